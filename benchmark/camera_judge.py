@@ -3,9 +3,9 @@
     python -m benchmark.camera_judge                                 100 scenes of each task, five minutes
     python -m benchmark.camera_judge --scenes 20 --to build/try.json
 
-Scenes are those of seeds 0, 1, 2, …; none is left out. In turns they are as at the start, somewhere inside the goal, and a
-few millimetres inside and outside of the goal's edge. Light, noise, blur, what hides something and the error of the
-calibration are drawn for each. Blocks of Language-Table have no tags; objects of the table have tags of 40 mm.
+Scenes are those of seeds 0, 1, 2, …; none is left out. In turns they are as at the start, somewhere inside the goal,
+and a few millimetres inside and outside of the goal's edge. Light, noise, blur, what hides something and the error of
+the calibration are drawn for each. Blocks of Language-Table have no tags; objects of the table have tags of 40 mm.
 """
 
 from __future__ import annotations

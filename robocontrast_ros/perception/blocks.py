@@ -46,7 +46,9 @@ MERGED = 1.35
 
 YAWS = 14
 """That are tried in a whole turn, shared among the turns that look the same."""
-FIRST_STEPS, STEPS, ROUNDS = 3, 5, 2
+WIDE = 2.0
+"""Blur of pictures and silhouettes that are still far from each other, standard deviation [pixel]."""
+FIRST_STEPS, STEPS, ROUNDS = 6, 8, 2
 """Steps of least squares, first and with the others in place, and how often all blocks are fitted with them."""
 
 HIDDEN = 0.35
@@ -314,13 +316,16 @@ class BlockFinder:
         x, y = self._camera.on_plane([at], self._table + 0.55 * block.height)[0]
         best, least = None, math.inf
         count = max(round(YAWS / block.turns), 3)
-        place = np.array((x, y))
+        # The middle of a silhouette hardly depends on the yaw, if the block turns about its own middle.
+        middle, own = np.array((x, y)), block.middle
+        if others is None:
+            for _ in range(2):
+                middle += self._step_to(*self._drawn(block, np.array((*(middle - own), 0.0)), None, 1), at, block)
         for yaw in np.arange(count) * (math.tau / block.turns / count):
-            state = np.array((*place, yaw))
-            if others is None:
-                for _ in range(2 if best is None else 1):
-                    state[:2] += self._step_to(*self._drawn(block, state, None, 1), at, block)
-                place = state[:2] if block.turns > 1 else place
+            c, s = math.cos(yaw), math.sin(yaw)
+            state = np.array((middle[0] - c * own[0] + s * own[1], middle[1] - s * own[0] - c * own[1], yaw))
+            if others is None and block.turns == 1:
+                state[:2] += self._step_to(*self._drawn(block, state, None, 1), at, block)
             window, drawn = self._drawn(block, state, None, 1, margin=4)
             seen = cover[window.part]
             weight = self._weight(window)
@@ -331,7 +336,7 @@ class BlockFinder:
                 best, least = state, cost
         window, drawn = self._drawn(block, best, None, FINE, margin=5)
         candidate = _Candidate(name, block, best, window, drawn)
-        self._fit(candidate, cover, (), FIRST_STEPS, others, fine=1)
+        self._fit(candidate, cover, (), FIRST_STEPS, others, rough=True)
         return candidate
 
     def _step_to(self, window: _Window, drawn: Map, at: tuple[float, float], block: Block) -> Floats:
@@ -375,23 +380,34 @@ class BlockFinder:
         others: Iterable[_Candidate],
         steps: int,
         ignored: NDArray[np.bool_] | None = None,
-        fine: int = FINE,
+        rough: bool = False,
     ) -> None:
-        """Move a candidate to where its silhouette is most like the map, and tell its standard deviations."""
+        """Move a candidate to where its silhouette is most like the map, and tell its standard deviations.
+
+        From afar, ``rough``, both are blurred: an edge is felt no farther than it is wide.
+        """
+        fine = 2 if rough else FINE
+
+        def shown(state: Floats) -> Map:
+            picture = np.maximum(self._drawn(block, state, window, fine)[1], fixed)
+            return cv2.GaussianBlur(picture, (0, 0), WIDE) if rough else picture
+
         block, others = candidate.block, list(others)
         scale = self._metres_per_pixel(candidate)
         radius = float(np.sqrt((block.corners**2).sum(axis=1).mean()))
-        turn = np.array((0.0, 0.0, 0.5 * scale / radius))
+        turn = np.array((0.0, 0.0, (1.5 if rough else 0.5) * scale / radius))
         middle = np.array((*candidate.state[:2], self._table + block.height / 2.0))
         ends = self._camera.project(middle + scale * np.array(((0, 0, 0), (1, 0, 0), (0, 1, 0))))
         flow = ((ends[1:] - ends[0]) / scale).T  # columns and rows by x and y
         window = self._drawn(block, candidate.state, None, 1, margin=6)[0]
         seen = cover[window.part]
+        if rough:
+            seen = cv2.GaussianBlur(seen, (0, 0), WIDE)
         weight, fixed = self._visible(candidate, window, others)
         if ignored is not None:
             weight = weight & ~ignored[window.part]
         state, damping = candidate.state.copy(), 1e-3
-        drawn = np.maximum(self._drawn(block, state, window, fine)[1], fixed)
+        drawn = shown(state)
         error = (drawn - seen)[weight]
         cost = float((error**2).sum())
         normal = np.eye(3)
@@ -399,7 +415,7 @@ class BlockFinder:
             # A silhouette that moves a little is the same one elsewhere; one that turns is another.
             free = drawn > fixed
             across, down = np.gradient(drawn)[::-1]
-            turned = np.maximum(self._drawn(block, state + turn, window, fine)[1], fixed)
+            turned = shown(state + turn)
             columns = [-(across * flow[0, k] + down * flow[1, k]) * free for k in range(2)]
             jacobian = np.stack([column[weight] for column in (*columns, (turned - drawn) / turn[2])], axis=1)
             normal = np.einsum("ij,ik->jk", jacobian, jacobian)
@@ -407,11 +423,11 @@ class BlockFinder:
             step = -np.linalg.solve(normal + damping * np.diag(np.diag(normal)) + 1e-9 * np.eye(3), gradient)
             # No step of more than three pixels: the map is only known near its edges.
             step *= min(1.0, 3.0 * scale / max(float(np.hypot(*step[:2])), radius * abs(float(step[2])), 1e-12))
-            candidate_drawn = np.maximum(self._drawn(block, state + step, window, fine)[1], fixed)
+            candidate_drawn = shown(state + step)
             new_error = (candidate_drawn - seen)[weight]
             new_cost = float((new_error**2).sum())
             if new_cost < cost:
-                small = abs(step[:2]).max() < 0.04 * scale and abs(step[2]) < 0.04 * scale / radius
+                small = damping < 0.1 and max(abs(step[:2]).max(), radius * abs(step[2])) < 0.04 * scale
                 state, drawn, error, cost, damping = state + step, candidate_drawn, new_error, new_cost, damping / 3
                 if small:
                     break

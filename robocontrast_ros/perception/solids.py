@@ -51,6 +51,12 @@ class Block:
         return 1
 
     @cached_property
+    def middle(self) -> NDArray[np.float64]:
+        """Centroid of the outline, shape (2,) [m]."""
+        centroid = shapely.Polygon(self.outline).centroid
+        return np.array((centroid.x, centroid.y))
+
+    @cached_property
     def convex(self) -> bool:
         """Whether the outline is convex."""
         shape = shapely.Polygon(self.outline)
