@@ -228,17 +228,26 @@ class Blinding:
                 f"blinding broken: opened by {opened.by or 'somebody'} after {counted(opened.trials, 'trial')}, "
                 f"{after} came after it{why}. {self._leaks}"
             )
-        return f"blinding kept: opened after the last of {counted(opened.trials, 'trial')}, SHA-256 as committed. {self._leaks}"
+        trials = counted(opened.trials, "trial")
+        return f"blinding kept: opened after the last of {trials}, SHA-256 as committed. {self._leaks}"
 
     @property
     def _leaks(self) -> str:
         answer_time, swap_time = self.began.answer_time, self.began.swap_time
         swaps = ", ".join(f"{leak.policy} {leak.long_swaps} of {leak.swaps}" for leak in self.leaks)
-        slow = f"policy changes longer than {swap_time:.3g} s: {swaps}"
-        if not answer_time:
-            return f"Answers were not held back (blind.answer_time), so their time may have told; {slow}."
         answers = ", ".join(f"{leak.policy} {_share(leak)} of {leak.answers}" for leak in self.leaks)
-        return f"Answers longer than {answer_time:g} s: {answers}; {slow}."
+        first, second = (
+            f"Answers longer than {answer_time:g} s: {answers}."
+            if answer_time
+            else _NOT_HELD.format("Answers", "answer"),
+            f"Policy changes longer than {swap_time:.3g} s: {swaps}."
+            if swap_time
+            else _NOT_HELD.format("Changes", "swap"),
+        )
+        return f"{first} {second}"
+
+
+_NOT_HELD = "{} of policies were not held back (blind.{}_time: 0), so how long they took may have told."
 
 
 def _share(leak: Leak) -> str:
@@ -296,7 +305,8 @@ def _leaks(events: Sequence[Event], began: BlindingBegan, opened: BlindingOpened
             long = sum(answer > began.answer_time for answer in took) if began.answer_time else 0
             one = leaks[who]
             leaks[who] = replace(one, answers=one.answers + len(took), long_answers=one.long_answers + long)
-    return tuple(leaks)
+    # In the journal of one policy there is nothing of the others.
+    return tuple(leak for leak in leaks if leak.swaps)
 
 
 ROUNDING = 0.05

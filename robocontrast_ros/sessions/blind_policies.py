@@ -28,7 +28,7 @@ MARGIN = 1.5
 
 
 class BlindPolicies:
-    """The policies of a blind session, in place of ``PolicySwapping``: loads the one of each attempt, and tells nobody."""
+    """In place of ``PolicySwapping``: loads the policy of each attempt, and tells nobody which it is."""
 
     def __init__(
         self,
@@ -136,9 +136,7 @@ class BlindPolicies:
 
     def _check(self, present: ServingPolicy, wanted: PolicyLoaded) -> None:
         if present.digest != wanted.digest:
-            detail = (
-                f"policy {present.name} serves in place of {wanted.name}: its file has changed, or somebody swapped it"
-            )
+            detail = f"policy {present.name} serves in place of {wanted.name}: its file has changed, or it was swapped"
             raise BenchFault(Fault.POLICY_SERVER_LOST, detail)
 
     def _masked(self, text: str) -> str:

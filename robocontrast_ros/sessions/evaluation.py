@@ -41,7 +41,7 @@ class Evaluation:
         tolerance: how far an object may be from its wanted pose and still stay.
         scores: those of the session, in the order of tables.
         moves_cameras: whether the world can move cameras for a trial.
-        blind: the policies that run every trial, where nobody is to know which of them runs; None where one policy runs.
+        blind: the policies of which each runs every trial, and nobody is to know which runs; None where one runs.
         person: whether a person sets scenes up, who is told the moves in the cheapest order.
         metric: name of the one that summaries show; the task's when empty.
         parameters: the resolved parameters, by file, as JSON; a resumed session must have the same.
