@@ -26,9 +26,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, SetupMove, Trial, TrialResult
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.episodes.bench import Bench, BenchFault, DescribedBench, StoppableBench, TimedBench
+from robocontrast_ros.episodes.bench import Bench, BenchFault, DescribedBench, PolicyBench, StoppableBench, TimedBench
 from robocontrast_ros.episodes.delivery import compare_delivery, unchanged_words
 from robocontrast_ros.perturbations.protocol import Perturbation, spec_of
 from robocontrast_ros.policies.protocol import PolicyDescription
@@ -96,9 +97,13 @@ def run_session(
     Raises:
         JournalError: there is a session in the journal and ``resume`` is false, or the journal cannot
             be read, or it does not fit.
-        ConfigurationError: the parameters differ from those of the session to resume.
+        ConfigurationError: the parameters differ from those of the session to resume, or a blind session has a bench
+            with one policy.
         DiskError: the journal cannot be written any more.
     """
+    if evaluation.blind is not None and not isinstance(bench, PolicyBench):
+        cure = "Run it by `robocontrast evaluate`, or on another bench."
+        raise ConfigurationError(evaluation.name, "blind", type(bench).__name__, "a bench that loads policies", cure)
     with JournalWriter(journal) if isinstance(journal, Path) else contextlib.nullcontext(journal) as writer:
         past = writer.past
         if past.events and not resume:
