@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,19 @@ from robocontrast_ros.system.disk import writing
 
 SALT_BYTES = 32
 """Length of the salt of a commitment [byte]."""
+
+
+_CODE = re.compile(r"[0-9]+ of [0-9]+")
+
+
+def code_of(index: int, policies: int) -> str:
+    """Return what stands in place of the policy's name in a session's trial of an index: its place in the order."""
+    return f"{index % policies + 1} of {policies}"
+
+
+def is_code(policy: str) -> bool:
+    """Tell whether the name of a policy is such a code."""
+    return _CODE.fullmatch(policy) is not None
 
 
 @dataclass(frozen=True)

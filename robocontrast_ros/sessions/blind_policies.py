@@ -9,7 +9,7 @@ from pathlib import Path
 from robocontrast_ros.domain import Fault, Trial
 from robocontrast_ros.episodes.bench import Bench, BenchFault, BlindBench, PolicyBench, PolicyRefusal, ServingPolicy
 from robocontrast_ros.policies.protocol import PolicyDescription
-from robocontrast_ros.runs.blinding import Assignment, Secret, policy_names, recall_secret, write_secret
+from robocontrast_ros.runs.blinding import Assignment, Secret, code_of, policy_names, recall_secret, write_secret
 from robocontrast_ros.runs.events import (
     BlindingBegan,
     BlindSwap,
@@ -114,7 +114,7 @@ class BlindPolicies:
         Raises:
             BenchFault: it cannot be loaded, or the policy server is lost.
         """
-        self.shown = f"{trial.index % self.each + 1} of {self.each}"
+        self.shown = code_of(trial.index, self.each)
         bench, secret = self._bench, self._secret
         if bench is None or secret is None:
             return

@@ -79,7 +79,7 @@ def test_no_policy_is_in_a_place_more_than_once_more_often_than_another(seed, po
     assert all(sorted(order) == list(range(policies)) for order in table)
     for done in range(1, len(table) + 1):
         for place in range(policies):
-            counts = Counter({policy: 0 for policy in range(policies)})
+            counts = Counter(dict.fromkeys(range(policies), 0))
             counts.update(order[place] for order in table[:done])
             assert max(counts.values()) - min(counts.values()) <= 1
 
