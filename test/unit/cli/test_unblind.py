@@ -176,3 +176,6 @@ def test_a_session_that_is_not_blind_cannot_be_opened(tmp_path):
     refused = invoke("unblind", run.path)
     assert refused.exit_code == 2
     assert "a session with `blind`" in refused.output
+    refused = invoke("compare", run.path)
+    assert refused.exit_code == 2
+    assert "two run folders at least, or that of a blind session" in refused.output
