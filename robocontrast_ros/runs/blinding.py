@@ -12,6 +12,7 @@ import json
 import os
 import re
 import secrets
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -285,6 +286,16 @@ def blinding_of(events: Sequence[Event]) -> Blinding | None:
 def is_of_several_policies(events: Sequence[Event]) -> bool:
     """Tell whether a journal is that of a blind session with the trials of all its policies."""
     return blinding_of(events) is not None and not any(isinstance(event, PolicyLoaded) for event in events)
+
+
+def refuse_several_policies(journal: Journal) -> None:
+    """Raise JournalError where a journal has the trials of several policies, blind: no mean over them says anything."""
+    if is_of_several_policies(journal.events):
+        run = journal.path.parent
+        raise JournalError(
+            f"{journal.path}: the trials of several policies, of which no mean says anything. Once it is opened, "
+            f"`robocontrast results {shlex.quote(str(run))}` writes a run folder for each, {run / 'policies'}/NAME."
+        )
 
 
 def _problem(events: Sequence[Event], began: BlindingBegan | None, opened: BlindingOpened) -> str:

@@ -128,9 +128,9 @@ class BlindPolicies:
             bench.serve_policy()
             self._check(bench.policy(), wanted)
         except PolicyRefusal as refusal:
-            raise BenchFault(Fault.POLICY_SERVER_LOST, self._masked(f"no policy serves: {refusal}")) from None
+            raise BenchFault(Fault.POLICY_SERVER_LOST, self.masked(f"no policy serves: {refusal}")) from None
         except BenchFault as fault:
-            raise BenchFault(fault.fault, self._masked(fault.detail)) from None
+            raise BenchFault(fault.fault, self.masked(fault.detail)) from None
         time.sleep(max(self._history.blinding.swap_time - (time.monotonic() - began), 0.0))
         self._append(BlindSwap(trial.trial_id, time.monotonic() - began, self._clock()))
 
@@ -139,11 +139,10 @@ class BlindPolicies:
             detail = f"policy {present.name} serves in place of {wanted.name}: its file has changed, or it was swapped"
             raise BenchFault(Fault.POLICY_SERVER_LOST, detail)
 
-    def _masked(self, text: str) -> str:
-        """Return a text without what names a policy."""
-        names = {
-            name for policy in self._secret.policies for name in (policy.file, Path(policy.file).stem, policy.name)
-        }
+    def masked(self, text: str) -> str:
+        """Return a text without what names a policy; before the first trial it may."""
+        policies = self._secret.policies if self._secret is not None else ()
+        names = {name for policy in policies for name in (policy.file, Path(policy.file).stem, policy.name)}
         for name in sorted(names, key=len, reverse=True):
             text = text.replace(name, "(blind)")
         return text
@@ -181,6 +180,10 @@ class BlindPolicies:
     def description(self, trial: Trial) -> PolicyDescription | None:
         """Return what is known of the policy of a trial."""
         return None if self._secret is None else self._descriptions[self._secret.assignment.policy_of(trial.index)]
+
+    def descriptions(self, trial: Trial) -> tuple[PolicyDescription | None, ...]:
+        """Return what is known of each policy, for each runs a trial."""
+        return self._descriptions
 
     def twin(self, trial: Trial) -> TrialFinished | None:
         """Return the base trial of the same policy and repeat; the trial itself names none, which would tell."""

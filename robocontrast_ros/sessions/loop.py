@@ -198,7 +198,7 @@ class Session:
             except _Finished as finished:
                 end = SessionFinished(*finished.args, self._clock())
             except BenchFault as fault:
-                end = SessionInterrupted(fault.fault, fault.detail, self._clock())
+                end = SessionInterrupted(fault.fault, self._policies.masked(fault.detail), self._clock())
             end = self._with_sequential_test(end)
             self._policies.end(self._control.take_swaps())
             if isinstance(end, SessionFinished):
@@ -407,12 +407,13 @@ class Session:
         self._append(Resumed(False, self._clock()))
 
     def _require_read(self, trial: Trial) -> None:
-        """Refuse a trial of which the policy that serves would not take in all.
+        """Refuse a trial of which the policy that serves, or another that is to run it, would not take in all.
 
         Raises:
             BenchFault: it would not.
         """
-        reason = unread(self._policies.description(trial), trial.instance)
+        policies = self._policies.descriptions(trial)
+        reason = next(filter(None, (unread(policy, trial.instance) for policy in policies)), "")
         if not reason:
             return
         cure = (
@@ -550,7 +551,7 @@ class Session:
         running = self._history.running
         attempt = running.attempt if running else self._history.attempts[trial.index]
         self._append(TrialVoid(trial, attempt, fault.fault, fault.detail, scene, self._clock()))
-        self._report(SessionState.RUNNING, f"void: {fault}")
+        self._report(SessionState.RUNNING, f"void: {self._policies.masked(str(fault))}")
 
     @property
     def _budget(self) -> Budget:

@@ -71,6 +71,14 @@ class PolicySwapping:
         policy = self._history.policy
         return policy.description if policy is not None else None
 
+    def descriptions(self, trial: Trial) -> tuple[PolicyDescription | None, ...]:
+        """Return what is known of each policy that is to run a trial, the next one."""
+        return (self.description(trial),)
+
+    def masked(self, text: str) -> str:
+        """Return a text as it may be shown."""
+        return text
+
     def twin(self, trial: Trial) -> TrialFinished | None:
         """Return the base trial that a trial is compared with; None where there is none."""
         return self._history.finished[int(trial.twin)] if trial.twin else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from robocontrast_ros.analysis.estimates.test_set import (
     test_set_estimates,
 )
 from robocontrast_ros.domain import BASE, Delivery, PerturbationSpec, TestInstance, find_spec
-from robocontrast_ros.runs.blinding import is_of_several_policies
+from robocontrast_ros.runs.blinding import refuse_several_policies
 from robocontrast_ros.runs.events import ProcessDied, SessionFinished, SessionInterrupted, TrialSkipped
 from robocontrast_ros.runs.journal import Journal, JournalError
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -78,12 +77,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
     started = journal.started
     if started is None:
         raise JournalError(f"{journal.path}: no session was started in it. Run the session first.")
-    if is_of_several_policies(journal.events):
-        run = journal.path.parent
-        raise JournalError(
-            f"{journal.path}: the trials of several policies, of which no mean says anything. Once it is opened, "
-            f"`robocontrast results {shlex.quote(str(run))}` writes a run folder for each, {run / 'policies'}/NAME."
-        )
+    refuse_several_policies(journal)
     serving, instances = serving_policies(journal.events), base_instances(journal.events)
     trained = {policy: found for policy in set(serving) if (found := levels_naming(policy))}
     folder = RunFolder(journal.path.parent)
