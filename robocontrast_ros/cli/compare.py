@@ -14,6 +14,9 @@ from robocontrast_ros.analysis.report.comparison_page import check_files, read_r
 from robocontrast_ros.analysis.tables.comparison import comparison_report, write_numbers
 from robocontrast_ros.cli.report import print_path, shown_progress
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.runs.blinding import is_of_several_policies
+from robocontrast_ros.runs.journal import read_begun
+from robocontrast_ros.runs.policy_runs import write_policy_runs
 from robocontrast_ros.runs.run_folder import RunFolder
 
 
@@ -21,7 +24,7 @@ def write_run_comparison(runs: Sequence[Path], to: Path, console: Console, pictu
     """Compare the first run with each of the others: print the numbers, write them as CSV and JSON, and write the page.
 
     Args:
-        runs: run folders.
+        runs: run folders. That of a blind session that is opened stands for those of its policies.
         to: the page's file.
         console: to print on.
         pictures: whether the page has frames and maps.
@@ -31,15 +34,15 @@ def write_run_comparison(runs: Sequence[Path], to: Path, console: Console, pictu
         typer.Exit: the runs do not match, or are the same; code 2, after one line on stderr.
         JournalError: a run's journal cannot be read, or holds no session.
     """
-    if len(runs) < 2:
+    folders = [folder for run in runs for folder in _policies_of(RunFolder.open(run))]
+    if len(folders) < 2:
         raise ConfigurationError(
             "command line",
             "RUNS",
             ", ".join(map(str, runs)),
-            "two run folders at least",
+            "two run folders at least, or that of a blind session",
             "`robocontrast report RUN` shows one run.",
         )
-    folders = [RunFolder.open(run) for run in runs]
     check_files(to)
     try:
         with console.status("reading the runs"):
@@ -53,3 +56,9 @@ def write_run_comparison(runs: Sequence[Path], to: Path, console: Console, pictu
     print_path("comparison", to, console)
     for what, path in zip(("table", "numbers"), files, strict=True):
         print_path(what, path, console)
+
+
+def _policies_of(run: RunFolder) -> tuple[RunFolder, ...]:
+    """Return the run folders of the policies of a blind session; of any other, its own."""
+    journal = read_begun(run.journal)
+    return write_policy_runs(run, journal) if is_of_several_policies(journal.events) else (run,)

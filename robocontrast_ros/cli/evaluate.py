@@ -41,7 +41,7 @@ from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.early_stopping import begin_stopping
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.plan import Plan, plan_session
-from robocontrast_ros.sessions.policy_check import check_policy
+from robocontrast_ros.sessions.policy_check import check_policies
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
 from robocontrast_ros.system.disk import DiskError
 
@@ -135,7 +135,7 @@ def _check(session: ResolvedSession) -> None:
             "the ROS domain of the policy server",
             "`robocontrast serve` says which it is.",
         )
-    check_policy(session)
+    check_policies(session)
     begin_stopping(session.evaluation())
 
 
@@ -147,10 +147,9 @@ def _run(
     resuming: bool,
     console: Console,
 ) -> tuple[RunFolder, int]:
-    policy = session.policy_file.stem if session.policy_file else f"that of '{_server(session)}'"
     console.print(
-        f"[bold]{session.parameters.name}[/]: {session.parameters.strategy.name} on {session.robot.name}, policy "
-        f"{policy}, about {counted(len(plan.within_budget), 'trial')} and {plan.cost:.1f} {plan.cost_unit}",
+        f"[bold]{session.parameters.name}[/]: {session.parameters.strategy.name} on {session.robot.name}, "
+        f"{_policies(session)}, about {counted(len(plan.within_budget), 'trial')} and {plan.cost:.1f} {plan.cost_unit}",
         highlight=False,
     )
     view = LiveView(console, run.journal, len(plan.within_budget), plan.budget, plan.cost_unit)
@@ -158,6 +157,13 @@ def _run(
         return run, _in_one_process(run, resuming, view, console)
     domain.record_run(run.path)
     return run, _as_a_graph(session, run, domain, resuming, view, console)
+
+
+def _policies(session: ResolvedSession) -> str:
+    if not session.policy_files:
+        return f"policy that of '{_server(session)}'"
+    names = ", ".join(file.stem for file in session.policy_files)
+    return f"policies {names}, blind" if session.blind_files else f"policy {names}"
 
 
 def _server(session: ResolvedSession) -> str:

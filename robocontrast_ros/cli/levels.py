@@ -12,6 +12,7 @@ from robocontrast_ros.analysis.data.serving_policies import serving_policies
 from robocontrast_ros.configuration import ConfigurationError, load_configured
 from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.domain import Outcome
+from robocontrast_ros.runs.blinding import refuse_several_policies
 from robocontrast_ros.runs.events import TrialFinished
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -45,7 +46,9 @@ def show_levels(run: RunFolder | None, trained_on: str | None, console: Console)
         given = Levels.from_file(file)
     trained: dict[str, Levels] = {}
     found: dict[tuple[str, str, Level], list[bool]] = defaultdict(list)
-    events = read_journal(run.journal).events
+    journal = read_journal(run.journal)
+    refuse_several_policies(journal)
+    events = journal.events
     for event, policy in zip(events, serving_policies(events), strict=True):
         if not isinstance(event, TrialFinished):
             continue

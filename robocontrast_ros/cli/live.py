@@ -76,6 +76,7 @@ class LiveView:
         self._began = time.monotonic()
         self._done_before = 0
         self._policy_loaded = False
+        self._blind = False
         self._bar = Progress(
             TextColumn("[bold]{task.fields[doing]}"),
             BarColumn(bar_width=24),
@@ -112,6 +113,7 @@ class LiveView:
     def _count(self, event: Event) -> None:
         if isinstance(event, SessionStarted):
             self._metric = find_spec(event.scores, event.metric)
+            self._blind = bool(event.parameters.get("session", {}).get("blind"))
         if isinstance(event, SetUp):
             self._spent += event.cost
         if isinstance(event, TrialFinished):
@@ -127,14 +129,14 @@ class LiveView:
                 f"{trial.trial_id}  {trial.base_id}  {trial.perturbation:<5} {_WORDS[result.outcome]:<20} "
                 f"{self._metric.symbol} {result.scores.get(self._metric.name, math.nan):4.2f}  "
                 f"{event.cost:5.2f} {self._unit}  “{_shown(trial.instance.instruction.text)}”"
-                f"{'  ' + _shown(result.detail) if result.detail else ''}",
+                f"{'  ' + _shown(result.detail) if result.detail and not self._blind else ''}",
                 **_PLAIN,
             )
             self._refresh("")
         elif isinstance(event, TrialVoid):
             self._console.print(
                 f"{event.trial.trial_id}  {event.trial.base_id}  {event.trial.perturbation:<5} [yellow]void[/]  "
-                f"{event.fault.name}: {_shown(event.detail)}",
+                f"{event.fault.name}{'' if self._blind else ': ' + _shown(event.detail)}",
                 **_PLAIN,
             )
         elif isinstance(event, Paused) and event.detail:

@@ -216,6 +216,24 @@ def swap(
 
 @app.command()
 @one_line_errors
+def unblind(
+    run: Annotated[Path, typer.Argument(help="Run folder of a blind session.")],
+    by: Annotated[str, typer.Option(help="Who opens it before its end.", show_default=False)] = "",
+    reason: Annotated[str, typer.Option(help="Why, for the journal.", show_default=False)] = "",
+) -> None:
+    """Show which policy ran which trial of a blind session, and whether its blinding was kept.
+
+    A session opens by itself at its end. Opened before, its blinding is broken, which the journal keeps; it has to be
+    interrupted for that, and can be resumed.
+    Exit codes: 0 the blinding was kept, 1 it was not, or is not proved, 2 invalid input.
+    """
+    from robocontrast_ros.cli.unblind import unblind_run
+
+    raise typer.Exit(unblind_run(run, by, reason, Console()))
+
+
+@app.command()
+@one_line_errors
 def stop(
     run: Annotated[
         Path | None,

@@ -15,12 +15,17 @@ from robocontrast_ros.analysis.tables.sample_size import sample_size_report
 from robocontrast_ros.analysis.tables.summary import summary_report
 from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.runs.blinding import Blinding, blinding_of, is_of_several_policies
+from robocontrast_ros.runs.journal import read_begun, read_journal
+from robocontrast_ros.runs.policy_runs import write_policy_runs
 from robocontrast_ros.runs.run_folder import RunFolder
 
 
 def show_results(run: RunFolder, console: Console, within: float | None = None) -> None:
     """Write a run's tables, summary, figures and maps into its folder, and show the summary.
+
+    Of a blind session that is opened, those of each policy, into a run folder of its own; of one that is not, nothing
+    is shown but how many trials there are.
 
     Args:
         run: the run folder.
@@ -31,6 +36,10 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
         JournalError: the run's journal cannot be read.
         ConfigurationError: its copy of the task's file does not fit any more.
     """
+    blinding = blinding_of(read_begun(run.journal).events)
+    if blinding is not None and is_of_several_policies(read_begun(run.journal).events):
+        _show_of_each(run, blinding, console, within)
+        return
     results = write_results(run)
     if results.warning:
         console.print(results.warning, style="yellow", highlight=False)
@@ -41,7 +50,8 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
             style="yellow",
         )
     events = read_journal(run.journal).events
-    for words in filter(None, (pacing_of(events).words, pose_sources_of(events))):
+    kept = blinding.words if blinding is not None else ""
+    for words in filter(None, (kept, pacing_of(events).words, pose_sources_of(events))):
         console.print(words, highlight=False)
     if within is not None:
         console.print("", sample_size_report(sample_sizes(results, (within,))), sep="\n")
@@ -53,6 +63,27 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
     said = golden_words(events)
     if said:
         console.print(said, soft_wrap=True, highlight=False)
+
+
+def _show_of_each(run: RunFolder, blinding: Blinding, console: Console, within: float | None) -> None:
+    """Show the results of each policy of a blind session."""
+    if blinding.opened is None:
+        console.print(f"{blinding.words}; no results before it is opened.", soft_wrap=True, highlight=False)
+        quoted = shlex.quote(str(run.path))
+        console.print(
+            f"It opens at its end: robocontrast evaluate --resume {quoted}; before that, robocontrast unblind {quoted} "
+            "breaks the blinding.",
+            soft_wrap=True,
+            highlight=False,
+        )
+        return
+    folders = write_policy_runs(run, read_journal(run.journal))
+    for folder in folders:
+        console.print(f"\n[bold]{folder.name}[/]", highlight=False)
+        show_results(folder, console, within)
+    console.print(f"\n{blinding.words}", soft_wrap=True, highlight=False)
+    quoted = shlex.join(str(folder.path) for folder in folders)
+    console.print(f"side by side: robocontrast compare {quoted}", soft_wrap=True, highlight=False)
 
 
 def _draw_maps(run: RunFolder, console: Console) -> None:

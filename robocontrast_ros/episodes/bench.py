@@ -226,3 +226,11 @@ class PolicyBench(Bench, Protocol):
             PolicyRefusal: there is none; the one that serves goes on.
             BenchFault: which of them serves is unknown.
         """
+
+
+@runtime_checkable
+class BlindBench(PolicyBench, Protocol):
+    """A bench that can keep the name of its policy to itself."""
+
+    def show_policy_as(self, code: str) -> None:
+        """Have messages and recordings of the trials to come name the policy by this code; empty for its own name."""

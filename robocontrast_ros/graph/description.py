@@ -275,6 +275,8 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "timeout": timeouts.policy,
         "load_timeout": timeouts.load,
     }
+    if session.parameters.blind is not None:
+        server |= {"answer_time": session.parameters.blind.answer_time, "blind": True}
     led = {
         **({"simulator": simulator} if world.features.embedded else {}),
         "sim_bridge": bridge,

@@ -15,7 +15,7 @@ from robocontrast_ros.runs.journal import check_not_running, read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.early_stopping import begin_stopping
 from robocontrast_ros.sessions.overrides import Overrides
-from robocontrast_ros.sessions.policy_check import check_policy
+from robocontrast_ros.sessions.policy_check import check_policies
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
 
 SOURCE = "launch arguments"
@@ -137,7 +137,7 @@ def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -
     domain = Domain(namespace, given_domain() or 0)
     try:
         domain.start_probe(environment)
-        check_policy(session)
+        check_policies(session)
         begin_stopping(session.evaluation())
         domain.confirm()
         if resume is None:

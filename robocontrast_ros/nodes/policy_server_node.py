@@ -40,6 +40,13 @@ class PolicyServerParameters(LedParameters):
         le=86400.0,
         description="Limit of loading a policy, and of warming it up [s].",
     )
+    answer_time: float = Field(
+        default=0.0,
+        ge=0.0,
+        le=3600.0,
+        description="How long each call of the policy takes at least, so that nobody can tell policies apart [s].",
+    )
+    blind: bool = Field(default=False, description="Whether the log names no policy.")
     autostart: bool = Field(default=True, description="Whether to configure and activate at start-up.")
 
 
@@ -50,7 +57,8 @@ class PolicyServer(LifecycleNode):
         """Declare the parameters and the services; load the policy when `autostart` is set."""
         super().__init__("policy_server")
         p = declare_record(self, PolicyServerParameters)
-        self._policies = PolicyLifecycle(p.policy, p.timeout, p.load_timeout)
+        self._blind = p.blind
+        self._policies = PolicyLifecycle(p.policy, p.timeout, p.load_timeout, p.answer_time)
         self.create_service(DescribePolicy, "~/describe", self._describe)
         self.create_service(ResetPolicy, "~/reset", self._reset)
         self.create_service(Act, "~/act", self._act)
@@ -73,7 +81,7 @@ class PolicyServer(LifecycleNode):
         done = self._try(self._policies.activate)
         if done is not TransitionCallbackReturn.SUCCESS:
             return done
-        self.get_logger().info(_serves(self._policies.serving))
+        self.get_logger().info(self._serves(self._policies.serving))
         return super().on_activate(state)
 
     def on_deactivate(self, state: State) -> TransitionCallbackReturn:
@@ -114,20 +122,20 @@ class PolicyServer(LifecycleNode):
             runner = self._policies.swap(request.policy, request.serve)
         except (ConfigurationError, NothingStaged, PolicyFault) as error:
             response.detail = error.detail if isinstance(error, PolicyFault) else str(error)
-            self.get_logger().warning(f"the policy is not changed: {response.detail}")
+            self.get_logger().warning(f"the policy is not changed{self._why(response.detail)}")
             return response
         response.accepted = True
         if runner is not None:
             _fill(response, runner)
         if request.serve:
-            self.get_logger().info(_serves(runner))
+            self.get_logger().info(self._serves(runner))
         return response
 
     def _reset(self, request: ResetPolicy.Request, response: ResetPolicy.Response) -> ResetPolicy.Response:
         try:
             self._policies.serving.reset(request.instruction, request.seed, segments_from_msg(request.segments))
         except PolicyFault as error:
-            self.get_logger().warning(str(error))
+            self.get_logger().warning(f"{error.fault.name}{self._why(error.detail)}")
             response.fault = fault_to_msg(error.fault, error.detail)
         except ValueError as error:  # of the segments: a policy's own would be a PolicyFault
             response.fault = fault_to_msg(Fault.PERTURBATION_NOT_DELIVERED, f"segments: {error}")
@@ -154,8 +162,18 @@ class PolicyServer(LifecycleNode):
         try:
             return self._policies.serving.act(observation)
         except PolicyFault as error:
-            self.get_logger().warning(str(error))
+            self.get_logger().warning(f"{error.fault.name}{self._why(error.detail)}")
             raise
+
+    def _why(self, detail: str) -> str:
+        """Return the details of a line in the log; nothing where they might tell which policy it is."""
+        return "" if self._blind else f": {detail}"
+
+    def _serves(self, runner: PolicyRunner) -> str:
+        if self._blind:
+            return "a policy serves"
+        warm_up = "" if runner.warm_up_time is None else f", warmed up in {runner.warm_up_time:.2f} s"
+        return f"policy '{runner.description.name}' serves (loaded in {runner.load_time:.2f} s{warm_up}): {runner.path}"
 
 
 def _fill(response: DescribePolicy.Response | LoadPolicy.Response, runner: PolicyRunner) -> None:
@@ -163,11 +181,6 @@ def _fill(response: DescribePolicy.Response | LoadPolicy.Response, runner: Polic
     response.description = description_to_msg(runner.description, runner.text, str(runner.path))
     response.load_time = runner.load_time
     response.warm_up_time = math.nan if runner.warm_up_time is None else runner.warm_up_time
-
-
-def _serves(runner: PolicyRunner) -> str:
-    warm_up = "" if runner.warm_up_time is None else f", warmed up in {runner.warm_up_time:.2f} s"
-    return f"policy '{runner.description.name}' serves (loaded in {runner.load_time:.2f} s{warm_up}): {runner.path}"
 
 
 def main() -> None:

@@ -116,6 +116,68 @@ class PolicyRefused:
 
 
 @dataclass(frozen=True)
+class BlindingBegan:
+    """What a blind session commits itself to, before its first trial: which policy runs which trial.
+
+    Attributes:
+        commitment: SHA-256, in hex, of a random salt and that assignment (``runs.blinding.commitment_of``).
+        policies: number of policies, each of which runs every trial.
+        swap_time: how long each change of the policy takes at least [s].
+        answer_time: how long each answer of a policy takes at least [s]; 0 where answers are not held back.
+        time: seconds since the epoch.
+    """
+
+    commitment: str
+    policies: Annotated[int, Field(ge=2)]
+    swap_time: Amount
+    answer_time: Amount
+    time: float
+    event: Literal["blinding_began"] = "blinding_began"
+
+
+@dataclass(frozen=True)
+class BlindSwap:
+    """The policy of the next attempt was loaded, which a blind session does before each, whichever policy it is.
+
+    Attributes:
+        trial: trial_id of that attempt.
+        took: until it served, with the time that was waited for all to take as long [s].
+        time: seconds since the epoch.
+    """
+
+    trial: str
+    took: Amount
+    time: float
+    event: Literal["blind_swap"] = "blind_swap"
+
+
+@dataclass(frozen=True)
+class BlindingOpened:
+    """Which policy ran which trial of a blind session.
+
+    Attributes:
+        salt: what the commitment was made with, in hex.
+        assignment: the text that the commitment was made of (``runs.blinding.Assignment``).
+        policies: what the journal of another session says when such a policy is loaded, in the assignment's order.
+        early: whether trials may come after it: the blinding is broken.
+        trials: number of trials that count before it.
+        time: seconds since the epoch.
+        by: who opened it early.
+        reason: why.
+    """
+
+    salt: str
+    assignment: str
+    policies: tuple[PolicyLoaded, ...]
+    early: bool
+    trials: int
+    time: float
+    by: str = ""
+    reason: str = ""
+    event: Literal["blinding_opened"] = "blinding_opened"
+
+
+@dataclass(frozen=True)
 class TrialSkipped:
     """A perturbation that could not be applied to a test instance, and why.
 
@@ -335,6 +397,9 @@ Event = (
     SessionStarted
     | PolicyLoaded
     | PolicyRefused
+    | BlindingBegan
+    | BlindSwap
+    | BlindingOpened
     | TrialSkipped
     | SetUp
     | TrialStarted

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.runs.events import (
+    BlindingBegan,
+    BlindingOpened,
     Event,
     PolicyLoaded,
     SessionFinished,
@@ -37,6 +39,8 @@ class History:
         running: the execution that has begun and not ended.
         policy: the policy that serves; None where unknown.
         first_policy: the one that served first.
+        blinding: what a blind session committed itself to; None in any other, and before it did.
+        opened: which policy ran which of its trials, once that was opened.
         end: the end of the session, when it is finished.
     """
 
@@ -52,6 +56,8 @@ class History:
     running: TrialStarted | None = None
     policy: PolicyLoaded | None = None
     first_policy: PolicyLoaded | None = None
+    blinding: BlindingBegan | None = None
+    opened: BlindingOpened | None = None
     end: SessionFinished | None = None
 
     @classmethod
@@ -87,5 +93,9 @@ class History:
         elif isinstance(event, PolicyLoaded):
             self.policy = event
             self.first_policy = self.first_policy or event
+        elif isinstance(event, BlindingBegan):
+            self.blinding = event
+        elif isinstance(event, BlindingOpened):
+            self.opened = event
         elif isinstance(event, SessionFinished):
             self.end = event

@@ -20,6 +20,7 @@ from typing_extensions import Self
 
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.runs.events import (
+    BlindingOpened,
     Event,
     ProcessDied,
     SessionFinished,
@@ -81,7 +82,9 @@ class Journal:
     @property
     def ended(self) -> bool:
         """Whether its last line says how the process that wrote it ended."""
-        return bool(self.events) and isinstance(self.events[-1], (SessionFinished, SessionInterrupted, ProcessDied))
+        # A blind session may be opened after its end.
+        last = next((event for event in reversed(self.events) if not isinstance(event, BlindingOpened)), None)
+        return isinstance(last, (SessionFinished, SessionInterrupted, ProcessDied))
 
     @property
     def warning(self) -> str:

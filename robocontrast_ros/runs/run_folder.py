@@ -141,6 +141,16 @@ class RunFolder:
         self.graph.unlink(missing_ok=True)
 
     @property
+    def secret(self) -> Path:
+        """File with the assignment of a blind session, until it is opened; its owner alone may read it."""
+        return self.path / "blinding.json"
+
+    @property
+    def policies(self) -> Path:
+        """Folder with a run folder for each policy of a blind session, once it is opened."""
+        return self.path / "policies"
+
+    @property
     def bags(self) -> Path:
         """Folder of the bags, one a trial."""
         return self.path / "bags"

@@ -23,9 +23,9 @@ from robocontrast_ros.strategies.protocol import Proposal
 class TrialSequence:
     """Makes trials of a strategy's proposals, in the canonical order: gives each its index, seed, block and twin."""
 
-    def __init__(self, seed: int) -> None:
-        """Begin without a trial; ``seed`` is the session's."""
-        self._seed = seed
+    def __init__(self, seed: int, twins: bool = True) -> None:
+        """Begin without a trial; ``seed`` is the session's, and ``twins`` says whether trials name theirs."""
+        self._seed, self._name_twins = seed, twins
         self._last: Trial | None = None
         self._twins: dict[tuple[str, int], str] = {}
 
@@ -41,7 +41,7 @@ class TrialSequence:
         )
         if trial.is_base:
             self._twins[here] = trial.trial_id
-        else:
+        elif self._name_twins:
             trial = replace(trial, twin=self._twins.get(here, ""))
         self._last = trial
         return trial

@@ -13,6 +13,7 @@ from robocontrast_ros.configuration.differences import first_difference
 from robocontrast_ros.domain import ScoreSpec, TestInstance
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.episodes.scoring.success import Success
+from robocontrast_ros.runs.blinding import is_of_several_policies
 from robocontrast_ros.runs.events import PolicyLoaded, SequentialTest, SessionStarted, TrialFinished
 from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import Journal, JournalError, read_journal
@@ -270,6 +271,9 @@ def _reference(journal: Journal, name: str, instances: Mapping[str, TestInstance
     def refused(got: str, expected: str, cure: str = "") -> ConfigurationError:
         return ConfigurationError(str(journal.path), "", got, expected, cure)
 
+    if is_of_several_policies(journal.events):
+        cure = f"Once that blind session is opened, take a folder of {journal.path.parent / 'policies'}."
+        raise refused("the trials of several policies", "those of one", cure)
     history = History.of(journal.events)
     values: dict[str, list[float]] = {}
     policies = set()

@@ -12,6 +12,7 @@ from typing import Any
 from robocontrast_ros.domain import ScoreSpec, TestInstance, find_spec
 from robocontrast_ros.episodes.scoring import STANDARD, Score
 from robocontrast_ros.perturbations.protocol import Perturbation
+from robocontrast_ros.sessions.blinding import Blind
 from robocontrast_ros.sessions.schema import StopEarlyParameters
 from robocontrast_ros.sessions.seeding import generator
 from robocontrast_ros.strategies.effort import CostModel, MetresMoved, Tolerance
@@ -40,6 +41,7 @@ class Evaluation:
         tolerance: how far an object may be from its wanted pose and still stay.
         scores: those of the session, in the order of tables.
         moves_cameras: whether the world can move cameras for a trial.
+        blind: the policies of which each runs every trial, and nobody is to know which runs; None where one runs.
         person: whether a person sets scenes up, who is told the moves in the cheapest order.
         metric: name of the one that summaries show; the task's when empty.
         parameters: the resolved parameters, by file, as JSON; a resumed session must have the same.
@@ -63,6 +65,7 @@ class Evaluation:
     metric: str = ""
     moves_cameras: bool = True
     person: bool = False
+    blind: Blind | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
 
     @property

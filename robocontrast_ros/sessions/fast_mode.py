@@ -13,7 +13,7 @@ from robocontrast_ros.bags.trial_recorder import TrialRecorder
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.policies.serving.runner import PolicyRunner
-from robocontrast_ros.sessions.policy_check import check_description
+from robocontrast_ros.sessions.policy_check import check_description, check_policies
 from robocontrast_ros.sessions.resolving import ResolvedSession
 from robocontrast_ros.system.numerics import pin
 from robocontrast_ros.worlds.in_process import InProcessBench
@@ -78,11 +78,15 @@ def open_bench(
     pin(os.environ)
     timeouts, task = session.parameters.timeouts, session.task
     # Only this loop waits for the policy, and handing a call to another thread takes longer than most answers.
-    runner = PolicyRunner(file, timeouts.policy, timeouts.load, own_thread=False)
+    blind = session.parameters.blind
+    answer_time = blind.answer_time if blind is not None else 0.0
+    # Each policy of a blind session is shown what any of them asks for: drawing it takes the same time.
+    others = check_policies(session) if blind is not None else ()
+    runner = PolicyRunner(file, timeouts.policy, timeouts.load, own_thread=False, answer_time=answer_time)
     try:
         check_description(runner.description, session, str(file))
         runner.warm_up()
-        shown = set(runner.description.cameras)
+        shown = {name for description in (runner.description, *others) for name in description.cameras}
         cameras = tuple(
             Camera(camera.name, camera.width, camera.height)
             for camera in session.parameters.cameras or ()

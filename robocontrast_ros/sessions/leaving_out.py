@@ -11,7 +11,7 @@ import numpy as np
 from robocontrast_ros.domain import BASE, NotApplicable, Perturbed, Scene, TestInstance, Trial
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.sessions.blocks import TrialSequence
-from robocontrast_ros.strategies.protocol import Completed, Skipped, Strategy, StrategyContext
+from robocontrast_ros.strategies.protocol import Completed, Skipped, StrategyContext, StrategyRun
 from robocontrast_ros.tasks.protocol import Task
 
 LeftOut = Collection[tuple[str, str]]
@@ -33,25 +33,20 @@ def without(context: StrategyContext, left_out: LeftOut) -> StrategyContext:
 
 
 def can_leave_out(
-    strategy: Strategy,
-    context: StrategyContext,
-    left_out: LeftOut,
+    steps: StrategyRun,
+    sequence: TrialSequence,
     done: Sequence[tuple[Trial, Completed]],
-    seed: int,
     at: Callable[[int], None] = lambda trial: None,
 ) -> bool:
-    """Tell whether a strategy proposes the trials that were run all the same where it leaves some out.
+    """Tell whether a strategy that leaves trials out proposes the trials that were run all the same.
 
     Args:
-        strategy: the strategy.
-        context: what it was given, without what was left out before.
-        left_out: all that is to be left out.
+        steps: what it proposes, from the first trial on.
+        sequence: makes trials of that.
         done: the trials that were run, in order, and what it was sent for them.
-        seed: the session's.
         at: called with the index of the trial that the strategy is asked for next.
     """
-    steps, sequence, answer = strategy.run(without(context, left_out)), TrialSequence(seed), None
-    position = 0
+    answer, position = None, 0
     while position < len(done):
         at(position)
         try:

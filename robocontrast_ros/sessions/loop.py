@@ -26,11 +26,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, SetupMove, Trial, TrialResult
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.episodes.bench import Bench, BenchFault, DescribedBench, StoppableBench, TimedBench
+from robocontrast_ros.episodes.bench import Bench, BenchFault, DescribedBench, PolicyBench, StoppableBench, TimedBench
 from robocontrast_ros.episodes.delivery import compare_delivery, unchanged_words
-from robocontrast_ros.perturbations.protocol import spec_of
+from robocontrast_ros.perturbations.protocol import Perturbation, spec_of
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.policies.segments import as_told, to_send
 from robocontrast_ros.runs.events import (
@@ -49,7 +50,10 @@ from robocontrast_ros.runs.events import (
 )
 from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import EventSink, Journal, JournalError, JournalWriter
+from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.runs.versions import session_versions
+from robocontrast_ros.sessions.blind_policies import BlindPolicies
+from robocontrast_ros.sessions.blinding import run_by_each
 from robocontrast_ros.sessions.blocks import TrialSequence
 from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
 from robocontrast_ros.sessions.early_stopping import Stopping, begin_stopping
@@ -59,7 +63,7 @@ from robocontrast_ros.sessions.reading import AsRead, unread
 from robocontrast_ros.sessions.resume_checks import refuse_other_parameters, refuse_other_trial
 from robocontrast_ros.sessions.swapping import PolicySwapping
 from robocontrast_ros.strategies.effort import scenes_match, setup_moves
-from robocontrast_ros.strategies.protocol import Completed, Skipped, StrategyContext, solved_at_start
+from robocontrast_ros.strategies.protocol import Completed, Skipped, StrategyContext, StrategyRun, solved_at_start
 from robocontrast_ros.strategies.tour import in_cheapest_order
 from robocontrast_ros.system.disk import DiskError
 from robocontrast_ros.system.numerics import machine
@@ -94,14 +98,27 @@ def run_session(
     Raises:
         JournalError: there is a session in the journal and ``resume`` is false, or the journal cannot
             be read, or it does not fit.
-        ConfigurationError: the parameters differ from those of the session to resume.
+        ConfigurationError: the parameters differ from those of the session to resume, or a blind session has a bench
+            with one policy.
         DiskError: the journal cannot be written any more.
     """
+    if evaluation.blind is not None and not isinstance(bench, PolicyBench):
+        cure = "Run it by `robocontrast evaluate`, or on another bench."
+        raise ConfigurationError(evaluation.name, "blind", type(bench).__name__, "a bench that loads policies", cure)
     with JournalWriter(journal) if isinstance(journal, Path) else contextlib.nullcontext(journal) as writer:
         past = writer.past
         if past.events and not resume:
             raise JournalError(f"{past.path}: it holds a session already. Resume it, or choose another run folder.")
-        return Session(evaluation, bench, writer, control or SessionControl(), observer, clock).run(past)
+        session = Session(
+            evaluation,
+            bench,
+            writer,
+            control or SessionControl(),
+            observer,
+            clock,
+            secret=RunFolder(past.path.parent).secret,
+        )
+        return session.run(past)
 
 
 class _Finished(Exception):
@@ -125,6 +142,7 @@ class Session:
         clock: Callable[[], float],
         *,
         limit: float | None = None,
+        secret: Path | None = None,
     ) -> None:
         """Take the parts; nothing happens before ``run``.
 
@@ -136,12 +154,18 @@ class Session:
             observer: called at every change.
             clock: seconds since the epoch.
             limit: of the cost, in place of the evaluation's budget; the strategy still plans with the budget.
+            secret: file where a blind session keeps which policy runs which trial; None to keep it in memory.
         """
         self._evaluation, self._bench, self._sink = evaluation, bench, sink
         self._limit = evaluation.budget if limit is None else limit
         self._control, self._observer, self._clock = control, observer, clock
         self._history = History()
-        self._policies = PolicySwapping(bench, self._history, self._append, self._report, clock)
+        parts = bench, self._history, self._append, self._report, clock
+        self._policies = (
+            PolicySwapping(*parts)
+            if evaluation.blind is None
+            else BlindPolicies(evaluation.blind, evaluation.seed, *parts, secret)
+        )
         self._restore = False
         self._expected = 0
         self._next = 0
@@ -173,7 +197,7 @@ class Session:
         try:
             try:
                 self._open(past if resumed else None)
-                self._policies.begin()
+                self._policies.begin(self._trials_of_strategy)
                 self._run_trials()
                 done = len(self._history.finished)
                 detail = f"{'all ' if done > 1 else ''}{counted(done, 'trial is', 'trials are')} done"
@@ -181,9 +205,11 @@ class Session:
             except _Finished as finished:
                 end = SessionFinished(*finished.args, self._clock())
             except BenchFault as fault:
-                end = SessionInterrupted(fault.fault, fault.detail, self._clock())
+                end = SessionInterrupted(fault.fault, self._policies.masked(fault.detail), self._clock())
             end = self._with_sequential_test(end)
             self._policies.end(self._control.take_swaps())
+            if isinstance(end, SessionFinished):
+                self._policies.open()
             self._append(end)
         except (Exception, KeyboardInterrupt) as error:
             with contextlib.suppress(DiskError):
@@ -193,6 +219,9 @@ class Session:
         state = SessionState.FINISHED if isinstance(end, SessionFinished) else SessionState.INTERRUPTED
         self._report(state, end.detail)
         return end
+
+    def _trials_of_strategy(self) -> int:
+        return self._evaluation.strategy.trials_expected(self._evaluation.context())
 
     def _open(self, past: Journal | None) -> None:
         """Write down that the session starts, or is resumed."""
@@ -235,12 +264,10 @@ class Session:
             _Finished: it ends before.
             BenchFault: it is interrupted.
         """
-        evaluation = self._evaluation
+        evaluation, each = self._evaluation, self._policies.each
         context = evaluation.context()
-        moves = evaluation.moves_cameras
-        as_read = tuple(AsRead(perturbation, self._next_policy, moves) for perturbation in context.perturbations)
-        context = replace(context, perturbations=as_read)
-        self._expected = evaluation.strategy.trials_expected(context)
+        context = replace(context, perturbations=tuple(map(self._as_read, context.perturbations)))
+        self._expected = evaluation.strategy.trials_expected(context) * each
         self._report(SessionState.RUNNING, "resumed" if self._history.finished else "started")
         self._report(SessionState.RUNNING, "planning the trials")
         while True:
@@ -251,6 +278,14 @@ class Session:
                 # The strategy is asked anew, and sent the results so far again, as in a session that is resumed.
                 self._report(SessionState.RUNNING, "planning the trials")
 
+    def _steps(self, context: StrategyContext) -> StrategyRun:
+        """Return what the strategy proposes, for each policy of a blind session."""
+        steps = self._evaluation.strategy.run(context)
+        return steps if self._evaluation.blind is None else run_by_each(steps, self._policies.each)
+
+    def _sequence(self) -> TrialSequence:
+        return TrialSequence(self._evaluation.seed, twins=self._evaluation.blind is None)
+
     def _follow(self, context: StrategyContext) -> None:
         """Send results to the strategy until it has no more trials.
 
@@ -259,12 +294,12 @@ class Session:
             _LeftOut: a trial was left out, so that the strategy has to be asked anew.
             BenchFault: it is interrupted.
         """
-        evaluation = self._evaluation
+        evaluation, each = self._evaluation, self._policies.each
         self._context, self._next = context, 0
         done = tuple(self._history.finished)
-        steps = evaluation.strategy.run(without(context, self._history.left_out))
+        steps = self._steps(without(context, self._history.left_out))
         answer: Completed | None = None
-        sequence = TrialSequence(evaluation.seed)
+        sequence = self._sequence()
         while True:
             try:
                 step = steps.send(answer)
@@ -280,8 +315,9 @@ class Session:
             if index < len(done):
                 refuse_other_trial(done[index].trial, trial)
             else:
-                if evaluation.max_trials is not None and index >= evaluation.max_trials:
-                    detail = f"max_trials: {counted(evaluation.max_trials, 'trial is', 'trials are')} done"
+                # What one policy ran, each of the others runs, too.
+                if evaluation.max_trials is not None and index >= evaluation.max_trials // each * each:
+                    detail = f"max_trials: {counted(index, 'trial is', 'trials are')} done"
                     raise _Finished("max_trials", detail)
                 self._run_trial(trial)
             self._next = index + 1
@@ -292,6 +328,13 @@ class Session:
                 self._stopping.add(finished, self._history.served[index])
                 if self._stopping.decided:
                     raise _Finished("decided", self._stopping.detail)
+
+    def _as_read(self, perturbation: Perturbation) -> Perturbation:
+        """Return a perturbation that applies where each policy of the next trial takes in what becomes of it."""
+        readers = self._policies.readers() if self._evaluation.blind is not None else (self._next_policy,)
+        for reader in readers:
+            perturbation = AsRead(perturbation, reader, self._evaluation.moves_cameras)
+        return perturbation
 
     def _next_policy(self) -> PolicyDescription | None:
         """Return what is known of the policy that the next trial is for.
@@ -332,6 +375,7 @@ class Session:
         while True:
             self._checkpoint()
             try:
+                self._policies.serve_for(trial)
                 self._require_read(trial)
                 self._prepare(trial)
                 self._execute(trial)
@@ -365,11 +409,12 @@ class Session:
         wanted = {(trial.base_id, trial.perturbation)}
         done = [(event.trial, _sent(event)) for event in self._history.finished]
         left_out = self._history.left_out | wanted
-        strategy, seed = self._evaluation.strategy, self._evaluation.seed
-        possible = can_leave_out(strategy, self._context, left_out, done, seed, self._go_to)
+        steps = self._steps(without(self._context, left_out))
+        possible = can_leave_out(steps, self._sequence(), done, self._go_to)
         self._go_to(len(done))
         if not possible:
-            why = f"cannot be left out: '{strategy.name}' needs it, or a repeat of it was run; it is run again"
+            name = self._evaluation.strategy.name
+            why = f"cannot be left out: '{name}' needs it, or a repeat of it was run; it is run again"
             return BenchFault(Fault.VOIDED, f"{why} ({fault.detail})")
         self._void(trial, fault)
         others = [p.name for p in self._context.perturbations] if trial.is_base else []
@@ -426,13 +471,13 @@ class Session:
         self._append(Resumed(False, self._clock()))
 
     def _require_read(self, trial: Trial) -> None:
-        """Refuse a trial of which the policy that serves would not take in all.
+        """Refuse a trial of which the policy that serves, or another that is to run it, would not take in all.
 
         Raises:
             BenchFault: it would not.
         """
-        policy = self._history.policy
-        reason = unread(policy.description if policy is not None else None, trial.instance)
+        policies = self._policies.descriptions(trial)
+        reason = next(filter(None, (unread(policy, trial.instance) for policy in policies)), "")
         if not reason:
             return
         cure = (
@@ -545,8 +590,7 @@ class Session:
         Raises:
             BenchFault: it did.
         """
-        served, told = self._history.policy, trial.instance.instruction
-        description = served.description if served is not None else None
+        description, told = self._policies.description(trial), trial.instance.instruction
         chosen = Observed(told.text)
         if description is not None and description.takes_segments:
             chosen = as_told(told.text, to_send(told, self._evaluation.task, description), description).sent
@@ -555,10 +599,10 @@ class Session:
             raise BenchFault(Fault.PERTURBATION_NOT_DELIVERED, difference)
         if chosen.segments_digest and not received.segments_digest:  # the words alone do not tell two trials apart
             return
-        if not trial.twin:
+        twin = self._policies.twin(trial)
+        if twin is None:
             return
         axes = next((p.axes for p in self._evaluation.perturbations if p.name == trial.perturbation), "")
-        twin = self._history.finished[int(trial.twin)]
         if words := unchanged_words(axes, received, twin.observed):
             raise BenchFault(Fault.PERTURBATION_NOT_DELIVERED, words)
 
@@ -571,7 +615,7 @@ class Session:
         running = self._history.running
         attempt = running.attempt if running else self._history.attempts[trial.index]
         self._append(TrialVoid(trial, attempt, fault.fault, fault.detail, scene, self._clock()))
-        self._report(SessionState.RUNNING, f"void: {fault}")
+        self._report(SessionState.RUNNING, f"void: {self._policies.masked(str(fault))}")
 
     @property
     def _budget(self) -> Budget:
@@ -595,13 +639,13 @@ class Session:
                 trial=self._trial,
                 result=self._result,
                 time_left=self._time_left(),
-                policy=history.policy.name if history.policy else "",
+                policy=self._policies.shown,
             )
         )
 
     def _trials_expected(self) -> int:
-        expected = max(self._expected - len(self._history.skipped) * self._evaluation.repeats, 0)
-        limit = self._evaluation.max_trials
+        each, limit = self._policies.each, self._evaluation.max_trials
+        expected = max(self._expected - len(self._history.skipped) * self._evaluation.repeats * each, 0)
         return expected if limit is None else min(expected, limit)
 
     def _time_left(self) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from robocontrast_ros.configuration import ConfigurationError, find_configured
 from robocontrast_ros.policies.catalogue import load_and_describe
 from robocontrast_ros.policies.fit import check_fit
@@ -31,19 +33,19 @@ def check_description(description: PolicyDescription, session: ResolvedSession, 
     check_tokenizer(description, source)
 
 
-def check_policy(session: ResolvedSession) -> PolicyDescription | None:
-    """Compare what a session's policy describes with the robot and the cameras; return its description.
+def check_policies(session: ResolvedSession) -> tuple[PolicyDescription, ...]:
+    """Compare what a session's policies describe with the robot and the cameras; return their descriptions.
 
-    The policy is loaded for that and closed again; it is not loaded where its file alone shows that it does not fit.
-    A policy on a server elsewhere is checked later, when the server answers; then None is returned.
+    A policy is loaded for that and closed again; it is not loaded where its file alone shows that it does not fit.
+    A policy on a server elsewhere is checked later, when the server answers; then nothing is returned.
 
     Raises:
-        ConfigurationError: the parameter file does not fit, or the policy not the robot.
+        ConfigurationError: a parameter file does not fit, or a policy not the robot.
     """
-    file = session.policy_file
-    if file is None:
-        return None
+    return tuple(_check_policy(session, file) for file in session.policy_files)
 
+
+def _check_policy(session: ResolvedSession, file: Path) -> PolicyDescription:
     def checked(description: PolicyDescription) -> PolicyDescription:
         check_description(description, session, str(file))
         return description

@@ -12,6 +12,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.messages.encoding import TrialContext
 from robocontrast_ros.messages.topics import JUDGEMENT, SAFETY, SHOWN, STOP_TOPICS, TRIAL_TOPICS, Topic
 from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.blinding import HIDDEN
 from robocontrast_ros.sessions.resolving import ResolvedSession
 
 
@@ -52,7 +53,7 @@ def trial_context(session: ResolvedSession, run: RunFolder) -> TrialContext:
     return TrialContext(
         session=run.name,
         robot=session.robot.name,
-        policy=session.policy_file.stem if session.policy_file else "",
+        policy=HIDDEN if session.blind_files else session.policy_file.stem if session.policy_file else "",
         task_digest=hashlib.sha256(session.task_file.read_bytes()).hexdigest(),
         symbols={p.name: (p.symbol, p.axes) for p in session.perturbations},
         judge=session.parameters.world.judge,

@@ -25,6 +25,7 @@ from robocontrast_ros.episodes.scoring import Score, load_scores
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.blinding import Blind
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.fitting import (
     LoadedWorld,
@@ -42,7 +43,7 @@ from robocontrast_ros.sessions.fitting import (
     with_cameras,
 )
 from robocontrast_ros.sessions.overrides import Overrides, given_keys, overridden
-from robocontrast_ros.sessions.schema import SessionParameters
+from robocontrast_ros.sessions.schema import CameraParameters, SessionParameters
 from robocontrast_ros.strategies.effort import COST_MODELS, CostModel, Tolerance, cost_model
 from robocontrast_ros.strategies.protocol import Strategy
 from robocontrast_ros.tasks.protocol import Task
@@ -58,7 +59,7 @@ class ResolvedSession:
         robot: the robot's profile.
         robot_file: where it came from.
         policy_file: the policy's parameter file; its plug-in exists, but nothing is loaded yet. None where a policy
-            server elsewhere has it.
+            server elsewhere has it. Of a blind session, the first policy's.
         task: the task.
         task_file: where it came from.
         strategy: the order of trials.
@@ -66,6 +67,7 @@ class ResolvedSession:
         cost_model: what a set-up costs.
         world: what the robot acts in, and who judges.
         scores: those of the session, in the order of tables.
+        blind_files: parameter file of each policy of a blind session; empty of any other.
     """
 
     source: Path
@@ -80,13 +82,20 @@ class ResolvedSession:
     cost_model: CostModel
     world: LoadedWorld
     scores: tuple[type[Score], ...]
+    blind_files: tuple[Path, ...] = ()
+
+    @property
+    def policy_files(self) -> tuple[Path, ...]:
+        """Parameter file of each policy; none where a policy server elsewhere has it."""
+        return self.blind_files or ((self.policy_file,) if self.policy_file else ())
 
     def snapshot(self) -> dict[str, Any]:
         """Return every parameter that a result may depend on, as JSON: session, robot, policy, task."""
         everything = {
             "session": dump_record(self.parameters),
             "robot": dump_record(self.robot),
-            "policy": read_yaml(self.policy_file) if self.policy_file else None,
+            "policy": [read_yaml(file) for file in self.blind_files]
+            or (read_yaml(self.policy_file) if self.policy_file else None),
             "task": read_yaml(self.task_file),
         }
         return from_json(to_json(everything, inf_nan_mode="strings", fallback=str))
@@ -102,6 +111,9 @@ class ResolvedSession:
             DiskError: what belongs into it cannot be written; there is no folder then.
         """
         files = {"robot": self.robot_file, "policy": self.policy_file, "task": self.task_file}
+        if self.blind_files:
+            del files["policy"]
+            files |= {f"policy_{number}": file for number, file in enumerate(self.blind_files, start=1)}
         return RunFolder.create(
             Path(self.parameters.output),
             self.parameters.name,
@@ -133,8 +145,14 @@ class ResolvedSession:
             metric=parameters.metric or "",
             moves_cameras=self.world.features.moves_cameras,
             person=self.world.features.person,
+            blind=self._blind,
             parameters=self.snapshot(),
         )
+
+    @property
+    def _blind(self) -> Blind | None:
+        blind = self.parameters.blind
+        return blind and Blind(tuple(map(str, self.blind_files)), blind.swap_time, blind.answer_time)
 
 
 def resolve(session: str | Path, overrides: Overrides | None = None) -> ResolvedSession:
@@ -173,7 +191,13 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         for key, kind in (("robot", "robots"), ("policy", "policies"), ("task", "tasks"))
         if getattr(parameters, key)
     }
-    policy_file = files.get("policy")
+    blind_files: tuple[Path, ...] = ()
+    if parameters.blind is not None:
+        named = parameters.blind.policies
+        blind_files = tuple(find_file("policies", policy, *origin("blind.policies")) for policy in named)
+        known = (str(file) if is_path(name) else name for name, file in zip(named, blind_files, strict=True))
+        parameters = replace(parameters, blind=replace(parameters.blind, policies=tuple(known)))
+    policy_file = files.get("policy", blind_files[0] if blind_files else None)
     parameters = replace(
         parameters,
         **{key: name if not is_path(name := getattr(parameters, key)) else str(file) for key, file in files.items()},
@@ -182,7 +206,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     world = loaded_world(parameters.world, origin)
     check_transports(robot, files["robot"], world)
     check_port(robot, files["robot"], world.lockstep)
-    wanted = wanted_cameras(find_configured("policies", policy_file), policy_file) if policy_file else {}
+    wanted = _wanted_of_all(blind_files or ((policy_file,) if policy_file else ()))
     task: Task = load_configured("tasks", files["task"])
     steps_per_control(task, str(files["task"]))
     check_robot_fits_task(robot, files["robot"], task, files["task"], origin("robot"))
@@ -219,7 +243,25 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         cost_model=cost_model(parameters.cost, parameters.handling_times, task.store),
         world=world,
         scores=scores,
+        blind_files=blind_files,
     )
+
+
+def _wanted_of_all(policies: tuple[Path, ...]) -> dict[str, CameraParameters]:
+    """Return the cameras whose images policies want in one size; refuse two sizes of one camera."""
+    wanted: dict[str, CameraParameters] = {}
+    for file in policies:
+        for name, camera in wanted_cameras(find_configured("policies", file), file).items():
+            if wanted.setdefault(name, camera) != camera:
+                other = wanted[name]
+                raise ConfigurationError(
+                    str(file),
+                    "image_sizes",
+                    f"{camera.width}x{camera.height} for '{name}'",
+                    f"{other.width}x{other.height}, which another policy of the blind session wants of it",
+                    "Policies that are compared blindly are shown the same images: take others.",
+                )
+    return wanted
 
 
 def _origin(key: str, source: Path, given: Collection[str]) -> Origin:

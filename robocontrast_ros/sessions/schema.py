@@ -201,6 +201,33 @@ class RecordingParameters:
     topics: tuple[str, ...] = Field(default=(), description="further topics, relative to the session's namespace")
 
 
+@record
+class BlindParameters:
+    """Policies that run every trial, each in its turn, of which nobody can tell which one runs."""
+
+    policies: tuple[str, ...] = Field(
+        min_length=2, description="two or more, in place of `policy`: names in config/policies/, or paths of files"
+    )
+    swap_time: float | None = Field(
+        default=None,
+        ge=0,
+        le=86400,
+        description="how long each change of the policy takes at least; when left out, half as long again as the "
+        "slowest takes at the start [s]",
+    )
+    answer_time: float = Field(
+        default=0.0,
+        ge=0,
+        le=3600,
+        description="how long each answer of a policy takes at least; 0: answers are not held back [s]",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a policy that is named twice."""
+        if len(set(self.policies)) != len(self.policies):
+            raise ValueError("each of the policies once")
+
+
 def _recording(value: Any) -> Any:
     """Return what a file says of the recording, None for the word `none`."""
     if isinstance(value, str) and value != NO_RECORDING:
@@ -259,6 +286,9 @@ class SessionParameters:
     policy: str = Field(
         default="",
         description="name in config/policies/, or path of a file; left out where policy_server.external is true",
+    )
+    blind: BlindParameters | None = Field(
+        default=None, description="policies to be compared blindly, in place of `policy`; none when left out"
     )
     policy_server: PolicyServerParameters = Field(default_factory=PolicyServerParameters)
     world: WorldParameters = Field(default_factory=WorldParameters)
@@ -333,7 +363,18 @@ class SessionParameters:
             raise ValueError("each of the cameras once")
         if self.policy_server.composed and not self.composed:
             raise ValueError("`composed: true` where `policy_server.composed` is true")
-        if not self.policy and not self.policy_server.external:
+        if self.blind is not None:
+            self._check_blind(self.blind)
+        elif not self.policy and not self.policy_server.external:
             raise ValueError("a `policy`, or `policy_server` with `external: true`")
         if self.policy and self.policy_server.external:
             raise ValueError("no `policy`, for a policy server elsewhere has its own; `robocontrast swap` changes it")
+
+    def _check_blind(self, blind: BlindParameters) -> None:
+        """Refuse what does not go with blind policies."""
+        if self.policy or self.policy_server.external:
+            raise ValueError("neither `policy` nor `policy_server.external` beside `blind`, which names the policies")
+        if self.stop_early is not None:
+            raise ValueError("no `stop_early` beside `blind`: its question is about one policy")
+        if blind.answer_time >= self.timeouts.policy:
+            raise ValueError("a `blind.answer_time` below `timeouts.policy`, after which an answer is too late")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from robocontrast_ros.domain import Fault
+from robocontrast_ros.domain import Fault, Trial
 from robocontrast_ros.episodes.bench import Bench, BenchFault, PolicyBench, PolicyRefusal, ServingPolicy
-from robocontrast_ros.runs.events import Event, PolicyLoaded, PolicyRefused
+from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.runs.events import Event, PolicyLoaded, PolicyRefused, TrialFinished
 from robocontrast_ros.runs.history import History
 from robocontrast_ros.sessions.control import SessionState
 from robocontrast_ros.sessions.resume_checks import refuse_other_policy
@@ -30,8 +31,14 @@ class PolicySwapping:
         self._bench = bench if isinstance(bench, PolicyBench) else None
         self._history, self._append, self._report, self._clock = history, append, report, clock
 
-    def begin(self) -> None:
+    each = 1
+    """How many policies run each trial."""
+
+    def begin(self, trials: Callable[[], int]) -> None:
         """Write down which policy serves; a resumed session goes on with the one that served last.
+
+        Args:
+            trials: tells how many the strategy proposes at most.
 
         Raises:
             BenchFault: that policy cannot be loaded any more, or the policy server is lost.
@@ -50,6 +57,34 @@ class PolicySwapping:
                 detail = f"policy '{served.name}', which served last, cannot be loaded again: {refusal}"
                 raise BenchFault(Fault.POLICY_SERVER_LOST, detail) from None
         self._write_down(present)
+
+    def serve_for(self, trial: Trial) -> None:
+        """Do nothing: the policy that serves runs the next trial, too."""
+
+    @property
+    def shown(self) -> str:
+        """Name of the policy that serves; empty when unknown."""
+        return self._history.policy.name if self._history.policy else ""
+
+    def description(self, trial: Trial) -> PolicyDescription | None:
+        """Return what is known of the policy that runs a trial, the next one."""
+        policy = self._history.policy
+        return policy.description if policy is not None else None
+
+    def descriptions(self, trial: Trial) -> tuple[PolicyDescription | None, ...]:
+        """Return what is known of each policy that is to run a trial, the next one."""
+        return (self.description(trial),)
+
+    def masked(self, text: str) -> str:
+        """Return a text as it may be shown."""
+        return text
+
+    def twin(self, trial: Trial) -> TrialFinished | None:
+        """Return the base trial that a trial is compared with; None where there is none."""
+        return self._history.finished[int(trial.twin)] if trial.twin else None
+
+    def open(self) -> None:
+        """Do nothing: no policy is hidden."""
 
     def swap(self, wanted: Sequence[str], state: SessionState) -> None:
         """Let the last of the wanted policies serve, or write down why it does not; refuse those before it.

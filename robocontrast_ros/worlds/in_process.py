@@ -264,6 +264,7 @@ class InProcessBench:
         self._controller = self._make_controller()
         self._stop_on_success, self._aborted = stop_on_success, aborted
         self._judge, self._scores = judge, scores
+        self._shown = ""
 
     @property
     def cameras(self) -> tuple[Camera, ...]:
@@ -293,6 +294,10 @@ class InProcessBench:
         except NothingStaged as error:
             raise PolicyRefusal(str(error)) from None
         self._controller = self._make_controller()
+
+    def show_policy_as(self, code: str) -> None:
+        """Have the bags of the trials to come name the policy by this code."""
+        self._shown = code
 
     def close(self) -> None:
         """Free the policies, and what draws images."""
@@ -326,7 +331,7 @@ class InProcessBench:
         scorer = EpisodeScorer.for_instance(self._task, trial.instance, start, self._judge, self._scores)
         recording = None
         if self._recorder is not None:
-            policy = self._slot.serving.description.name
+            policy = self._shown or self._slot.serving.description.name
             recording = self._recorder.begin(trial, attempt, policy, start, self._world.time)
         with contextlib.closing(recording) if recording is not None else contextlib.nullcontext():
             report = self._run(trial, start, scorer, recording)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from chromium import chromium_missing
-from session_runs import Workplace, of
+from session_runs import Workplace, events_of, finish, wait_until
 
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.runs.events import Paused, SetUp, TrialFinished, TrialSkipped, TrialVoid
@@ -19,6 +19,10 @@ if not chromium_missing():
 CHECKLIST = ["Emergency stop within reach", "Nobody at the robot"]
 OPERATOR = {"checklist": CHECKLIST, "ask_always": True}
 ALL = ("checklist", "set_up", "start", "running", "judge", "confirmed", "paused", "stopped", "finished")
+
+
+def of(run, kind):
+    return [event for event in events_of(run) if isinstance(event, kind)]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +60,7 @@ class Trials:
     def at_checklist(self, done, state):
         for name in CHECKLIST:
             self.person.tap(f"text={name}")
-            self.person.page.wait_for_function(f"state.checklist.find(c => c.name === {name!r}).done")
+            self.person.until(f"state.checklist.find(c => c.name === {name!r}).done")
         self.person.tap_primary()
 
     def at_set_up(self, done, state):
@@ -71,7 +75,7 @@ class Trials:
                 self.tick(move)
         elif len(moves) > 1:
             self.person.choose("tick")
-            self.person.page.wait_for_function("state.set_up.moves.every(m => m.done)")
+            self.person.until("state.set_up.moves.every(m => m.done)")
         elif moves:
             self.tick(moves[0])
         if wrong and not moves:
@@ -81,7 +85,7 @@ class Trials:
 
     def tick(self, move):
         self.person.page.locator("#content li", has_text=re.compile(rf"\. {move['name']}\b")).locator("input").tap()
-        self.person.page.wait_for_function(f"state.set_up.moves.find(m => m.id === '{move['id']}').done")
+        self.person.until(f"state.set_up.moves.find(m => m.id === '{move['id']}').done")
 
     def at_start(self, done, state):
         self.person.tap_primary()
@@ -122,10 +126,10 @@ class Eventful(Trials):
         page = self.person.page
         if done == 1 and self.once("reloaded"):
             page.reload()
-            page.wait_for_function("window.state === undefined || state !== null")
+            self.person.until("state !== null")
         if done == 2 and self.once("connection lost"):
             self.person.context.set_offline(True)
-            page.wait_for_function("!connected", timeout=30_000)
+            self.person.until("!connected")
             self.notes["banner"] = page.inner_text("#banner")
             self.person.context.set_offline(False)
         if done == 3 and self.once("stopped"):
@@ -175,14 +179,17 @@ class Eventful(Trials):
 def played(workplace: Workplace, trials_of, session, *arguments):
     """Run a session with a person at the page; return the run, the person and what the command printed."""
     process = workplace.begin("evaluate", session, "--practice", *arguments)
-    run = workplace.newest_run(process)
-    trials = trials_of(link_of(run))
     try:
+        (run,) = wait_until(lambda: process.poll() is not None or workplace.runs, "a run folder") and workplace.runs
+        trials = trials_of(link_of(run))
         trials.run()
         trials.person.close()
-    finally:
-        output = workplace.end(process)
-    assert process.returncode == 0, output
+    except BaseException:
+        process.terminate()
+        print(process.communicate(timeout=60)[0])
+        raise
+    code, output = finish(process)
+    assert code == 0, output
     return run, trials, output
 
 
@@ -217,10 +224,9 @@ def test_a_person_runs_ten_trials_of_language_table_that_a_camera_judges(tmp_pat
     judged = [trial.judgement for trial in finished]
     assert all(judgement is not None and judgement.stage for judgement in judged if judgement.by != "two")
     assert ("twice judged",) in [judgement.tags for judgement in judged]
-    assert (run / "report.html").is_file() or (run / "results.md").is_file() or (run / "trials.csv").is_file()
-    scored = workplace.run("score", run)
-    assert scored.returncode == 0, scored.stdout
-    assert "differ" not in scored.stdout or "no" in scored.stdout
+    assert (run / "trials.csv").is_file()
+    code, said = workplace.run("score", run)
+    assert code == 0, said
 
 
 def test_a_person_runs_ten_trials_of_the_tabletop_and_judges_them(tmp_path, chromium):

@@ -68,6 +68,14 @@ class PersonAtThePage:
         self.look()
         return self.phase
 
+    def until(self, expression: str) -> None:
+        """Wait until an expression of the page's script is true; the page allows no text to be run as a script."""
+        deadline = time.monotonic() + self._timeout
+        while not self.page.evaluate(expression):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not true: {expression}: {self.text}")
+            self.page.wait_for_timeout(50)
+
     @property
     def text(self) -> str:
         """All text of the page."""

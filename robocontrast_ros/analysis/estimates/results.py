@@ -27,6 +27,7 @@ from robocontrast_ros.analysis.estimates.test_set import (
     test_set_estimates,
 )
 from robocontrast_ros.domain import BASE, Delivery, PerturbationSpec, TestInstance, find_spec
+from robocontrast_ros.runs.blinding import refuse_several_policies
 from robocontrast_ros.runs.events import ProcessDied, SessionFinished, SessionInterrupted, TrialSkipped
 from robocontrast_ros.runs.journal import Journal, JournalError
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -70,12 +71,13 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
         test_set: the test set that the session has (``test_set.draw_test_set``), or why it is not known.
 
     Raises:
-        JournalError: the journal holds no session.
+        JournalError: the journal holds no session, or a blind one with the trials of all its policies.
         ConfigurationError: a file of config/levels/ does not fit.
     """
     started = journal.started
     if started is None:
         raise JournalError(f"{journal.path}: no session was started in it. Run the session first.")
+    refuse_several_policies(journal)
     serving, instances = serving_policies(journal.events), base_instances(journal.events)
     trained = {policy: found for policy in set(serving) if (found := levels_naming(policy))}
     folder = RunFolder(journal.path.parent)

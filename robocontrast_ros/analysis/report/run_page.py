@@ -36,6 +36,7 @@ from robocontrast_ros.analysis.report.trials import (
 from robocontrast_ros.analysis.report.understanding import understanding_section
 from robocontrast_ros.analysis.tables.summary import SELECTED, SPL_CHANGES
 from robocontrast_ros.domain import find_spec
+from robocontrast_ros.runs.blinding import blinding_of
 from robocontrast_ros.runs.events import (
     Event,
     PolicyLoaded,
@@ -131,6 +132,7 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "understanding": understanding_section(results),
         "clutter": clutter_section(run, results, attempts),
         "latencies": latencies(journal.events),
+        "blinding": blinding.words if (blinding := blinding_of(journal.events)) is not None else "",
         "pacing": pacing_of(journal.events).words,
         "pose_sources": pose_sources_of(journal.events),
         "loaded": policies_loaded(journal.events),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from robocontrast_ros.analysis.rescoring.recorded_trials import RecordedTrial, find_scores, find_task, run_of
@@ -19,6 +19,7 @@ from robocontrast_ros.configuration import ConfigurationError, load_plugin, read
 from robocontrast_ros.domain import ScoreSpec, Trial, TrialResult
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS, EpisodeScorer, Sample, Score
 from robocontrast_ros.messages.decoding import NANOSECONDS
+from robocontrast_ros.runs.blinding import is_code
 from robocontrast_ros.system.processes import ProcessLost, processors, run_in_processes
 from robocontrast_ros.tasks.protocol import Task
 
@@ -119,6 +120,11 @@ def _score_job(job: tuple[RecordedTrial, Thresholds | None]) -> OfflineScore:
         return _unscored(trial, str(error))
 
 
+def _as_recorded(trial: Trial, recording: TrialRecording) -> Trial:
+    """Return a trial as its bag has it: that of a blind session names no twin, which would tell who runs it."""
+    return replace(trial, twin="") if is_code(recording.policy) else trial
+
+
 def _compared(trial: RecordedTrial, recording: TrialRecording, thresholds: Thresholds | None) -> OfflineScore:
     task, file = find_task(recording)
     scores = find_scores(recording, task)
@@ -139,7 +145,7 @@ def _compared(trial: RecordedTrial, recording: TrialRecording, thresholds: Thres
     differences: tuple[str, ...] = ()
     if trial.finished is not None:
         differences = (
-            *_differences("trial", trial.finished.trial, recording.trial),
+            *_differences("trial", _as_recorded(trial.finished.trial, recording), recording.trial),
             *(_differences("result", trial.finished.result, scored.result) if complete else ()),
         )
     return OfflineScore(

@@ -122,6 +122,7 @@ class RosBench:
         self._start: tuple[float, Scene] | None = None
         self._set_up_seconds: float | None = None
         self._serving: PolicyDescription | None = None
+        self._shown = ""
         self.now = 0.0
         """Stamp of the newest scene or observation, in the clock of the graph [s]; 0 before the first."""
         self._channel.start()
@@ -188,9 +189,13 @@ class RosBench:
     def policy(self) -> ServingPolicy:
         """Return the policy that serves; the messages of the trials to come name it."""
         policy = self._policies.serving()
-        self._context = replace(self._context, policy=policy.name)
+        self._context = replace(self._context, policy=self._shown or policy.name)
         self._serving = policy.description
         return policy
+
+    def show_policy_as(self, code: str) -> None:
+        """Have the messages of the trials to come name the policy by this code."""
+        self._shown = code
 
     def scene(self) -> Scene:
         """Return the scene as it is."""

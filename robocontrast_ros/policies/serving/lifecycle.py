@@ -37,7 +37,9 @@ class PolicySlot:
         """
         self.drop()
         serving = self.serving
-        runner = PolicyRunner(path, serving.timeout, serving.load_timeout, serving.own_thread)
+        runner = PolicyRunner(
+            path, serving.timeout, serving.load_timeout, serving.own_thread, answer_time=serving.answer_time
+        )
         runner.warm_up()
         self.staged = runner
         return runner
@@ -69,15 +71,17 @@ class PolicySlot:
 class PolicyLifecycle:
     """Loads, activates, swaps and frees policies; the one that serves can be called meanwhile from other threads."""
 
-    def __init__(self, path: Path, timeout: float, load_timeout: float) -> None:
+    def __init__(self, path: Path, timeout: float, load_timeout: float, answer_time: float = 0.0) -> None:
         """Start unconfigured.
 
         Args:
             path: parameter file of the first policy.
             timeout: limit of each call [s].
             load_timeout: limit of loading, and of warming up [s].
+            answer_time: how long each call takes at least [s].
         """
         self._path, self._timeout, self._load_timeout = path.expanduser().absolute(), timeout, load_timeout
+        self._answer_time = answer_time
         self._slot: PolicySlot | None = None
         self._active = False
         # Held while policies are loaded, swapped or freed; never during a call of the policy that serves.
@@ -102,7 +106,8 @@ class PolicyLifecycle:
             ConfigurationError: it cannot be loaded.
         """
         if self._slot is None:
-            self._slot = PolicySlot(PolicyRunner(self._path, self._timeout, self._load_timeout))
+            runner = PolicyRunner(self._path, self._timeout, self._load_timeout, answer_time=self._answer_time)
+            self._slot = PolicySlot(runner)
 
     def activate(self) -> None:
         """Load the policy and warm it up, unless that was done; from now on it serves.

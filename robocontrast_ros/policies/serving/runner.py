@@ -7,7 +7,7 @@ import hashlib
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, replace
@@ -61,7 +61,14 @@ class PolicyRunner:
         warm_up_time: time that its warm-up took [s]; None without one.
     """
 
-    def __init__(self, path: Path, timeout: float, load_timeout: float = LOAD_TIMEOUT, own_thread: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        timeout: float,
+        load_timeout: float = LOAD_TIMEOUT,
+        own_thread: bool = True,
+        answer_time: float = 0.0,
+    ) -> None:
         """Load the policy of a parameter file.
 
         Args:
@@ -70,12 +77,14 @@ class PolicyRunner:
             load_timeout: limit of loading, and of warming up [s].
             own_thread: whether the policy has a thread of its own. Without one a call costs less, and the limits are
                 checked after it has returned: a call that never returns blocks.
+            answer_time: how long each call takes at least [s]: what the policy does not need of it is waited for, so
+                that nobody can tell policies apart by it. It is no part of an answer's latency.
 
         Raises:
             ConfigurationError: the file does not fit, or the policy cannot be loaded, or not in time.
         """
         self.path, self.timeout, self.load_timeout = path, timeout, load_timeout
-        self.own_thread = own_thread
+        self.own_thread, self.answer_time = own_thread, answer_time
         self.warm_up_time: float | None = None
         self._worker = self._new_worker()
         self._stuck = False
@@ -110,6 +119,10 @@ class PolicyRunner:
             PolicyFault: the policy raised, or did not return in time; POLICY_SERVER_LOST when it hung before
                 and cannot be loaded again.
         """
+        with _at_least(self.answer_time):
+            self._reset(instruction, seed, segments)
+
+    def _reset(self, instruction: str, seed: int, segments: tuple[Segment, ...]) -> None:
         if self._stuck:
             self._reload()
         self._first = True
@@ -132,9 +145,10 @@ class PolicyRunner:
         if self._first:
             observed = replace(self._told.sent, image_digest=image_digest(observation.images), told=True)
         self._first = False
-        start = time.perf_counter()
-        actions = self._check(self._call(lambda: self._policy.act(observation)))
-        return Answer(actions, time.perf_counter() - start, observed)
+        with _at_least(self.answer_time):
+            start = time.perf_counter()
+            actions = self._check(self._call(lambda: self._policy.act(observation)))
+            return Answer(actions, time.perf_counter() - start, observed)
 
     def close(self) -> None:
         """Free the policy, on its own thread; one that is stuck, or does not end, is abandoned."""
@@ -245,6 +259,18 @@ class PolicyRunner:
         if not np.isfinite(actions).all():
             raise PolicyFault(Fault.POLICY_NOT_FINITE, f"got {actions[~np.isfinite(actions).all(axis=1)][0]}")
         return actions
+
+
+@contextlib.contextmanager
+def _at_least(duration: float) -> Iterator[None]:
+    """Have the block take a time [s], if it takes less."""
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        left = duration - (time.perf_counter() - start)
+        if left > 0.0:
+            time.sleep(left)
 
 
 def image_digest(images: dict[str, NDArray[np.uint8]]) -> str:

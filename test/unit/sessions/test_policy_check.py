@@ -20,7 +20,7 @@ from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.profile_base import CameraInterface
 from robocontrast_ros.sessions.overrides import Overrides
-from robocontrast_ros.sessions.policy_check import check_policy
+from robocontrast_ros.sessions.policy_check import check_policies
 from robocontrast_ros.sessions.resolving import resolve
 
 ROBOTS = {name: load_profile(name) for name in known_names("robots")}
@@ -196,16 +196,17 @@ def test_all_that_differs_is_told_at_once_one_line_each():
 
 
 def test_a_session_whose_policy_fits_gets_its_description():
-    assert check_policy(resolve("language_table_demo", Overrides(policy="random"))).name == "random"
+    (description,) = check_policies(resolve("language_table_demo", Overrides(policy="random")))
+    assert description.name == "random"
 
 
 def test_a_policy_whose_file_shows_that_it_does_not_fit_is_not_loaded(tmp_path):
     file = write_described(tmp_path / "mine.yaml", "described_policies:DescribedByFile", rate=5.0)
     with pytest.raises(ConfigurationError, match="made for 5 Hz"):
-        check_policy(resolve("language_table_demo", Overrides(policy=str(file))))
+        check_policies(resolve("language_table_demo", Overrides(policy=str(file))))
     write_described(file, "described_policies:DescribedByFile", rate=10.0)
     with pytest.raises(AssertionError, match="not to be made"):
-        check_policy(resolve("language_table_demo", Overrides(policy=str(file))))
+        check_policies(resolve("language_table_demo", Overrides(policy=str(file))))
 
 
 def test_evaluate_refuses_what_does_not_fit_with_one_line_per_difference(tmp_path):

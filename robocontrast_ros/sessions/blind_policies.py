@@ -1,0 +1,198 @@
+"""The policies of a blind session: loaded one by one, for each attempt, without telling which."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from robocontrast_ros.domain import Fault, Trial
+from robocontrast_ros.episodes.bench import Bench, BenchFault, BlindBench, PolicyBench, PolicyRefusal, ServingPolicy
+from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.runs.blinding import Assignment, Secret, code_of, policy_names, recall_secret, write_secret
+from robocontrast_ros.runs.events import (
+    BlindingBegan,
+    BlindSwap,
+    Event,
+    PolicyLoaded,
+    PolicyRefused,
+    TrialFinished,
+)
+from robocontrast_ros.runs.history import History
+from robocontrast_ros.sessions.blinding import HIDDEN, Blind, orders
+from robocontrast_ros.sessions.control import SessionState
+from robocontrast_ros.sessions.resume_checks import refuse_other_policy
+
+MARGIN = 1.5
+"""How much longer than the slowest first load each change of the policy takes, where the session says no time."""
+
+
+class BlindPolicies:
+    """In place of ``PolicySwapping``: loads the policy of each attempt, and tells nobody which it is."""
+
+    def __init__(
+        self,
+        blind: Blind,
+        seed: int,
+        bench: Bench,
+        history: History,
+        append: Callable[[Event], None],
+        report: Callable[[SessionState, str], None],
+        clock: Callable[[], float],
+        file: Path | None,
+    ) -> None:
+        """Take the parts of a session.
+
+        Args:
+            blind: the policies.
+            seed: the session's.
+            bench: where they run. On a bench with one policy for the whole session, as that of a plan, nothing is
+                loaded, and nothing is written down.
+            history: of the session.
+            append: writes an event down, and also brings the history up to date.
+            report: tells the session's observer what happens.
+            clock: seconds since the epoch.
+            file: where the assignment is kept; None to keep it in memory.
+        """
+        self._blind, self._seed, self._history = blind, seed, history
+        self._bench = bench if isinstance(bench, PolicyBench) else None
+        self._append, self._report, self._clock, self._file = append, report, clock, file
+        self._secret: Secret | None = None
+        self._descriptions: tuple[PolicyDescription | None, ...] = (None,) * len(blind.policies)
+        self.shown = HIDDEN
+        """What stands in place of the name of the policy that serves."""
+
+    @property
+    def each(self) -> int:
+        """How many policies run each trial."""
+        return len(self._blind.policies)
+
+    def begin(self, trials: Callable[[], int]) -> None:
+        """Load each policy once, to see that it can be, and commit to which runs which trial; or go on as before.
+
+        Args:
+            trials: tells how many the strategy proposes at most.
+
+        Raises:
+            BenchFault: a policy cannot be loaded, or the policy server is lost.
+            ConfigurationError: a policy's file has changed since the session began.
+            JournalError: the assignment is lost, or is not what the session committed itself to.
+        """
+        if self._bench is None:
+            return
+        if isinstance(self._bench, BlindBench):
+            self._bench.show_policy_as(HIDDEN)
+        self._report(SessionState.RUNNING, "loading each policy once")
+        loaded, slowest = [], 0.0
+        for policy in self._blind.policies:
+            began = time.monotonic()
+            try:
+                loaded.append(self._bench.stage_policy(policy))
+            except PolicyRefusal as refusal:
+                # Before the first trial it tells nothing to name it.
+                raise BenchFault(Fault.POLICY_SERVER_LOST, f"policy {policy} cannot be loaded: {refusal}") from None
+            slowest = max(slowest, time.monotonic() - began)
+        self._descriptions = tuple(policy.description for policy in loaded)
+        began = self._history.blinding
+        if began is not None:
+            self._secret = recall_secret(self._file, began, self._history.opened)
+            for before, now in zip(self._secret.policies, loaded, strict=True):
+                refuse_other_policy(before, now)
+            return
+        policies = tuple(PolicyLoaded(**vars(p), digest=p.digest, time=self._clock()) for p in loaded)
+        named = tuple(zip(policy_names(policies), (policy.digest for policy in policies), strict=True))
+        self._secret = Secret(Assignment(named, orders(self._seed, self.each, trials())), policies)
+        if self._file is not None:
+            write_secret(self._file, self._secret)
+        swap_time = MARGIN * slowest if self._blind.swap_time is None else self._blind.swap_time
+        commitment, answer_time = self._secret.commitment, self._blind.answer_time
+        self._append(BlindingBegan(commitment, self.each, swap_time, answer_time, self._clock()))
+
+    def serve_for(self, trial: Trial) -> None:
+        """Load the policy of an attempt, also where it is the one that serves, and take as long as for any other.
+
+        Raises:
+            BenchFault: it cannot be loaded, or the policy server is lost.
+        """
+        self.shown = code_of(trial.index, self.each)
+        bench, secret = self._bench, self._secret
+        if bench is None or secret is None:
+            return
+        began = time.monotonic()
+        if isinstance(bench, BlindBench):
+            bench.show_policy_as(self.shown)
+        self._report(SessionState.RUNNING, "loading the policy")
+        wanted = secret.policies[secret.assignment.policy_of(trial.index)]
+        try:
+            bench.stage_policy(wanted.file)
+            bench.serve_policy()
+            self._check(bench.policy(), wanted)
+        except PolicyRefusal as refusal:
+            raise BenchFault(Fault.POLICY_SERVER_LOST, self.masked(f"no policy serves: {refusal}")) from None
+        except BenchFault as fault:
+            raise BenchFault(fault.fault, self.masked(fault.detail)) from None
+        time.sleep(max(self._history.blinding.swap_time - (time.monotonic() - began), 0.0))
+        self._append(BlindSwap(trial.trial_id, time.monotonic() - began, self._clock()))
+
+    def _check(self, present: ServingPolicy, wanted: PolicyLoaded) -> None:
+        if present.digest != wanted.digest:
+            detail = f"policy {present.name} serves in place of {wanted.name}: its file has changed, or it was swapped"
+            raise BenchFault(Fault.POLICY_SERVER_LOST, detail)
+
+    def masked(self, text: str) -> str:
+        """Return a text without what names a policy; before the first trial it may."""
+        policies = self._secret.policies if self._secret is not None else ()
+        names = {name for policy in policies for name in (policy.file, Path(policy.file).stem, policy.name)}
+        for name in sorted(names, key=len, reverse=True):
+            text = text.replace(name, "(blind)")
+        return text
+
+    def swap(self, wanted: Sequence[str], state: SessionState) -> None:
+        """Refuse another policy."""
+        for policy in wanted:
+            self._refuse(policy, "the session is blind: which policy runs was decided at its start")
+            self._report(state, f"policy {policy} is refused: the session is blind")
+
+    def notice_other(self) -> None:
+        """Do nothing: the policy of each attempt is loaded for it."""
+
+    def end(self, wanted: Sequence[str]) -> None:
+        """Refuse what was asked for too late."""
+        for policy in wanted:
+            self._refuse(policy, "the session ended before it could serve")
+
+    def _refuse(self, policy: str, reason: str) -> None:
+        self._append(PolicyRefused(policy, reason, self._clock()))
+
+    def open(self) -> None:
+        """Write down which policy ran which trial, after the last one, and remove the secret."""
+        if self._secret is None:
+            return
+        if self._history.opened is None:
+            self._append(self._secret.opened(len(self._history.finished), self._clock()))
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)
+
+    def readers(self) -> tuple[Callable[[], PolicyDescription | None], ...]:
+        """Return what tells of each policy what it needs: a perturbation applies where all of them take it in."""
+        return tuple(lambda who=who: self._descriptions[who] for who in range(self.each))
+
+    def description(self, trial: Trial) -> PolicyDescription | None:
+        """Return what is known of the policy of a trial."""
+        return None if self._secret is None else self._descriptions[self._secret.assignment.policy_of(trial.index)]
+
+    def descriptions(self, trial: Trial) -> tuple[PolicyDescription | None, ...]:
+        """Return what is known of each policy, for each runs a trial."""
+        return self._descriptions
+
+    def twin(self, trial: Trial) -> TrialFinished | None:
+        """Return the base trial of the same policy and repeat; the trial itself names none, which would tell."""
+        if trial.is_base or self._secret is None:
+            return None
+        policy_of = self._secret.assignment.policy_of
+        wanted = trial.base_id, trial.repeat, policy_of(trial.index)
+        for event in reversed(self._history.finished):
+            other = event.trial
+            if other.is_base and (other.base_id, other.repeat, policy_of(other.index)) == wanted:
+                return event
+        return None

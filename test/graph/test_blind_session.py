@@ -1,0 +1,57 @@
+"""A blind session over the graph: the trials of the fast mode, and no name of a policy before its end."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+from robocontrast_ros.msg import SessionStatus
+from session_runs import Workplace, events_of, scores
+from spinning import spun_node
+
+from robocontrast_ros.bags.reader import read_trial
+from robocontrast_ros.nodes.runtime.qos import LATCHED
+from robocontrast_ros.runs.blinding import blinding_of
+from robocontrast_ros.runs.events import BlindSwap, TrialFinished
+from robocontrast_ros.sessions.fast_mode import open_bench
+from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.resolving import resolve
+
+NAMES = ("oracle", "random")
+
+
+def test_nothing_of_the_graph_names_the_policy_and_its_trials_are_those_of_the_fast_mode(tmp_path):
+    place, told = Workplace(tmp_path), []
+    session = place.session(
+        policy="",
+        blind={"policies": list(NAMES), "swap_time": 0.3, "answer_time": 0.001},
+        task=place.short_task(40),
+        test_set={"size": 1},
+    )
+    with spun_node("operator") as node:
+        node.create_subscription(SessionStatus, "session_status", told.append, LATCHED)
+        code, output = place.run("evaluate", session)
+    assert code == 0, output
+    (run,) = place.runs
+    events = events_of(run)
+    assert blinding_of(events).kept
+    assert len([event for event in events if isinstance(event, BlindSwap)]) == 2
+    assert {status.policy for status in told} <= {"", "blind", "1 of 2", "2 of 2"}
+    assert {status.policy for status in told} >= {"1 of 2", "2 of 2"}
+    for event in events:
+        if isinstance(event, TrialFinished):
+            assert read_trial(run / event.recording.bag).policy == f"{event.trial.index + 1} of 2"
+    # What the command prints before the results, and what the nodes log.
+    said = {log.name: log.read_text() for log in (run / "logs").glob("*")}
+    begun = output.partition("blinding kept")[0].partition("ROS_DOMAIN_ID")[2]
+    trials = [line for line in begun.splitlines() if line.startswith("000")]
+    assert len(trials) == 2, output
+    for text in (*trials, *said.values()):
+        assert not any(name in text for name in NAMES), text
+    fast = resolve(session)
+    again = fast.new_run(0.0)
+    bench = open_bench(fast)
+    run_session(fast.evaluation(), bench, again.journal)
+    bench.close()
+    assert scores(again.path) == scores(run)

@@ -1,0 +1,308 @@
+"""Blind sessions: each policy runs every trial from the same scene, nobody is told which, and the journal proves it."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from line_world import LineBench, SwappingLineBench, line_evaluation
+
+from robocontrast_ros.configuration import ConfigurationError, parse_record
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.runs.blinding import Assignment, blinding_of, events_of_policies
+from robocontrast_ros.runs.events import (
+    BlindingBegan,
+    BlindingOpened,
+    BlindSwap,
+    PolicyLoaded,
+    PolicyRefused,
+    SessionFinished,
+    SessionInterrupted,
+    SetUp,
+    TrialFinished,
+    TrialStarted,
+    TrialVoid,
+)
+from robocontrast_ros.runs.journal import Journal, JournalError, read_journal
+from robocontrast_ros.sessions.blinding import Blind, orders
+from robocontrast_ros.sessions.control import SessionControl
+from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.plan import plan_session
+from robocontrast_ros.sessions.schema import SessionParameters
+
+POLICIES = {"first": 0.9, "second": 0.3, "third": 0.0}
+SEEDS = st.integers(0, 2**31)
+SESSION = {
+    "name": "blind",
+    "seed": 1,
+    "task": "language_table",
+    "robot": "franka",
+    "strategy": {"name": "standard"},
+    "test_set": {"size": 1},
+    "blind": {"policies": ["oracle", "random"]},
+}
+
+
+def blind_evaluation(policies=2, **changes):
+    return line_evaluation(blind=Blind(tuple(POLICIES)[:policies], swap_time=0.0), **changes)
+
+
+def bench_of(**attributes):
+    return SwappingLineBench(policies=dict(POLICIES), **attributes)
+
+
+def run(evaluation, path, bench=None, **arguments):
+    end = run_session(evaluation, bench or bench_of(), path, **arguments)
+    return read_journal(path).events, end
+
+
+def of(events, *kinds):
+    return [event for event in events if isinstance(event, kinds)]
+
+
+def trials(events):
+    return [repr((e.trial, e.result, e.cost)) for e in of(events, TrialFinished)]
+
+
+@given(SEEDS, st.integers(2, 5), st.integers(0, 30))
+def test_no_policy_is_in_a_place_more_than_once_more_often_than_another(seed, policies, number):
+    table = orders(seed, policies, number)
+    assert len(table) >= max(number, 1)
+    assert table == orders(seed, policies, number)
+    assert all(sorted(order) == list(range(policies)) for order in table)
+    for done in range(1, len(table) + 1):
+        for place in range(policies):
+            counts = Counter(dict.fromkeys(range(policies), 0))
+            counts.update(order[place] for order in table[:done])
+            assert max(counts.values()) - min(counts.values()) <= 1
+
+
+def test_which_policy_is_first_is_left_to_chance():
+    firsts = Counter(orders(seed, 2, 1)[0][0] for seed in range(200))
+    assert 70 <= firsts[0] <= 130
+
+
+@settings(max_examples=15)
+@given(SEEDS, st.integers(2, 3), st.integers(1, 2))
+def test_every_policy_runs_each_trial_from_the_same_scene_with_the_same_seed(tmp_path_factory, seed, policies, repeats):
+    evaluation = blind_evaluation(policies, seed=seed, repeats=repeats)
+    bench = bench_of()
+    served = []
+    bench.before_trial = lambda trial: served.append(bench.serving)
+    events, end = run(evaluation, tmp_path_factory.mktemp("blind") / "journal.jsonl", bench)
+    assert isinstance(end, SessionFinished)
+    assert len(bench.executed) % policies == 0
+    names = list(POLICIES)[:policies]
+    for begin in range(0, len(bench.executed), policies):
+        group = bench.executed[begin : begin + policies]
+        assert sorted(served[begin : begin + policies]) == sorted(names)
+        assert len({repr(start) for _, _, start in group}) == 1
+        assert len({repr(replace(trial, index=0)) for trial, _, _ in group}) == 1
+    assignment = Assignment.of(of(events, BlindingOpened)[0].assignment)
+    assert served == [names[assignment.policy_of(trial.index)] for trial, _, _ in bench.executed]
+
+
+def test_putting_back_costs_as_any_set_up_and_the_next_trial_begins_where_the_last_policy_left(tmp_path):
+    events, _ = run(blind_evaluation(), tmp_path / "journal.jsonl")
+    finished, set_ups = of(events, TrialFinished), of(events, SetUp)
+    assert sum(event.cost for event in finished) == pytest.approx(sum(event.cost for event in set_ups))
+    for before, after in pairwise(zip(finished, set_ups, strict=True)):
+        assert after[1].before == before[0].scene_left
+    back = [s for s in set_ups if s.trial.index % 2]
+    assert any(s.cost > 0.0 for s in back)
+    assert {len({m.name for m in s.moves}) for s in back} <= {0, 1}  # at most what one policy moved
+
+
+def test_the_journal_names_no_policy_before_the_end_and_the_file_is_its_owners_alone(tmp_path):
+    bench, seen = bench_of(), []
+    path = tmp_path / "journal.jsonl"
+
+    def look(trial):
+        seen.append(path.read_bytes())
+        assert stat.S_IMODE((tmp_path / "blinding.json").stat().st_mode) == 0o600
+
+    bench.before_trial = look
+    told = []
+    events, _ = run(blind_evaluation(), path, bench, observer=told.append)
+    assert not any(name in seen[-1] for name in (b"first.yaml", b"second.yaml", b"skill"))
+    assert {status.policy for status in told} == {"blind", "1 of 2", "2 of 2"}
+    assert not any(name in status.detail for status in told for name in POLICIES)
+    assert not of(events, PolicyLoaded)
+    assert [type(event) for event in events[-2:]] == [BlindingOpened, SessionFinished]
+    assert not (tmp_path / "blinding.json").exists()
+    assert len(of(events, BlindSwap)) == len(of(events, TrialStarted))
+    assert {event.trial.twin for event in of(events, TrialFinished)} == {""}
+
+
+def test_a_session_is_the_same_whatever_its_salt(tmp_path):
+    first, second = (
+        run(blind_evaluation(3), tmp_path / name / "journal.jsonl")[0] for name in _folders(tmp_path, "ab")
+    )
+    assert trials(first) == trials(second)
+    assert of(first, BlindingBegan)[0].commitment != of(second, BlindingBegan)[0].commitment
+
+
+def _folders(tmp_path, names):
+    for name in names:
+        (tmp_path / name).mkdir()
+        yield name
+
+
+@settings(max_examples=15, deadline=None)
+@given(SEEDS, st.integers(1, 40), st.sampled_from(["execute", "set_up", "stage_policy", "serve_policy"]))
+def test_a_resumed_session_equals_one_that_was_not_interrupted(tmp_path_factory, seed, at, where):
+    evaluation = blind_evaluation(seed=seed)
+    whole, _ = run(evaluation, tmp_path_factory.mktemp("whole") / "journal.jsonl")
+    bench, calls = bench_of(), Counter()
+
+    def fail(name):
+        calls[name] += 1
+        if name == where and calls[name] == at:
+            raise BenchFault(Fault.SIMULATOR_LOST, "gone")
+
+    bench.on_call = fail
+    path = tmp_path_factory.mktemp("resumed") / "journal.jsonl"
+    _, end = run(evaluation, path, bench)
+    if isinstance(end, SessionInterrupted):
+        _, end = run(evaluation, path, bench, resume=True)
+    events = read_journal(path).events
+    assert isinstance(end, SessionFinished)
+    assert trials(events) == trials(whole)
+    assert blinding_of(events).kept
+
+
+def test_a_void_attempt_is_tried_again_by_the_same_policy(tmp_path):
+    bench, served = bench_of(faults={(1, 0): Fault.SENSOR_LOST}), []
+    bench.before_trial = lambda trial: served.append((trial.index, bench.serving))
+    events, _ = run(blind_evaluation(), tmp_path / "journal.jsonl", bench)
+    assert len(of(events, TrialVoid)) == 1
+    (first, again) = (name for index, name in served if index == 1)
+    assert first == again
+    assert len(of(events, BlindSwap)) == len(served)
+
+
+def test_max_trials_ends_after_the_last_policy(tmp_path):
+    events, _ = run(blind_evaluation(max_trials=5), tmp_path / "journal.jsonl")
+    assert len(of(events, TrialFinished)) == 4
+
+
+def test_a_swap_is_refused(tmp_path):
+    control = SessionControl()
+    control.swap("third")
+    events, _ = run(blind_evaluation(), tmp_path / "journal.jsonl", control=control)
+    assert "the session is blind" in of(events, PolicyRefused)[0].reason
+
+
+def test_a_policy_that_fails_in_the_middle_is_not_named(tmp_path):
+    bench = bench_of()
+    bench.before_trial = lambda trial: trial.index == 2 and setattr(bench, "policies", Forgotten(bench.policies))
+    events, end = run(blind_evaluation(), tmp_path / "journal.jsonl", bench)
+    assert end.fault is Fault.POLICY_SERVER_LOST
+    assert "there is no policy '(blind)'" in end.detail
+    assert not of(events, BlindingOpened)
+    assert not blinding_of(events).kept
+
+
+class Forgotten(dict):
+    """Policies of which the one that runs is there, and none can be loaded any more."""
+
+    def __contains__(self, name):
+        return False
+
+
+def test_an_altered_assignment_is_noticed_when_a_session_is_resumed(tmp_path):
+    path, secret = tmp_path / "journal.jsonl", tmp_path / "blinding.json"
+    bench = bench_of()
+    bench.on_call = _lost_after(4)
+    evaluation = blind_evaluation()
+    run(evaluation, path, bench)
+    content = json.loads(secret.read_text())
+    content["assignment"]["orders"] = [order[::-1] for order in content["assignment"]["orders"]]
+    secret.write_text(json.dumps(content))
+    with pytest.raises(JournalError, match="it was changed"):
+        run(evaluation, path, bench, resume=True)
+    secret.unlink()
+    with pytest.raises(JournalError, match="Restore the file"):
+        run(evaluation, path, bench, resume=True)
+
+
+def _lost_after(trials):
+    count = Counter()
+
+    def on_call(name):
+        count[name] += 1
+        if name == "execute" and count[name] == trials:
+            raise BenchFault(Fault.SIMULATOR_LOST, "gone")
+
+    return on_call
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_the_proof_fails_when_anything_of_the_assignment_is_altered(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("proof") / "journal.jsonl"
+    events, _ = run(blind_evaluation(test_set_size=2), path)
+    assert blinding_of(events).kept
+    opened = of(events, BlindingOpened)[0]
+    what = data.draw(st.sampled_from(["salt", "assignment"]))
+    text = getattr(opened, what)
+    at = data.draw(st.integers(0, len(text) - 1))
+    letter = data.draw(st.sampled_from([letter for letter in "0123456789abcdef" if letter != text[at]]))
+    altered = replace(opened, **{what: text[:at] + letter + text[at + 1 :]})
+    changed = tuple(altered if event is opened else event for event in events)
+    found = blinding_of(changed)
+    assert not found.kept
+    assert found.problem and "not proved" in found.words
+    with pytest.raises(JournalError, match="cannot be taken apart"):
+        events_of_policies(Journal(path, changed))
+
+
+def test_the_journal_is_taken_apart_by_policy_with_the_twins_of_each(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    run(blind_evaluation(), path)
+    journal = read_journal(path)
+    apart = events_of_policies(journal)
+    assert list(apart) == ["first", "second"]
+    indices = [e.trial.index for events in apart.values() for e in of(events, TrialFinished)]
+    assert sorted(indices) == [e.trial.index for e in of(journal.events, TrialFinished)]
+    for name, events in apart.items():
+        assert [e.name for e in of(events, PolicyLoaded)] == [name]
+        by_id = {e.trial.trial_id: e.trial for e in of(events, TrialFinished)}
+        for trial in by_id.values():
+            assert trial.is_base or (by_id[trial.twin].is_base and by_id[trial.twin].base_id == trial.base_id)
+        assert blinding_of(events).kept
+
+
+def test_a_plan_has_the_trials_of_every_policy(tmp_path):
+    alone, blind = plan_session(line_evaluation()), plan_session(blind_evaluation(3))
+    # If all succeed, what is put back is what one policy moved.
+    assert len(blind.trials) == 3 * len(alone.trials)
+
+
+def test_a_bench_with_one_policy_runs_no_blind_session(tmp_path):
+    with pytest.raises(ConfigurationError, match="loads policies"):
+        run(blind_evaluation(), tmp_path / "journal.jsonl", LineBench())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"policy": "oracle"}, "beside `blind`"),
+        ({"policy_server": {"external": True}}, "beside `blind`"),
+        ({"stop_early": {"threshold": 0.5}}, "no `stop_early`"),
+        ({"blind": {"policies": ["oracle"]}}, "policies"),
+        ({"blind": {"policies": ["oracle", "oracle"]}}, "each of the policies once"),
+        ({"blind": {"policies": ["oracle", "random"], "answer_time": 20.0}}, "below `timeouts.policy`"),
+    ],
+)
+def test_what_does_not_go_with_blind_policies_is_refused(changes, words):
+    parse_record(SessionParameters, SESSION, "file")
+    with pytest.raises(ConfigurationError, match=words):
+        parse_record(SessionParameters, {**SESSION, **changes}, "file")
