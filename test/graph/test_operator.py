@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import time
 
 import pytest
 from chromium import chromium_missing
@@ -14,7 +14,7 @@ from robocontrast_ros.runs.events import Paused, SetUp, TrialFinished, TrialSkip
 pytestmark = pytest.mark.skipif(bool(chromium_missing()), reason=chromium_missing())
 
 if not chromium_missing():
-    from console_page import PersonAtThePage, browser, link_of, state_of
+    from console_page import Cable, PersonAtThePage, browser, link_of, state_of
 
 CHECKLIST = ["Emergency stop within reach", "Nobody at the robot"]
 OPERATOR = {"checklist": CHECKLIST, "ask_always": True}
@@ -35,8 +35,8 @@ class Trials:
     """Plays the person: what happens in which trial is in its methods, the rest is the ordinary way."""
 
     def __init__(self, chromium, link, pictures=None):
-        self.chromium, self.link = chromium, link
-        self.person = PersonAtThePage(chromium, link, pictures, timeout=120.0)
+        self.chromium, self.link, self.cable = chromium, link, Cable(link)
+        self.person = PersonAtThePage(chromium, self.cable.link, pictures, timeout=120.0)
         self.done: set[str] = set()
         self.notes: dict[str, object] = {}
 
@@ -55,6 +55,7 @@ class Trials:
             if phase == "finished":
                 return
             state = state_of(self.person)
+            print(f"{time.monotonic():.1f} {phase} {after} {state['session_state']} {state['problems']}", flush=True)
             getattr(self, f"at_{phase}")(state["session_state"]["done"], state)
 
     def at_checklist(self, done, state):
@@ -84,7 +85,7 @@ class Trials:
             self.person.tap_primary()
 
     def tick(self, move):
-        self.person.page.locator("#content li", has_text=re.compile(rf"\. {move['name']}\b")).locator("input").tap()
+        self.person.tap(f"[data-move='{move['id']}'] input")
         self.person.until(f"state.set_up.moves.find(m => m.id === '{move['id']}').done")
 
     def at_start(self, done, state):
@@ -128,10 +129,10 @@ class Eventful(Trials):
             page.reload()
             self.person.until("state !== null")
         if done == 2 and self.once("connection lost"):
-            self.person.context.set_offline(True)
+            self.cable.pull()
             self.person.until("!connected")
             self.notes["banner"] = page.inner_text("#banner")
-            self.person.context.set_offline(False)
+            self.cable.plug()
         if done == 3 and self.once("stopped"):
             page.wait_for_timeout(500)
             self.person.tap_primary()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,12 +64,15 @@ class PersonAtThePage:
     def wait_for(self, *phases: str, after: int = -1) -> str:
         """Wait until the page shows one of these states, of a step later than another; look at its targets."""
         deadline = time.monotonic() + self._timeout
-        while not (self.phase in phases and self.step > after):
+        while True:
+            phase, step = self.page.evaluate("[document.body.dataset.phase, Number(document.body.dataset.step ?? -1)]")
+            if phase in phases and step > after:
+                break
             if time.monotonic() > deadline:
                 raise AssertionError(f"the page shows '{self.phase}', expected {phases}: {self.text}")
             self.page.wait_for_timeout(50)
-        self.look()
-        return self.phase
+        self.look(phase)
+        return phase
 
     def until(self, expression: str) -> None:
         """Wait until an expression of the page's script is true; the page allows no text to be run as a script."""
@@ -81,9 +87,8 @@ class PersonAtThePage:
         """All text of the page."""
         return self.page.inner_text("body")
 
-    def look(self) -> None:
-        """Check the targets of the present state, and take a picture of it."""
-        phase = self.phase
+    def look(self, phase: str) -> None:
+        """Check the targets of a state that is shown, and take a picture of it."""
         self.seen[phase] = self.seen.get(phase, 0) + 1
         if self._pictures is not None and self.seen[phase] == 1:
             self.page.wait_for_timeout(900)
@@ -113,6 +118,57 @@ class PersonAtThePage:
         """Close the page; raise where a script of it failed."""
         self.context.close()
         assert self.errors == []
+
+
+class Cable:
+    """Carries the connections between a page and the console's server, until it is pulled out."""
+
+    def __init__(self, link: str) -> None:
+        """Begin to carry; ``link`` is the console's."""
+        address, _, token = link.partition("/#")
+        host, _, port = address.removeprefix("http://").rpartition(":")
+        self._server = host, int(port)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.link = f"http://127.0.0.1:{self._listener.getsockname()[1]}/#{token}"
+        self._ends: list[socket.socket] = []
+        self._plugged = True
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def pull(self) -> None:
+        """Cut all connections, and let none begin."""
+        self._plugged = False
+        for end in self._ends:
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        self._ends.clear()
+
+    def plug(self) -> None:
+        """Carry again."""
+        self._plugged = True
+
+    def _accept(self) -> None:
+        while True:
+            near, _ = self._listener.accept()
+            if not self._plugged:
+                near.close()
+                continue
+            try:
+                far = socket.create_connection(self._server)
+            except OSError:
+                near.close()
+                continue
+            self._ends += [near, far]
+            for one, other in ((near, far), (far, near)):
+                threading.Thread(target=self._carry, args=(one, other), daemon=True).start()
+
+    @staticmethod
+    def _carry(one: socket.socket, other: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := one.recv(65536):
+                other.sendall(data)
+        for end in (one, other):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
 
 
 TARGETS = """least => {

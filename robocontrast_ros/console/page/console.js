@@ -217,7 +217,7 @@ function showChecklist() {
 
 function showSetUp() {
   const set = state.set_up;
-  const list = set.moves.map((move, index) => make("li", {}, make("label", {},
+  const list = set.moves.map((move, index) => make("li", { "data-move": move.id }, make("label", {},
     make("input", { type: "checkbox", checked: move.done,
       onchange: (event) => send("tick", { name: move.id, done: event.target.checked }) }),
     make("span", {}, `${index + 1}. ${move.name}`), make("span", { class: "words" }, move.words))));
