@@ -39,14 +39,16 @@ class TableMap:
         backdrop, moving = self._task.backdrop, {move.name for move in question.moves}
         ground = [backdrop.floor, *backdrop.walls] if backdrop else []
         objects = [self._object(o) for o in question.present if o.name not in moving]
-        goals = [self._object(o) for o in question.target if o.name in moving]
+        moves = [self._move(move) for move in question.moves]
         shown = [self._points(polygon) for polygon in ground]
-        corners = [point for polygon in (*shown, *(o["outline"] for o in (*objects, *goals))) for point in polygon]
+        # What is to be moved may stand beside the table.
+        carried = [move[key] for move in moves for key in ("from_outline", "to_outline") if key in move]
+        corners = [point for polygon in (*shown, *(o["outline"] for o in objects), *carried) for point in polygon]
         return {
             "floor": shown[0] if shown else [],
             "walls": shown[1:],
             "objects": objects,
-            "moves": [self._move(move) for move in question.moves],
+            "moves": moves,
             "box": _box(corners),
         }
 

@@ -82,7 +82,7 @@ def test_what_is_nearly_a_command_is_one_or_refused_in_one_line(fields, more):
     ids=lambda content: content[:60].decode(errors="replace"),
 )
 def test_what_is_no_command_is_refused_in_one_line(content):
-    with pytest.raises(ValueError, match=".") as refused:
+    with pytest.raises(ValueError, match=r".") as refused:
         read_command(content)
     assert str(refused.value).isprintable() and len(str(refused.value)) <= 300
 
