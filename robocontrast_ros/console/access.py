@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import secrets
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from robocontrast_ros.system.disk import new_file
 
 FILE = "console.json"
 """Where a run folder holds the address and the token, for its owner alone."""
+
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{20,}")
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class Access:
         """
         with new_file(run / FILE) as part:
             descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            # One that was left there keeps its mode.
+            os.fchmod(descriptor, 0o600)
             with open(descriptor, "w") as file:
                 json.dump(asdict(self), file)
 
@@ -58,9 +63,11 @@ def read_access(run: Path) -> Access | None:
     """Return the access to a run's console; None where it has none."""
     try:
         content = json.loads((run / FILE).read_text())
-        return Access(str(content["url"]), str(content["token"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        access = Access(str(content["url"]), str(content["token"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+    # A token that is empty or short would open the console to everybody.
+    return access if _TOKEN.fullmatch(access.token) else None
 
 
 def new_token(run: Path) -> str:

@@ -7,10 +7,14 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
-Word = Annotated[str, StringConstraints(strip_whitespace=True, max_length=64)]
-Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=500)]
-Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64)]
+PLAIN = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
+"""Text without control characters, which a terminal that shows a log would obey."""
+
+Word = Annotated[str, StringConstraints(strip_whitespace=True, max_length=64, pattern=PLAIN)]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=500, pattern=PLAIN)]
+Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500, pattern=PLAIN)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64, pattern=PLAIN)]
+Item = Annotated[str, StringConstraints(max_length=2000)]
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
@@ -23,17 +27,17 @@ class Command:
         step: of the state that the page showed; None for commands that may be given at any time.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", allow_inf_nan=False)
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
 
     id: Id
-    step: int | None = Field(default=None, ge=0)
+    step: Annotated[int, Field(ge=0)] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tick(Command):
     """An item of the checklist is done, or an object was moved; or it is not. An empty name stands for all of them."""
 
-    name: Word
+    name: Item
     done: bool = True
     command: Literal["tick"] = "tick"
 
@@ -72,9 +76,9 @@ class Judge(Command):
     """How the trial went."""
 
     success: bool
-    progress: float = Field(default=0.0, ge=0.0, le=1.0)
+    progress: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
     stage: Word = ""
-    tags: tuple[Word, ...] = Field(default=(), max_length=20)
+    tags: Annotated[tuple[Name, ...], Field(max_length=20)] = ()
     note: Text = ""
     by: Word = ""
     command: Literal["judge"] = "judge"
@@ -152,6 +156,9 @@ _OfTrials = Tick | Checked | Ready | Start | Reached | Judge | Undo | Next | Voi
 _OfSession = Stop | Release | Pause | Resume | End
 AnyCommand = Annotated[_OfTrials | _OfSession, Field(discriminator="command")]
 
+LONGEST = 300
+"""Of the words of a refusal."""
+
 _ADAPTER: TypeAdapter[Command] = TypeAdapter(AnyCommand)
 
 
@@ -166,6 +173,9 @@ def read_command(content: bytes) -> Command:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(str(part) for part in first["loc"])[:80]
-        raise ValueError(f"{where}: {first['msg']}" if where else first["msg"]) from None
-    except (ValueError, RecursionError) as error:
-        raise ValueError(str(error).splitlines()[0][:200] if str(error) else "not readable") from None
+        raise ValueError(_one_line(f"{where}: {first['msg']}" if where else first["msg"])) from None
+
+
+def _one_line(text: str) -> str:
+    """Return a text that may quote what came, so that it can be shown."""
+    return "".join(c if c.isprintable() else "?" for c in text[:LONGEST])

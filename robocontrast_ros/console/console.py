@@ -60,6 +60,9 @@ ALLOWED: dict[Phase, frozenset[str]] = {
 }
 """Phase -> commands that make sense in it, besides ``ALWAYS``."""
 
+STEERING = frozenset({"stop", "release", "reached", "pause", "resume", "end"})
+"""Commands that act on the session or the robot, which takes time; all others answer what is asked."""
+
 STEPLESS = frozenset({"stop", "pause"})
 """Commands that hold whatever the page showed."""
 
@@ -130,6 +133,12 @@ class SessionFacts:
     time_left: float | None = None
 
 
+@dataclass(eq=False)
+class _Asked:
+    question: Question
+    answer: Answer | None = None
+
+
 class Console:
     """What the pages and the session share. Every method may be called from any thread."""
 
@@ -153,12 +162,12 @@ class Console:
         self._changed = threading.Condition()
         self._checklist = dict.fromkeys(checklist, False)
         self._checked = not checklist
-        self._question: Question | None = None
-        self._answer: Answer | None = None
+        self._asked: _Asked | None = None
         self._moved: dict[str, bool] = {}
         self._confirmed_until: float | None = None
         self._draft: Judgement | None = None
         self._replies: OrderedDict[str, Reply] = OrderedDict()
+        self._under_way: set[str] = set()
         self._facts = SessionFacts()
         self._stop = ""
         self._running: StartQuestion | None = None
@@ -170,7 +179,7 @@ class Console:
         self._closed = False
         self._step, self.version = 0, 0
         self._shown = (Phase.WAITING, 0)
-        self._asked = 0
+        self._questions = 0
         self._since = clock()
 
     # -- what the session says ---------------------------------------------------------------------
@@ -183,24 +192,22 @@ class Console:
         with self._changed:
             if isinstance(question, SetUpQuestion):
                 self._moved = {move.name: False for move in question.moves}
-            self._asked += 1
-            mine = self._asked
-            self._question, self._answer, self._running = question, None, None
-            self._confirmed_until = self._draft = None
+            self._questions += 1
+            mine = self._asked = _Asked(question)
+            self._running = self._confirmed_until = self._draft = None
             self._note_change()
-            while self._answer is None and not self._closed and self._asked == mine:
+            while mine.answer is None and not self._closed and self._asked is mine:
                 left = None if self._confirmed_until is None else self._confirmed_until - self._clock()
                 if left is not None and left <= 0.0:
                     self._settle(Answer("done", judgement=self._draft))
                     break
                 self._changed.wait(left)
-            if self._asked != mine or self._closed:
-                return Answer("void", "the console was asked something else, or has ended")
-            answer, self._question = self._answer, None
-            if isinstance(question, StartQuestion) and answer.decision == "done":
-                self._running, self._reached = question, False
-            self._note_change()
-            return answer
+            if self._asked is mine:
+                self._asked = None
+                if isinstance(question, StartQuestion) and mine.answer is not None and mine.answer.decision == "done":
+                    self._running, self._reached = question, False
+                self._note_change()
+            return mine.answer or Answer("void", "the console was asked something else, or has ended")
 
     def trial_ended(self) -> None:
         """Take note that no trial is running any more."""
@@ -244,33 +251,38 @@ class Console:
         """Answer what is asked as void; nothing is asked any more."""
         with self._changed:
             self._closed = True
-            self.version += 1
-            self._changed.notify_all()
+            self._note_change()
 
     # -- what the pages ask for --------------------------------------------------------------------
 
     def carry_out(self, command: commands.Command) -> Reply:
         """Carry a command out, once, and return what became of it; a command that comes again gets the same reply."""
         with self._changed:
+            # The one with the same id, of another thread, may still be refused.
+            self._changed.wait_for(lambda: command.id not in self._under_way)
             if (known := self._replies.get(command.id)) is not None:
                 return known
             refused = self._refusal(command)
             if refused:
                 return self._replied(command, Reply(False, refused))
-            # A second one with the same id, of another thread, finds this.
-            self._replied(command, Reply(True))
+            if command.command not in STEERING:
+                # Under the same lock as the look at the step, so that no other question can be answered.
+                self._answer_with(command)
+                return self._replied(command, Reply(True))
+            self._under_way.add(command.id)
         try:
-            detail = self._act(command)
-        except Refused as error:
+            return self._replied(command, self._steer(command))
+        finally:
             with self._changed:
-                return self._replied(command, Reply(False, str(error)))
-        return Reply(True, detail)
+                self._under_way.discard(command.id)
+                self._changed.notify_all()
 
     def _replied(self, command: commands.Command, reply: Reply) -> Reply:
-        self._replies[command.id] = reply
-        while len(self._replies) > REMEMBERED:
-            self._replies.popitem(last=False)
-        return reply
+        with self._changed:
+            self._replies[command.id] = reply
+            while len(self._replies) > REMEMBERED:
+                self._replies.popitem(last=False)
+            return reply
 
     def _refusal(self, command: commands.Command) -> str:
         name, phase = command.command, self._phase()
@@ -295,32 +307,36 @@ class Console:
 
     @property
     def _doubted(self) -> bool:
-        question = self._question
+        question = self._open
         return isinstance(question, SetUpQuestion) and bool(question.problems)
 
-    def _act(self, command: commands.Command) -> str:
+    def _steer(self, command: commands.Command) -> Reply:
+        try:
+            self._act(command)
+        except Refused as error:
+            return Reply(False, str(error))
+        return Reply(True)
+
+    def _act(self, command: commands.Command) -> None:
         match command:
             case commands.Stop():
                 self._steering.stop(command.reason)
             case commands.Release():
                 self._steering.release(command.by, command.note)
             case commands.Reached():
+                trial = self._running
                 self._steering.reached()
                 with self._changed:
-                    self._reached = True
+                    self._reached = self._reached or self._running is trial
             case commands.Pause():
                 self._steering.pause()
                 with self._changed:
-                    if self._phase() in (Phase.SET_UP, Phase.START):
+                    if isinstance(self._open, SetUpQuestion | StartQuestion):
                         self._settle(Answer("void", "the session was paused before the trial began"))
             case commands.Resume():
                 self._steering.resume()
             case commands.End():
                 self._steering.end()
-            case _:
-                with self._changed:
-                    self._answer_with(command)
-        return ""
 
     def _answer_with(self, command: commands.Command) -> None:
         match command:
@@ -357,8 +373,9 @@ class Console:
     def _settle(self, answer: Answer) -> None:
         if answer.judgement is not None:
             self._keep(answer.judgement)
-        self._answer = answer
-        self._changed.notify_all()
+        if self._asked is not None:
+            self._asked.answer = answer
+        self._note_change()
 
     def _keep(self, judgement: Judgement) -> None:
         for tag in judgement.tags:
@@ -368,12 +385,16 @@ class Console:
 
     # -- what the pages show -----------------------------------------------------------------------
 
+    @property
+    def _open(self) -> Question | None:
+        return self._asked.question if self._asked is not None and self._asked.answer is None else None
+
     def _phase(self) -> Phase:
         if self._closed or self._facts.state in ("finished", "interrupted"):
             return Phase.FINISHED
         if self._stop:
             return Phase.STOPPED
-        question = self._question if self._answer is None else None
+        question = self._open
         if question is not None and not self._checked:
             return Phase.CHECKLIST
         if isinstance(question, SetUpQuestion):
@@ -387,7 +408,7 @@ class Console:
         return Phase.RUNNING if self._running is not None else Phase.WAITING
 
     def _note_change(self) -> None:
-        shown = self._phase(), self._asked
+        shown = self._phase(), self._questions
         if shown != self._shown:
             self._shown = shown
             self._step += 1
@@ -398,9 +419,7 @@ class Console:
     def view(self) -> View:
         """Return what the pages show now."""
         with self._changed:
-            phase, question = self._phase(), self._question
-            if question is None and self._running is not None:
-                question = self._running
+            phase, question = self._phase(), self._asked.question if self._asked is not None else self._running
             limit = {
                 Phase.RUNNING: self._limit,
                 Phase.SET_UP: question.expected if isinstance(question, SetUpQuestion) else 0.0,

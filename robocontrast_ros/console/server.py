@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -44,21 +45,29 @@ class ConsoleServer:
         """
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            self._socket = socket.create_server((host, port), family=family)
-        except OSError as error:
-            expected = f"an address of this machine and a free port: {error.strerror or error}"
+            # `::` stands for all addresses of this machine, as `0.0.0.0` does for those of IPv4.
+            both = family is socket.AF_INET6 and host == "::" and socket.has_dualstack_ipv6()
+            self._socket = socket.create_server((host, port), family=family, dualstack_ipv6=both)
+        except (OSError, UnicodeError, OverflowError) as error:
+            expected = f"an address of this machine and a free port: {getattr(error, 'strerror', None) or error}"
             raise ConfigurationError(source, "host, port", f"{host}, {port}", expected) from None
         self._tls = certificate is not None
         config = uvicorn.Config(
-            app,
+            self._ending(app),
             log_config=None,
             access_log=False,
             lifespan="off",
             ws="none",
             server_header=False,
+            # What a client sends that is no HTTP is not worth a line.
+            log_level="error",
+            # Nobody tells us where a request comes from but the connection.
+            proxy_headers=False,
             timeout_graceful_shutdown=CLOSING,
             ssl_certfile=certificate,
             ssl_keyfile=key,
+            # A key that needs a password is refused; without this, OpenSSL would ask for it on the terminal, and wait.
+            ssl_keyfile_password="-",
         )
         try:
             config.load()
@@ -89,6 +98,17 @@ class ConsoleServer:
         if self._thread.is_alive():
             self._thread.join(timeout=CLOSING + 2.0)
         self._socket.close()
+
+    def _ending(self, app: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        """Return an application whose streams end when the server does, instead of being cancelled."""
+
+        async def inner(scope: Any, receive: Any, send: Any) -> None:
+            async def receiving() -> Any:
+                return {"type": "http.disconnect"} if self._server.should_exit else await receive()
+
+            await app(scope, receiving if scope.get("method") == "GET" else receive, send)
+
+        return inner
 
     def _serve(self) -> None:
         asyncio.run(self._server.serve(sockets=[self._socket]))

@@ -39,14 +39,16 @@ class TableMap:
         backdrop, moving = self._task.backdrop, {move.name for move in question.moves}
         ground = [backdrop.floor, *backdrop.walls] if backdrop else []
         objects = [self._object(o) for o in question.present if o.name not in moving]
-        goals = [self._object(o) for o in question.target if o.name in moving]
+        moves = [self._move(move) for move in question.moves]
         shown = [self._points(polygon) for polygon in ground]
-        corners = [point for polygon in (*shown, *(o["outline"] for o in (*objects, *goals))) for point in polygon]
+        # What is to be moved may stand beside the table.
+        carried = [move[key] for move in moves for key in ("from_outline", "to_outline") if key in move]
+        corners = [point for polygon in (*shown, *(o["outline"] for o in objects), *carried) for point in polygon]
         return {
             "floor": shown[0] if shown else [],
             "walls": shown[1:],
             "objects": objects,
-            "moves": [self._move(move) for move in question.moves],
+            "moves": moves,
             "box": _box(corners),
         }
 
@@ -101,8 +103,8 @@ def misplaced(
     target: Scene,
     tolerance: Tolerance,
     deviations: Mapping[str, Tolerance] | None = None,
-) -> tuple[str, ...]:
-    """Return what stands wrong, one line each.
+) -> dict[str, str]:
+    """Return what stands wrong: name of an object -> what is wrong, in one line.
 
     Args:
         scene: as it is, or as a camera sees it.
@@ -111,19 +113,23 @@ def misplaced(
         deviations: name -> standard deviations of a camera's estimate, twice of which are allowed besides.
     """
     nothing = Tolerance()
-    lines = [f"{in_words(o.name)} should not be there" for o in scene if o.name not in target]
+    lines = {o.name: f"{in_words(o.name)} should not be there" for o in scene if o.name not in target}
     for wanted in target:
         if wanted.name not in scene:
-            lines.append(f"{in_words(wanted.name)} is missing")
+            lines[wanted.name] = f"{in_words(wanted.name)} is missing"
+            continue
+        if scene[wanted.name].model != wanted.model:
+            lines[wanted.name] = f"{in_words(wanted.name)} is not the right one"
             continue
         pose, spread = scene[wanted.name].pose, (deviations or {}).get(wanted.name, nothing)
         off, turned = pose.distance_to(wanted.pose), angle_between(pose, wanted.pose)
         if off > tolerance.position + SIGMAS * spread.position:
-            lines.append(f"{in_words(wanted.name)} is {_metres(off)} off, allowed is {_metres(tolerance.position)}")
+            allowed = _metres(tolerance.position)
+            lines[wanted.name] = f"{in_words(wanted.name)} is {_metres(off)} off, allowed is {allowed}"
         elif turned > tolerance.orientation + SIGMAS * spread.orientation:
             degrees, most = math.degrees(turned), math.degrees(tolerance.orientation)
-            lines.append(f"{in_words(wanted.name)} is turned by {degrees:.0f}°, allowed is {most:.0f}°")
-    return tuple(lines)
+            lines[wanted.name] = f"{in_words(wanted.name)} is turned by {degrees:.0f}°, allowed is {most:.0f}°"
+    return lines
 
 
 def _metres(length: float) -> str:

@@ -9,16 +9,16 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
+import re
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from importlib.resources import files
 from typing import Any, Protocol
 
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Route, Router
 
 from robocontrast_ros.console.commands import Command, Stop, read_command
 from robocontrast_ros.console.console import Reply
@@ -45,6 +45,8 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+
+_PORT = re.compile(r":[0-9]*$")
 
 Scope = MutableMapping[str, Any]
 
@@ -73,7 +75,9 @@ def console_app(backstage: Backstage, token: str) -> Callable[..., Awaitable[Non
         backstage: what it shows.
         token: what opens it.
     """
-    return _Guard(Starlette(routes=_Pages(backstage, token).routes()))
+    # Not a `Starlette`: that would answer an error itself and raise it again. And nothing is said of a path but whether
+    # it is one of ours, so there are no redirects.
+    return _Guard(Router(_Pages(backstage, token).routes(), redirect_slashes=False))
 
 
 class _Pages:
@@ -97,7 +101,7 @@ class _Pages:
         return kind.lower() == "bearer" and secrets.compare_digest(shown.encode(errors="replace"), self._token)
 
     async def _file(self, request: Request) -> Response:
-        content, kind = self._files[request.url.path]
+        content, kind = self._files[request.scope["path"]]
         return Response(content, media_type=kind)
 
     async def _view(self, request: Request) -> Response:
@@ -180,7 +184,7 @@ class _Guard:
             refused = _refused(Request(scope))
             await (refused or self._inner)(scope, receive, sending)
         except _TooLarge:
-            await _refusal(413, f"more than {LARGEST_BODY} bytes")(scope, receive, sending)
+            await _too_large()(scope, receive, sending)
         except ClientDisconnect:
             pass
         except Exception as error:
@@ -198,11 +202,14 @@ def _refused(request: Request) -> Response | None:
     if request.method in ("GET", "HEAD"):
         return None
     origin = request.headers.get("origin")
-    if origin is not None and origin.partition("://")[2] != request.headers.get("host", ""):
+    if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
         return _refusal(403, "a request of another site")
     # No form of a page can send this type; a script of another site would have to ask before.
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         return _refusal(415, "expected the type application/json")
+    # What does not tell its length is counted as it comes.
+    if int(request.headers.get("content-length", "0")) > LARGEST_BODY:
+        return _too_large()
     return None
 
 
@@ -219,16 +226,21 @@ def _from_here(request: Request) -> bool:
     """Tell whether a request comes from this machine, and was meant for it by its address."""
     if request.client is None:
         return False
-    name = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
+    name = _PORT.sub("", request.headers.get("host", ""))
     try:
-        here = ipaddress.ip_address(request.client.host).is_loopback
-        return here and (name == "localhost" or ipaddress.ip_address(name.strip("[]")).is_loopback)
+        here = ipaddress.ip_address(request.client.host)
+        here = getattr(here, "ipv4_mapped", None) or here
+        return here.is_loopback and (name == "localhost" or ipaddress.ip_address(name.strip("[]")).is_loopback)
     except ValueError:
         return False
 
 
 def _closed() -> Response:
     return _refusal(401, "open the page by the link, or the QR code, that the terminal shows")
+
+
+def _too_large() -> Response:
+    return _refusal(413, f"more than {LARGEST_BODY} bytes")
 
 
 def _refusal(status: int, detail: str) -> Response:

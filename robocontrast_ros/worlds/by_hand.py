@@ -80,11 +80,11 @@ class ByHand:
             wrong = self._misplaced(reading, target, wanted)
             if not wrong and not reading.unsure:
                 return stamp, present
-            problems = (*wrong, *(f"{in_words(name)}: {reason}" for name, reason in reading.unsure.items()))
+            problems = (*wrong.values(), *(f"{in_words(name)}: {reason}" for name, reason in reading.unsure.items()))
             doubts = not wrong
-            moves = self._moves(present, target, wanted)
+            moves = self._moves(present, target, {*wrong, *(wanted & reading.unsure.keys())})
 
-    def _misplaced(self, reading: TableReading, target: Scene, wanted: set[str]) -> tuple[str, ...]:
+    def _misplaced(self, reading: TableReading, target: Scene, wanted: set[str]) -> dict[str, str]:
         """Return what stands wrong of what was to be moved and is seen, and what should not be there."""
         scene = reading.scene
         looked_at = {o.name for o in target if o.name in wanted and o.name not in reading.unsure}
@@ -92,17 +92,16 @@ class ByHand:
         sought = replace(target, objects=tuple(o for o in target if o.name in looked_at))
         return misplaced(seen, sought, self._tolerance, reading.deviations)
 
-    def _moves(self, present: Scene, target: Scene, wanted: set[str]) -> tuple[SetupMove, ...]:
-        left = tuple(
-            move for move in setup_moves(present, target, self._tolerance) if move.name in wanted or move.goal is None
-        )
+    def _moves(self, present: Scene, target: Scene, left_over: set[str]) -> tuple[SetupMove, ...]:
+        left = tuple(move for move in setup_moves(present, target, self._tolerance) if move.name in left_over)
         return in_cheapest_order(left, self._store)
 
 
 def _believed(scene: Scene, target: Scene, names: Collection[str]) -> Scene:
-    """Return the scene, with these objects where the person says that they stand."""
-    objects = tuple(target[o.name] if o.name in names and o.name in target else o for o in scene)
-    return replace(scene, objects=objects)
+    """Return the scene, with these objects where the person says that they stand, and without those taken out."""
+    told = {o.name: o for o in target if o.name in names}
+    kept = (told.get(o.name, o) for o in scene if o.name in told or o.name not in names)
+    return replace(scene, objects=(*kept, *(o for name, o in told.items() if name not in scene)))
 
 
 class ToldTable:

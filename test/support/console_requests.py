@@ -1,0 +1,74 @@
+"""A console's server, and requests to it as they come from anywhere: whole, broken, or none at all."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from recorded_console import PATIENCE, RecordingBackstage
+
+from robocontrast_ros.console.server import ConsoleServer
+from robocontrast_ros.console.web import console_app
+
+TOKEN = "t0ken-t0ken-t0ken-t0ken"
+JSON = {"Content-Type": "application/json"}
+OPENED = {"Authorization": f"Bearer {TOKEN}"}
+
+
+class Served:
+    """A server, and what its backstage was given."""
+
+    def __init__(self, host: str = "127.0.0.1", **files) -> None:
+        self.backstage = RecordingBackstage()
+        self.server = ConsoleServer(console_app(self.backstage, TOKEN), host, 0, **files)
+        self.port = int(self.server.url.rpartition(":")[2])
+        self.server.start()
+
+    def request(self, method: str, path: str, body=None, headers=None, source=None):
+        """Return status, headers and body of an answer; the server closes the connection."""
+        where = (source, 0) if source else None
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE, source_address=where)
+        try:
+            connection.request(method, path, body, {"Connection": "close", **(headers or {})})
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+        finally:
+            connection.close()
+
+    def command(self, content, headers=None):
+        """Send a command with the token."""
+        body = content if isinstance(content, bytes) else json.dumps(content).encode()
+        return self.request("POST", "/command", body, {**JSON, **OPENED, **(headers or {})})
+
+    def raw(self, content: bytes, whole: bool = True) -> bytes:
+        """Send bytes and return all that comes until the server closes the connection."""
+        with socket.create_connection(("127.0.0.1", self.port), PATIENCE) as connection:
+            received = bytearray()
+            try:
+                connection.sendall(content)
+                if whole:
+                    connection.shutdown(socket.SHUT_WR)
+                while part := connection.recv(65536):
+                    received += part
+            except ConnectionError:
+                # It may close before all was sent.
+                pass
+            return bytes(received)
+
+
+@contextmanager
+def served(**more) -> Iterator[Served]:
+    """Serve, and close at the end."""
+    one = Served(**more)
+    try:
+        yield one
+    finally:
+        one.server.close()
+
+
+def head(method: str, path: str, *lines: str) -> bytes:
+    """Return the head of a request as it is on the wire."""
+    return "\r\n".join((f"{method} {path} HTTP/1.1", *lines, "", "")).encode("latin-1")

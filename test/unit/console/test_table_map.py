@@ -1,0 +1,157 @@
+"""Set-ups as pictures and words: directions, moves, and what stands wrong."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tabletop_scenes import tabletop
+
+from robocontrast_ros.console.questions import SetUpQuestion
+from robocontrast_ros.console.table_map import TableMap, misplaced, move_in_words
+from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
+from robocontrast_ros.strategies.effort import Tolerance, setup_moves
+from robocontrast_ros.tasks.protocol import Backdrop
+
+FLOOR = ((-1.0, -2.0), (3.0, -2.0), (3.0, 1.0), (-1.0, 1.0))
+CORNER = ((0.0, 0.0), (0.3, 0.0), (0.0, 0.1))
+"""An outline that tells its own turn, and whether it is mirrored."""
+
+UPS = ("x", "-x", "y", "-y")
+AHEAD = {"x": (1.0, 0.0), "-x": (-1.0, 0.0), "y": (0.0, 1.0), "-y": (0.0, -1.0)}
+
+
+def drawing(up):
+    """Return the map of a task with this backdrop; None for a task without one."""
+    backdrop = Backdrop(FLOOR, (((0.0, 0.0), (1.0, 0.0), (1.0, 1.0)),), up=up) if up else None
+    return TableMap(SimpleNamespace(backdrop=backdrop, scenes=SimpleNamespace(outline=lambda model: CORNER)))
+
+
+def scene(**places):
+    return Scene(tuple(ObjectState(name, name, Pose.planar(*place)) for name, place in places.items()))
+
+
+def asked(present, target):
+    return SetUpQuestion(target, present, setup_moves(present, target, Tolerance(0.001, 0.01)))
+
+
+def turned(a, b, c):
+    """Return twice the area of a triangle, positive where it goes counterclockwise in a frame with y up."""
+    return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
+
+
+@pytest.mark.parametrize("up", UPS)
+def test_what_is_up_in_the_frame_is_up_in_the_picture_and_nothing_is_mirrored(up):
+    ahead = np.array(AHEAD[up])
+    right = np.array((ahead[1], -ahead[0]))
+    present = scene(here=(0.5, -0.5), ahead=(0.5 + 0.4 * ahead[0], -0.5 + 0.4 * ahead[1]))
+    present = Scene((*present, *scene(beside=(0.5 + 0.4 * right[0], -0.5 + 0.4 * right[1]))))
+    drawn = {o["name"]: o for o in drawing(up).of(asked(present, present))["objects"]}
+    here, above, beside = (np.array(drawn[name]["at"]) for name in ("here", "ahead", "beside"))
+    assert above - here == pytest.approx([0.0, -0.4], abs=1e-3)
+    assert beside - here == pytest.approx([0.4, 0.0], abs=1e-3)
+    # y points down, so that what goes counterclockwise on the table is negative here, and still so to the eye.
+    assert turned(*drawn["here"]["outline"]) == pytest.approx(-turned(*CORNER), abs=1e-3)
+
+
+@pytest.mark.parametrize("up", UPS)
+def test_an_object_is_drawn_where_it_stands_and_as_it_is_turned(up):
+    pose = Pose.planar(0.2, 0.1, math.radians(30.0))
+    drawn = drawing(up).of(asked(scene(a=(0.2, 0.1, math.radians(30.0))), scene(a=(0.2, 0.1, math.radians(30.0)))))
+    (thing,) = drawn["objects"]
+    straight = drawing("y").of(asked(scene(a=(0.0, 0.0)), scene(a=(0.0, 0.0))))["objects"][0]["outline"]
+    sizes = np.linalg.norm(np.diff(thing["outline"], axis=0), axis=1)
+    assert sizes == pytest.approx(np.linalg.norm(np.diff(straight, axis=0), axis=1), abs=1e-3)
+    tip = np.subtract(thing["outline"][1], thing["outline"][0])
+    told = math.atan2(-tip[1], tip[0]) + math.atan2(AHEAD[up][1], AHEAD[up][0]) - math.pi / 2
+    assert math.remainder(told - pose.yaw, math.tau) == pytest.approx(0.0, abs=0.01)
+
+
+def test_without_a_backdrop_y_is_up_and_an_empty_picture_has_a_size():
+    drawn = drawing(None).of(asked(scene(a=(0.0, 0.5)), scene(a=(0.0, 0.5))))
+    assert drawn["floor"] == [] == drawn["walls"] and drawn["objects"][0]["at"] == [0.0, -0.5]
+    assert drawing(None).of(asked(Scene(), Scene()))["box"] == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_moves_are_drawn_from_where_to_where_and_what_stays_apart():
+    present = scene(stays=(0.0, 0.0), goes=(0.1, 0.0), out=(0.2, 0.0))
+    target = scene(stays=(0.0, 0.0), goes=(0.5, 0.0), comes=(0.3, 0.3))
+    drawn = drawing("y").of(asked(present, target))
+    assert [o["name"] for o in drawn["objects"]] == ["stays"]
+    moves = {move["id"]: move for move in drawn["moves"]}
+    assert moves["goes"]["from"] == [0.1, 0.0] and moves["goes"]["to"] == [0.5, 0.0]
+    assert "to" not in moves["out"] and "from" not in moves["comes"]
+    assert len(drawn["floor"]) == 4 and len(drawn["walls"]) == 1
+
+
+@given(st.lists(st.tuples(st.floats(-5, 5), st.floats(-5, 5)), min_size=1, max_size=5), st.sampled_from(UPS))
+def test_all_that_is_drawn_lies_in_the_picture(places, up):
+    present = scene(**{f"o{k}": place for k, place in enumerate(places)})
+    target = scene(**{f"o{k}": (y, x) for k, (x, y) in enumerate(places)})
+    drawn = drawing(up).of(asked(present, target))
+    left, top, width, height = drawn["box"]
+    outlines = [outline for move in drawn["moves"] for key, outline in move.items() if key.endswith("_outline")]
+    for x, y in [p for polygon in (*outlines, *(o["outline"] for o in drawn["objects"])) for p in polygon]:
+        assert left <= x <= left + width and top <= y <= top + height
+
+
+def test_the_shipped_task_is_drawn():
+    task = tabletop()
+    model = next(iter(task.scenes.models)) if hasattr(task.scenes, "models") else "red_block"
+    target = Scene((ObjectState("thing", model, Pose.planar(0.4, 0.0)),))
+    drawn = TableMap(task).of(asked(replace(target, objects=()), target))
+    assert len(drawn["moves"][0]["to_outline"]) >= 3 and drawn["floor"]
+
+
+@pytest.mark.parametrize(
+    ("start", "goal", "words"),
+    [
+        (None, (0.0, 0.0), "bring it in"),
+        ((0.0, 0.0), None, "take it out"),
+        ((0.0, 0.0), (0.0, 0.123), "12.3 cm"),
+        ((0.0, 0.0), (1.5, 0.0), "1.50 m"),
+        ((0.0, 0.0), (0.1, 0.0, math.radians(90)), "10.0 cm, turn 90° left"),
+        ((0.0, 0.0, math.radians(170)), (0.0, 0.0, math.radians(-170)), "turn 20° left"),
+        ((0.0, 0.0, math.radians(-170)), (0.0, 0.0, math.radians(170)), "turn 20° right"),
+        ((0.0, 0.0), (0.0, 0.0002, math.radians(3)), "a little"),
+    ],
+)
+def test_moves_are_told_in_words(start, goal, words):
+    start, goal = (Pose.planar(*place) if place else None for place in (start, goal))
+    assert move_in_words(SetupMove("a", "a", start, goal)) == words
+
+
+ALLOWED = Tolerance(0.01, math.radians(10))
+
+
+def test_what_stands_wrong_is_told_one_line_each():
+    target = scene(red_cup=(0.0, 0.0), turned=(0.1, 0.0), missing=(0.2, 0.0), right=(0.3, 0.0))
+    actual = scene(red_cup=(0.03, 0.0), turned=(0.1, 0.0, math.radians(-20)), extra=(0.5, 0.5), right=(0.305, 0.0, 0.1))
+    assert misplaced(actual, target, ALLOWED) == {
+        "extra": "extra should not be there",
+        "red_cup": "red cup is 3.0 cm off, allowed is 1.0 cm",
+        "turned": "turned is turned by 20°, allowed is 10°",
+        "missing": "missing is missing",
+    }
+    other = Scene((replace(target["red_cup"], model="mug"), *(o for o in target if o.name != "red_cup")))
+    assert misplaced(other, target, ALLOWED) == {"red_cup": "red cup is not the right one"}
+
+
+def test_errors_of_the_camera_are_allowed_besides():
+    target, actual = scene(a=(0.0, 0.0)), scene(a=(0.0, 0.018, math.radians(15)))
+    assert "a" in misplaced(actual, target, ALLOWED)
+    assert "a" in misplaced(actual, target, ALLOWED, {"a": Tolerance(0.003, math.radians(3))})
+    assert misplaced(actual, target, ALLOWED, {"a": Tolerance(0.005, math.radians(3))}) == {}
+    assert "a" in misplaced(actual, target, ALLOWED, {"b": Tolerance(1.0, 1.0)})
+
+
+@given(st.tuples(st.floats(-1, 1), st.floats(-1, 1), st.floats(-3, 3)), st.floats(0.001, 0.5), st.floats(0.01, 3))
+def test_what_stands_right_is_what_needs_no_move(place, position, orientation):
+    tolerance = Tolerance(position, orientation)
+    actual, target = scene(a=place), scene(a=(0.0, 0.0))
+    assert bool(misplaced(actual, target, tolerance)) == bool(setup_moves(actual, target, tolerance))

@@ -1,0 +1,358 @@
+"""Set-ups by hand: what the person is asked, what is checked afterwards, and what is believed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robocontrast_ros.console.questions import Answer
+from robocontrast_ros.domain import ObjectState, Pose, Scene
+from robocontrast_ros.strategies.effort import Tolerance, scenes_match, setup_moves
+from robocontrast_ros.worlds.backends import TableReading
+from robocontrast_ros.worlds.by_hand import ByHand, PractisedTable, SeenTable, ToldTable
+
+TOLERANCE = Tolerance(0.01, 0.15)
+
+
+def scene(**places):
+    return Scene(tuple(ObjectState(name, name, Pose.planar(*place)) for name, place in places.items()))
+
+
+class Clock:
+    def __init__(self):
+        self.now = 50.0
+
+    def __call__(self):
+        return self.now
+
+
+class OwnTable:
+    """A table on which things stand where they were put, and what a camera says of it."""
+
+    def __init__(self, things):
+        self.things, self.unsure, self.deviations = things, {}, {}
+
+    def read(self):
+        return 7.0, TableReading(self.things, dict(self.unsure), dict(self.deviations))
+
+    def carry(self, target, moved):
+        pass
+
+    def put(self, target, names):
+        """Do with some objects what a person does who is told to."""
+        kept = [o for o in self.things if o.name not in names]
+        self.things = replace(target, objects=(*kept, *(o for o in target if o.name in names)))
+
+
+class Scripted:
+    """A console at which one function after the other plays the person."""
+
+    def __init__(self, *people, clock=None):
+        self.questions, self._people, self._clock = [], list(people), clock
+
+    def ask_moves(self, question):
+        self.questions.append(question)
+        if self._clock is not None:
+            self._clock.now += 20.0
+        person = self._people.pop(0) if len(self._people) > 1 else self._people[0]
+        return person(question)
+
+    @property
+    def asked(self):
+        """The names of the objects that each question asks to move."""
+        return [{move.name for move in question.moves} for question in self.questions]
+
+
+def done(question):
+    return Answer("done", moved=tuple(move.name for move in question.moves))
+
+
+def overrules(question):
+    return Answer("done", overruled=True)
+
+
+def moves_all(table):
+    def person(question):
+        table.put(question.target, {move.name for move in question.moves})
+        return done(question)
+
+    return person
+
+
+def moves_only(table, *names):
+    def person(question):
+        table.put(question.target, set(names))
+        return done(question)
+
+    return person
+
+
+def set_up(table, console, target, moves=None, clock=None, **more):
+    by_hand = ByHand(table, console, TOLERANCE, None, clock or Clock())
+    moves = setup_moves(table.read()[1].scene, target, TOLERANCE) if moves is None else moves
+    return by_hand, by_hand.set_up(target, moves, **more)
+
+
+BEFORE = scene(cup=(0.0, 0.0), block=(0.2, 0.0), spoon=(0.4, 0.0))
+TARGET = scene(cup=(0.0, 0.3), block=(0.2, 0.3), spoon=(0.4, 0.0))
+
+
+def test_a_right_set_up_is_asked_for_once_and_read_back_with_its_time():
+    table = OwnTable(BEFORE)
+    console = Scripted(moves_all(table))
+    by_hand, (stamp, found) = set_up(table, console, TARGET)
+    assert stamp == 7.0 and scenes_match(found, TARGET, TOLERANCE) and by_hand.read() == (7.0, found)
+    (question,) = console.questions
+    assert question.target == TARGET and question.present == BEFORE and question.problems == ()
+    assert console.asked == [{"cup", "block"}]
+
+
+def test_a_wrong_set_up_is_told_and_only_what_is_left_is_asked_for_again():
+    table = OwnTable(BEFORE)
+    console = Scripted(moves_only(table, "block"), moves_all(table))
+    _, (_, found) = set_up(table, console, TARGET)
+    assert scenes_match(found, TARGET, TOLERANCE)
+    assert console.asked == [{"cup", "block"}, {"cup"}]
+    assert console.questions[1].problems == ("cup is 30.0 cm off, allowed is 1.0 cm",)
+    assert not console.questions[1].doubts and console.questions[1].present["block"] == TARGET["block"]
+
+
+def test_what_the_errors_of_the_camera_explain_is_not_asked_for_again():
+    table = OwnTable(BEFORE)
+    table.deviations = {"block": Tolerance(0.01, 0.1)}
+
+    def nearly(question):
+        table.put(question.target.moved("block", Pose.planar(0.2, 0.32)), {"block"})
+        return done(question)
+
+    console = Scripted(nearly, moves_only(table, "cup"))
+    set_up(table, console, TARGET)
+    assert console.asked == [{"cup", "block"}, {"cup"}]
+
+
+def test_what_need_not_be_moved_is_not_checked():
+    table = OwnTable(BEFORE)
+
+    def pushes(question):
+        table.put(question.target, {"cup", "block"})
+        table.things = table.things.moved("spoon", Pose.planar(0.45, 0.0))
+        return done(question)
+
+    console = Scripted(pushes)
+    _, (_, found) = set_up(table, console, TARGET)
+    assert len(console.questions) == 1 and found["spoon"].pose.xy == (0.45, 0.0)
+
+
+def test_what_is_left_on_the_table_and_what_was_not_brought_is_told():
+    table = OwnTable(scene(cup=(0.0, 0.0), old=(0.1, 0.1)))
+    target = scene(cup=(0.0, 0.0), new=(0.2, 0.2))
+    console = Scripted(lambda question: Answer("done"), moves_all(table))
+    _, (_, found) = set_up(table, console, target)
+    assert console.questions[1].problems == ("old should not be there", "new is missing")
+    assert console.asked == [{"old", "new"}] * 2 and set(found.names) == {"cup", "new"}
+
+
+def test_a_thing_that_comes_to_the_table_meanwhile_is_told():
+    table = OwnTable(BEFORE)
+
+    def brings_more(question):
+        table.put(question.target, {"cup", "block"})
+        table.things = replace(table.things, objects=(*table.things, *scene(mug=(0.9, 0.0))))
+        return done(question)
+
+    console = Scripted(brings_more, moves_all(table))
+    set_up(table, console, TARGET)
+    assert console.questions[1].problems == ("mug should not be there",) and console.asked[1] == {"mug"}
+
+
+def test_another_thing_under_the_same_name_is_told():
+    table = OwnTable(scene(cup=(0.0, 0.0)))
+    target = Scene((ObjectState("cup", "blue_cup", Pose.planar(0.0, 0.0)),))
+    console = Scripted(lambda question: Answer("done"), moves_all(table))
+    _, (_, found) = set_up(table, console, target)
+    assert console.questions[1].problems == ("cup is not the right one",) and found == target
+
+
+def test_a_doubt_alone_is_asked_again_as_a_doubt_with_its_reason():
+    table = OwnTable(BEFORE)
+
+    def first(question):
+        table.put(question.target, {"cup", "block"})
+        table.unsure = {"cup": "a hand is before it"}
+        return done(question)
+
+    def looks_again(question):
+        table.unsure = {}
+        return Answer("done")
+
+    console = Scripted(first, looks_again)
+    _, (_, found) = set_up(table, console, TARGET)
+    again = console.questions[1]
+    assert again.doubts and again.problems == ("cup: a hand is before it",) and again.moves == ()
+    assert scenes_match(found, TARGET, TOLERANCE)
+
+
+def test_what_is_wrong_is_no_doubt_even_where_the_camera_is_unsure_of_something_else():
+    table = OwnTable(BEFORE)
+
+    def first(question):
+        table.put(question.target, {"cup"})
+        table.unsure = {"cup": "dark"}
+        return done(question)
+
+    def second(question):
+        table.unsure = {}
+        return moves_all(table)(question)
+
+    console = Scripted(first, second)
+    set_up(table, console, TARGET)
+    again = console.questions[1]
+    assert not again.doubts and again.problems == ("block is 30.0 cm off, allowed is 1.0 cm", "cup: dark")
+    assert console.asked[1] == {"block"}
+
+
+def test_a_person_who_overrules_is_believed_of_what_was_to_be_moved_and_of_what_is_unsure():
+    table = OwnTable(scene(cup=(0.0, 0.0), block=(0.2, 0.0), spoon=(0.4, 0.0), fork=(0.6, 0.0), old=(0.8, 0.0)))
+    target = scene(cup=(0.0, 0.3), block=(0.2, 0.3), new=(0.5, 0.5), spoon=(0.4, 0.0), fork=(0.6, 0.0))
+
+    def first(question):
+        table.things = table.things.moved("spoon", Pose.planar(0.43, 0.0)).moved("fork", Pose.planar(0.63, 0.0))
+        table.unsure = {"fork": "dark"}
+        return done(question)
+
+    console = Scripted(first, overrules)
+    _, (_, found) = set_up(table, console, target)
+    for name in ("cup", "block", "new", "fork"):
+        assert found[name] == target[name]
+    # It may have slid, and the camera sees it well; and what was said to be taken out is out.
+    assert found["spoon"].pose.xy == (0.43, 0.0) and "old" not in found
+    assert len(console.questions) == 2
+
+
+def test_the_time_is_that_from_the_first_question_to_the_last_word():
+    table, clock = OwnTable(BEFORE), Clock()
+    console = Scripted(moves_only(table, "block"), moves_all(table), clock=clock)
+    by_hand, _ = set_up(table, console, TARGET, clock=clock)
+    assert by_hand.seconds == 40.0
+    by_hand.set_up(TARGET, ())
+    assert by_hand.seconds == 20.0
+
+
+def test_moves_are_asked_for_again_in_an_order_that_is_short_to_walk():
+    names = [f"o{k}" for k in range(6)]
+    target = scene(**{name: (0.0, 0.1 * k) for k, name in enumerate(names)})
+    table = OwnTable(scene(**{name: (0.3, 0.1 * k) for k, name in enumerate(names)}))
+    shuffled = tuple(setup_moves(table.things, target, TOLERANCE)[k] for k in (3, 0, 5, 1, 4, 2))
+    console = Scripted(lambda question: Answer("done"), moves_all(table))
+    set_up(table, console, target, shuffled)
+    order = [move.name for move in console.questions[1].moves]
+    assert order in (names, names[::-1])
+
+
+def test_what_the_console_raises_ends_the_set_up():
+    def leaves(question):
+        raise RuntimeError("void")
+
+    table = OwnTable(BEFORE)
+    with pytest.raises(RuntimeError, match="void"):
+        set_up(table, Scripted(leaves), TARGET)
+    assert table.things == BEFORE
+
+
+NAMES = st.sampled_from(["a", "b", "c", "d", "e"])
+PLACES = st.tuples(st.floats(-1, 1), st.floats(-1, 1), st.floats(-math.pi, math.pi))
+SCENES = st.dictionaries(NAMES, st.tuples(st.sampled_from(["cup", "mug"]), PLACES), max_size=5).map(
+    lambda things: Scene(tuple(ObjectState(name, model, Pose.planar(*at)) for name, (model, at) in things.items()))
+)
+
+
+@settings(max_examples=60)
+@given(SCENES, SCENES, st.data())
+def test_whatever_was_there_a_person_who_moves_all_that_is_asked_for_gets_the_target(before, target, data):
+    table = OwnTable(before)
+    forgets = data.draw(st.lists(st.sets(NAMES), max_size=3))
+
+    def person(question):
+        left_out = forgets.pop() if forgets else set()
+        table.put(question.target, {move.name for move in question.moves} - left_out)
+        return done(question)
+
+    console = Scripted(person)
+    _, (_, found) = set_up(table, console, target)
+    assert set(found.names) == set(target.names) and setup_moves(found, target, TOLERANCE) == ()
+    for earlier, later in zip(console.asked, console.asked[1:], strict=False):
+        assert later <= earlier and later
+
+
+@settings(max_examples=40)
+@given(SCENES, SCENES)
+def test_a_table_that_is_only_told_of_is_what_was_asked_for(before, target):
+    table = ToldTable(lambda: 3.0, "world")
+    assert table.read() == (3.0, TableReading(Scene()))
+    for wanted in (before, target):
+        console = Scripted(done)
+        _, found = set_up(table, console, wanted)
+        assert found == (3.0, wanted) and len(console.questions) == 1
+
+
+class Simulated:
+    """A simulated scene that is set up at once."""
+
+    def __init__(self, things):
+        self.things, self.set_ups = things, 0
+
+    def read(self):
+        return 1.0, self.things
+
+    def set_up(self, target, moves):
+        self.things, self.set_ups = target, self.set_ups + 1
+
+
+@settings(max_examples=60)
+@given(SCENES, SCENES, st.data())
+def test_in_practice_only_what_is_ticked_is_moved(before, target, data):
+    table = PractisedTable(Simulated(before))
+    ticked = data.draw(st.sets(NAMES))
+    table.carry(target, tuple(ticked))
+    found = table.read()[1].scene
+    now, then, wanted = ({o.name: o for o in things} for things in (found, before, target))
+    for name in "abcde":
+        assert now.get(name) == (wanted if name in ticked else then).get(name)
+
+
+@settings(max_examples=40)
+@given(SCENES, SCENES)
+def test_in_practice_a_person_who_ticks_all_gets_the_target(before, target):
+    simulated = Simulated(before)
+    console = Scripted(lambda question: Answer("done"), done)
+    _, (_, found) = set_up(PractisedTable(simulated), console, target)
+    assert setup_moves(found, target, TOLERANCE) == () and set(found.names) == set(target.names)
+    if setup_moves(before, target, TOLERANCE) == ():
+        assert simulated.set_ups == 0
+
+
+class Camera(Scripted):
+    """Sees everything half a centimetre to the left, and keeps where it was told to look."""
+
+    def __init__(self, *people):
+        super().__init__(*people)
+        self.looked = []
+
+    def read_table(self, expected):
+        self.looked.append(expected)
+        seen = (replace(o, pose=Pose.planar(o.pose.xy[0] - 0.005, o.pose.xy[1], o.pose.yaw)) for o in expected)
+        return TableReading(replace(expected, objects=tuple(seen)))
+
+
+def test_a_camera_looks_where_things_should_be_and_not_at_an_empty_table():
+    camera = Camera(done)
+    table = SeenTable(lambda: 4.0, "world", camera)
+    assert table.read() == (4.0, TableReading(Scene())) and camera.looked == []
+    _, (_, found) = set_up(table, camera, TARGET)
+    assert camera.looked == [TARGET] and found["cup"].pose.xy == pytest.approx((-0.005, 0.3))
+    table.read()
+    assert camera.looked[1] == found
