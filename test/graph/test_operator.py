@@ -38,6 +38,7 @@ class Trials:
         self.chromium, self.link, self.cable = chromium, link, Cable(link)
         self.person = PersonAtThePage(chromium, self.cable.link, pictures, timeout=120.0)
         self.done: set[str] = set()
+        self.tries = 0
         self.notes: dict[str, object] = {}
 
     def once(self, name: str) -> bool:
@@ -55,7 +56,7 @@ class Trials:
             if phase == "finished":
                 return
             state = state_of(self.person)
-            print(f"{time.monotonic():.1f} {phase} {after} {state['session_state']} {state['problems']}", flush=True)
+            print(f"{time.monotonic():.1f} {phase} {after} {state['session_state']} {state['problems'] or state.get('set_up', {}).get('problems')}", flush=True)
             getattr(self, f"at_{phase}")(state["session_state"]["done"], state)
 
     def at_checklist(self, done, state):
@@ -79,7 +80,9 @@ class Trials:
             self.person.until("state.set_up.moves.every(m => m.done)")
         elif moves:
             self.tick(moves[0])
-        if wrong and not moves:
+        self.tries = self.tries + 1 if wrong else 0
+        if wrong and (not moves or self.tries > 1):
+            # What was moved stands right, and the camera cannot see it well.
             self.person.tap("text=It stands right")
         else:
             self.person.tap_primary()
