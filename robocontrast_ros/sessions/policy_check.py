@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from robocontrast_ros.configuration import find_configured
+from robocontrast_ros.configuration import ConfigurationError, find_configured
 from robocontrast_ros.policies.catalogue import load_and_describe
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import PolicyDescription
@@ -11,11 +11,20 @@ from robocontrast_ros.sessions.resolving import ResolvedSession
 
 
 def check_description(description: PolicyDescription, session: ResolvedSession, source: str) -> None:
-    """Refuse a policy that does not fit a session's robot and cameras, as ``check_fit`` does.
+    """Refuse a policy that does not fit a session's robot and cameras, as ``check_fit`` does, or its world.
 
     Raises:
-        ConfigurationError: they differ, or its tokens cannot be counted.
+        ConfigurationError: they differ, its tokens cannot be counted, or the world cannot show it the ground truth.
     """
+    if description.privileged and not session.world.streams:
+        backend = session.parameters.world.backend
+        raise ConfigurationError(
+            source,
+            "policy",
+            description.name,
+            f"one without the ground truth: backend '{backend}' cannot tell the scene of every control step",
+            "A policy that sees, or that guesses (`random`), can run there.",
+        )
     cameras = {camera.name: (camera.width, camera.height) for camera in session.parameters.cameras or ()}
     check_fit(description, session.robot, session.task.control_rate, cameras, source)
     check_tokenizer(description, source)
