@@ -191,6 +191,10 @@ def _as_a_graph(
     namespace = domain.namespace
     where = f", namespace /{namespace}" if namespace else ""
     console.print(f"ROS_DOMAIN_ID {domain.number}{where}", highlight=False)
+    if not session.world.lockstep:
+        # Asked for in a hurry, before the end of the session would name the folder.
+        folder = shlex.quote(str(run.path))
+        console.print(f"to stop the robot: robocontrast stop {folder}", soft_wrap=True, highlight=False)
     if external:
         console.print(
             f"waiting for '{_server(session)}'; start it with: "

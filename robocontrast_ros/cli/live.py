@@ -18,6 +18,7 @@ from robocontrast_ros.runs.events import (
     Paused,
     PolicyLoaded,
     PolicyRefused,
+    Resumed,
     SessionStarted,
     SetUp,
     TrialFinished,
@@ -141,6 +142,8 @@ class LiveView:
             )
         elif isinstance(event, Paused) and event.detail:
             self._console.print(f"      [yellow]the robot is stopped:[/] {_shown(event.detail)}", **_PLAIN)
+        elif isinstance(event, Resumed) and event.by:
+            self._console.print(f"      [green]released by {_shown(event.by)}:[/] the session goes on", **_PLAIN)
         elif isinstance(event, PolicyLoaded) and self._policy_loaded:
             self._console.print(f"      [cyan]policy[/] {escape(event.name)} serves: {escape(event.file)}", **_PLAIN)
         elif isinstance(event, PolicyRefused):

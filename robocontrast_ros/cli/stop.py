@@ -18,10 +18,24 @@ from robocontrast_ros.sessions.schema import SessionParameters
 def stop_robot(folder: Path | None, console: Console) -> int:
     """Stop the robot of a session, or those of all sessions of this machine, and return the exit code.
 
+    One of all that cannot be asked, such as that of another version of this package, keeps no other from being stopped.
+
     Raises:
         ConfigurationError: no session runs there whose robot can be stopped.
     """
-    return max(_ask(run, console, "stop") for run in _runs(folder))
+    if folder is not None:
+        return _ask(_watched_run(folder), console, "stop")
+    codes = []
+    for run in _running():
+        try:
+            if _watched(run):
+                codes.append(_ask(run, console, "stop"))
+        except ConfigurationError as error:
+            console.print(f"[red]error:[/] {escape(run.name)}: {escape(str(error))}", highlight=False, soft_wrap=True)
+            codes.append(2)
+    if not codes:
+        raise _none_runs()
+    return max(codes)
 
 
 def release_robot(folder: Path | None, by: str, note: str, console: Console) -> int:
@@ -35,34 +49,45 @@ def release_robot(folder: Path | None, by: str, note: str, console: Console) -> 
     if not by.strip():
         raise ConfigurationError("command line", "--by", by or "nothing", "the name of the person who releases it")
     if folder is None:
-        running = ", ".join(str(run.path) for run in _runs(None))
+        running = ", ".join(str(run.path) for run in _running() if _may_be_watched(run))
+        if not running:
+            raise _none_runs()
         raise ConfigurationError("command line", "RUN", "nothing", f"the folder of one session; these run: {running}")
-    (run,) = _runs(folder)
-    return _ask(run, console, "release", by, note)
+    return _ask(_watched_run(folder), console, "release", by, note)
 
 
-def _runs(folder: Path | None) -> list[RunFolder]:
-    if folder is not None:
-        run = RunFolder.open(folder)
-        if not _watched(run):
-            raise ConfigurationError(
-                "command line",
-                "RUN",
-                str(run.path),
-                "the folder of a session on the wall clock, whose robot a watchdog stops",
-                "In lockstep the robot is simulated: Ctrl-C ends the session.",
-            )
-        return [run]
-    runs = [run for run in map(RunFolder, running_runs()) if run.graph.is_file() and _watched(run)]
-    if not runs:
+def _watched_run(folder: Path) -> RunFolder:
+    run = RunFolder.open(folder)
+    if not _watched(run):
         raise ConfigurationError(
             "command line",
             "RUN",
-            "nothing",
-            "a session on the wall clock that runs on this machine, or a run folder",
-            "On another machine, or in another container: ros2 topic pub --once /stop std_msgs/msg/String",
+            str(run.path),
+            "the folder of a session on the wall clock, whose robot a watchdog stops",
+            "In lockstep the robot is simulated: Ctrl-C ends the session.",
         )
-    return runs
+    return run
+
+
+def _running() -> list[RunFolder]:
+    return [run for run in map(RunFolder, running_runs()) if run.graph.is_file()]
+
+
+def _none_runs() -> ConfigurationError:
+    return ConfigurationError(
+        "command line",
+        "RUN",
+        "nothing",
+        "a session on the wall clock that runs on this machine, or a run folder",
+        "On another machine, or in another container: ros2 topic pub --once /stop std_msgs/msg/String",
+    )
+
+
+def _may_be_watched(run: RunFolder) -> bool:
+    try:
+        return _watched(run)
+    except ConfigurationError:
+        return True
 
 
 def _watched(run: RunFolder) -> bool:

@@ -137,8 +137,8 @@ class StoppableBench(Protocol):
     def stopped(self) -> str:
         """Return why the robot is stopped, and how it is released; empty where it is not."""
 
-    def await_release(self) -> None:
-        """Wait until it is released.
+    def await_release(self) -> str:
+        """Wait until it is released, and return who released it; empty where nobody knows.
 
         Raises:
             BenchFault: the session was aborted meanwhile, or nobody watches the robot any more.

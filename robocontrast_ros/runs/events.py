@@ -318,10 +318,17 @@ class Paused:
 
 @dataclass(frozen=True)
 class Resumed:
-    """The session goes on: after a pause, or, ``restarted``, in a new process."""
+    """The session goes on: after a pause, or, ``restarted``, in a new process.
+
+    Attributes:
+        restarted: whether in a new process.
+        time: when [s].
+        by: who released the robot, where it was stopped; empty where it was not, or nobody knows.
+    """
 
     restarted: bool
     time: float
+    by: str = ""
     event: Literal["resumed"] = "resumed"
 
 

@@ -467,8 +467,8 @@ class Session:
             return
         self._append(Paused(self._clock(), reason))
         self._report(SessionState.PAUSED, reason)
-        self._bench.await_release()
-        self._append(Resumed(False, self._clock()))
+        by = self._bench.await_release()
+        self._append(Resumed(False, self._clock(), by))
 
     def _require_read(self, trial: Trial) -> None:
         """Refuse a trial of which the policy that serves, or another that is to run it, would not take in all.

@@ -13,20 +13,19 @@ from robocontrast_ros.sessions.resolving import ResolvedSession
 
 
 def check_description(description: PolicyDescription, session: ResolvedSession, source: str) -> None:
-    """Refuse a policy that does not fit a session's robot and cameras, as ``check_fit`` does.
+    """Refuse a policy that does not fit a session's robot and cameras, as ``check_fit`` does, or its world.
 
     Raises:
-        ConfigurationError: they differ, its tokens cannot be counted, or it is shown the true scene where nobody can
-            tell that at every control step.
+        ConfigurationError: they differ, its tokens cannot be counted, or the world cannot show it the ground truth.
     """
     if description.privileged and not session.world.streams:
+        backend = session.parameters.world.backend
         raise ConfigurationError(
             source,
             "policy",
             description.name,
-            f"a policy that sees by itself: backend '{session.parameters.world.backend}' cannot tell the true scene at "
-            "every control step, which this one is shown",
-            "Take another policy, or another `world.backend`.",
+            f"one without the ground truth: backend '{backend}' cannot tell the scene of every control step",
+            "A policy that sees, or that guesses (`random`), can run there.",
         )
     cameras = {camera.name: (camera.width, camera.height) for camera in session.parameters.cameras or ()}
     check_fit(description, session.robot, session.task.control_rate, cameras, source)

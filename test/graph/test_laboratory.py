@@ -112,6 +112,7 @@ def test_our_own_simulator_in_real_time_needs_no_laboratory(place):
     code, output = place.run("evaluate", session)
     assert code == 0, output
     (run,) = place.runs
+    assert f"to stop the robot: robocontrast stop {run}\n" in output
     assert "simulator" in {path.stem for path in (run / "logs").iterdir()}
     is_complete(run)
     stamps = bag_of(run)

@@ -202,6 +202,7 @@ def test_anybody_stops_the_robot_and_a_person_releases_it_by_name_and_the_sessio
                 assert code == 0 and "released by Ada Lovelace" in output, output
             witness.await_motion()
             wait_until(lambda count=number: len(resumed(run)) == count, "the session goes on")
+            assert resumed(run)[-1].by == ("Ada" if source == "topic" else "Ada Lovelace")
     (bag, *_) = sorted((run / "bags").iterdir())
     with AnyReader([bag]) as reader:
         counts = {connection.topic.strip("/"): connection.msgcount for connection in reader.connections}

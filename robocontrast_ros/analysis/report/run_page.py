@@ -39,6 +39,7 @@ from robocontrast_ros.domain import find_spec
 from robocontrast_ros.runs.blinding import blinding_of
 from robocontrast_ros.runs.events import (
     Event,
+    Paused,
     PolicyLoaded,
     PolicyRefused,
     ProcessDied,
@@ -197,5 +198,9 @@ def _run_events(events: Sequence[Event]) -> Iterable[RunEvent]:
             yield RunEvent(event.time, "interrupted", f"{event.fault.name}: {event.detail}")
         elif isinstance(event, ProcessDied):
             yield RunEvent(event.time, "process died", f"{event.process}: {event.detail}")
+        elif isinstance(event, Paused) and event.detail:
+            yield RunEvent(event.time, "robot stopped", event.detail)
+        elif isinstance(event, Resumed) and event.by:
+            yield RunEvent(event.time, "released", f"{event.by} released the robot, and the session went on.")
         elif isinstance(event, Resumed) and event.restarted:
             yield RunEvent(event.time, "resumed", "The session was resumed in a new process.")

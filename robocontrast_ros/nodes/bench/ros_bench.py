@@ -170,8 +170,8 @@ class RosBench:
         """Return why the robot is stopped, and how it is released; empty where it is not, and where nobody watches."""
         return self._stops.reason if self._stops is not None else ""
 
-    def await_release(self) -> None:
-        """Wait until the robot is released, however long that takes.
+    def await_release(self) -> str:
+        """Wait until the robot is released, however long that takes, and return who released it.
 
         Raises:
             BenchFault: the session was aborted meanwhile, or the watchdog is lost.
@@ -185,6 +185,7 @@ class RosBench:
             elif time.monotonic() > lost:
                 raise BenchFault(Fault.ROBOT_STOPPED, reason)
             time.sleep(POLL)
+        return self._stops.released_by if self._stops is not None else ""
 
     def policy(self) -> ServingPolicy:
         """Return the policy that serves; the messages of the trials to come name it."""

@@ -53,6 +53,12 @@ class StopMonitor:
             return f"stopped by {last.by}: {last.reason}; {HOW_TO_RELEASE}"
         return f"'{self._watchdog}' is silent for {silence:.2f} s" if silence > self._limit else ""
 
+    @property
+    def released_by(self) -> str:
+        """Who released the last stop; empty while one is on, and where there was none."""
+        with self._condition:
+            return "" if self._last is None or self._last.stopped else self._last.by
+
     def doubt(self) -> None:
         """Trust only what the watchdog says from now on: it may have stopped the robot, and its message may be late.
 

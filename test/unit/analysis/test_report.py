@@ -27,7 +27,7 @@ from robocontrast_ros.analysis.report.run_page import run_page
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.runs.events import SequentialTest, SessionStarted, to_line
+from robocontrast_ros.runs.events import Paused, Resumed, SequentialTest, SessionStarted, TrialFinished, to_line
 from robocontrast_ros.runs.journal import JournalError, read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.control import SessionControl
@@ -301,6 +301,17 @@ def test_each_policy_that_served_has_its_own_headline(tmp_path):
     assert page.words.count("Estimator base trials") == 2
     assert "second serves from now on." in page.words
     assert "skill: 0.9" in page.words and "skill: 0.0" in page.words
+
+
+def test_a_robot_that_was_stopped_and_who_released_it_stand_among_the_events(whole, tmp_path):
+    events = list(read_journal(whole.journal).events)
+    at = next(i for i, event in enumerate(events) if isinstance(event, TrialFinished))
+    stop = [Paused(NOW, "stopped by a person: <smoke>"), Resumed(False, NOW, "Ada Lovelace")]
+    run = RunFolder(tmp_path)
+    run.journal.write_bytes(b"".join(map(to_line, [*events[: at + 1], *stop, *events[at + 1 :]])))
+    words = page_of(run).words
+    assert "stopped by a person: <smoke>" in words
+    assert "Ada Lovelace released the robot, and the session went on." in words
 
 
 def test_a_page_that_cannot_be_written_is_a_mistake_of_the_user(whole, tmp_path):

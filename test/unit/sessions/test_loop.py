@@ -245,6 +245,7 @@ class StoppedBench(LineBench):
 
     def await_release(self):
         self.on, self.waits = False, self.waits + 1
+        return "Ada Lovelace"
 
     def execute(self, trial, attempt):
         assert not self.on, "nothing is tried while it is stopped"
@@ -260,7 +261,8 @@ def test_a_session_waits_until_a_stopped_robot_is_released_and_burns_no_attempt(
     assert run_session(evaluation, bench, path).reason == "all_trials"
     assert [e.fault for e in of(path, TrialVoid)] == [Fault.ROBOT_STOPPED] * 5
     assert [e.detail for e in of(path, Paused)] == ["stopped by a person: smoke"] * 5
-    assert (bench.waits, len(of(path, Resumed)), len(bench.executed)) == (5, 5, 1)
+    assert [e.by for e in of(path, Resumed)] == ["Ada Lovelace"] * 5, "who released it is kept"
+    assert (bench.waits, len(bench.executed)) == (5, 1)
 
 
 def test_pausing_waits_between_trials_and_going_on_finishes_the_session(path):

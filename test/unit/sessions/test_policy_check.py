@@ -49,6 +49,22 @@ def conventions(**changes) -> ActionConventions:
     return replace(FITTING.conventions, **changes)
 
 
+def test_a_policy_that_is_shown_the_ground_truth_is_refused_where_nobody_tells_it(tmp_path, monkeypatch):
+    (tmp_path / "unseen_table.py").write_text(
+        "from robocontrast_ros.worlds.backends import BackendFeatures\n\n\n"
+        "class Table:\n    features = BackendFeatures(person=True)\n    read = set_up = None\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    settings = {"world.backend": "unseen_table:Table", "world.pacing": "wall_clock"}
+
+    def session(policy: str):
+        return resolve("language_table_demo", Overrides(policy=policy, settings=settings))
+
+    with pytest.raises(ConfigurationError, match=r"'oracle'.*ground truth: backend 'unseen_table:Table' cannot tell"):
+        check_policy(session("oracle"))
+    assert not check_policy(session("random")).privileged
+
+
 @pytest.mark.parametrize(
     ("robot", "space"),
     [(name, space) for name, robot in ROBOTS.items() for space in robot.action_spaces.offered],
