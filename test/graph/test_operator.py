@@ -56,7 +56,8 @@ class Trials:
             if phase == "finished":
                 return
             state = state_of(self.person)
-            print(f"{time.monotonic():.1f} {phase} {after} {state['session_state']} {state['problems'] or state.get('set_up', {}).get('problems')}", flush=True)
+            told = [*state["problems"], *state.get("set_up", {}).get("problems", ())]
+            print(f"{time.monotonic():.1f} {phase} {after} {state['session_state']['done']} {told}", flush=True)
             getattr(self, f"at_{phase}")(state["session_state"]["done"], state)
 
     def at_checklist(self, done, state):

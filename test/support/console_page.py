@@ -65,8 +65,8 @@ class PersonAtThePage:
         """Wait until the page shows one of these states, of a step later than another; look at its targets."""
         deadline = time.monotonic() + self._timeout
         while True:
-            phase, step = self.page.evaluate("[document.body.dataset.phase, Number(document.body.dataset.step ?? -1)]")
-            if phase in phases and step > after:
+            phase, step, sending = self.page.evaluate(SHOWN)
+            if phase in phases and step > after and not sending:
                 break
             if time.monotonic() > deadline:
                 raise AssertionError(f"the page shows '{self.phase}', expected {phases}: {self.text}")
@@ -170,6 +170,9 @@ class Cable:
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
+
+SHOWN = "[document.body.dataset.phase, Number(document.body.dataset.step ?? -1), sending.size]"
+"""Of the page: its state, the number of that, and the commands that have no reply yet."""
 
 TARGETS = """least => {
   const shown = element => { const box = element.getBoundingClientRect(); return box.width > 0 && box.height > 0; };

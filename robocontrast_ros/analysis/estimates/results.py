@@ -20,6 +20,7 @@ from robocontrast_ros.analysis.estimates.effort import (
     compute_effort,
     standard_evaluation,
 )
+from robocontrast_ros.analysis.estimates.judges import judges_of
 from robocontrast_ros.analysis.estimates.summary import Summary, summary_rows
 from robocontrast_ros.analysis.estimates.test_set import (
     NOT_DRAWN,
@@ -132,6 +133,10 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
             policy: test_set_estimates(table.filter(pl.col("policy") == policy), test_set, metric)
             for policy in policies
         },
+        judges=judges_of(
+            (event for event in journal.events if isinstance(event, TrialFinished)),
+            (session.get("world") or {}).get("judge", ""),
+        ),
         delivery_unknown=len(table.filter(pl.col("delivered") == Delivery.UNKNOWN.name)),
     )
     return Results(

@@ -15,6 +15,7 @@ import polars as pl
 
 from robocontrast_ros.analysis.data.trials import ALL
 from robocontrast_ros.analysis.estimates.effort import RunEffort
+from robocontrast_ros.analysis.estimates.judges import Judges
 from robocontrast_ros.analysis.estimates.scores import mean_score, score_difference
 from robocontrast_ros.analysis.estimates.test_set import TestSetEstimates
 from robocontrast_ros.domain import BASE, Outcome, ScoreSpec, find_spec
@@ -120,6 +121,7 @@ class Summary:
             is more than one.
         effort: of the run, beside that of a standard evaluation.
         estimates: policy -> the test set's performance as its trials estimate it.
+        judges: what the camera and the person say of the same trials; None where the camera decided all.
         delivery_unknown: trials that count of which it is unknown whether the policy received what was sent.
     """
 
@@ -137,6 +139,7 @@ class Summary:
     rows: tuple[Row, ...]
     effort: RunEffort
     estimates: Mapping[str, TestSetEstimates] = field(default_factory=dict)
+    judges: Judges | None = None
     delivery_unknown: int = 0
 
     @property

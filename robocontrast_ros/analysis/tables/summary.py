@@ -9,6 +9,7 @@ from rich.text import Text
 from robocontrast_ros.analysis.data.effort_model import Effort
 from robocontrast_ros.analysis.estimates.effort import MeanEffort
 from robocontrast_ros.analysis.estimates.handling import Handling
+from robocontrast_ros.analysis.estimates.judges import Judges
 from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
 from robocontrast_ros.analysis.estimates.test_set import BIASES
 from robocontrast_ros.domain.words import counted
@@ -200,6 +201,8 @@ def _explained(summary: Summary) -> str:
     else:
         seconds = f"measured for {effort.measured} of {counted(effort.set_ups, 'set-up')}, else by the model"
     words = f"Seconds {seconds}. Bringing in a scene from outside costs nothing without a store, and is in no mean."
+    if summary.judges is not None:
+        words += f"\n{judges_words(summary.judges)}"
     if effort.handling is not None:
         words += f"\n{handling_words(effort.handling)}"
     if effort.within is None:
@@ -209,6 +212,20 @@ def _explained(summary: Summary) -> str:
     if effort.standard_trials:
         words += f", {effort.standard_within} of {effort.standard_trials} of a standard evaluation"
     return f"{words}."
+
+
+def judges_words(judges: Judges) -> str:
+    """Return how far the camera and the person agree, in one or two sentences."""
+    asked = f"In {counted(judges.asked, 'trial')} the camera was unsure, and the person decided."
+    if not judges.both:
+        return asked
+    told = judges.agreement
+    (no, camera_no), (camera_yes, yes) = told.table
+    kappa = "undefined, for both say the same of every trial" if told.kappa == NO_ESTIMATE else in_words(told.kappa)
+    return (
+        f"Camera and person judged {counted(judges.both, 'trial')}: both success {yes}, both failure {no}, success for the "
+        f"camera alone {camera_yes}, for the person alone {camera_no}; Cohen's kappa {kappa}. {asked}"
+    )
 
 
 def handling_words(handling: Handling) -> str:

@@ -61,8 +61,9 @@ def test_a_policy_that_is_shown_the_ground_truth_is_refused_where_nobody_tells_i
         return resolve("language_table_demo", Overrides(policy=policy, settings=settings))
 
     with pytest.raises(ConfigurationError, match=r"'oracle'.*ground truth: backend 'unseen_table:Table' cannot tell"):
-        check_policy(session("oracle"))
-    assert not check_policy(session("random")).privileged
+        check_policies(session("oracle"))
+    (description,) = check_policies(session("random"))
+    assert not description.privileged
 
 
 @pytest.mark.parametrize(

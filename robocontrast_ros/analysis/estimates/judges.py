@@ -1,0 +1,48 @@
+"""How far the camera and the person agree about the same trials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from robocontrast_ros.runs.events import TrialFinished
+from robocontrast_ros.statistics.agreement import Agreement, agreement
+
+
+@dataclass(frozen=True)
+class Judges:
+    """What the camera and the person say.
+
+    Attributes:
+        both: trials that the camera decided and the person judged, too, without seeing its answer.
+        asked: trials that the person decided, because the camera was unsure.
+        agreement: of the camera (first) and the person (second) about the trials of both.
+    """
+
+    both: int
+    asked: int
+    agreement: Agreement
+
+
+def judges_of(finished: Iterable[TrialFinished], judge: str) -> Judges | None:
+    """Return how far the judges of a session agree; None where the camera did not judge it, or nobody else did.
+
+    Args:
+        finished: its trials that count.
+        judge: name of the session's judge.
+    """
+    if judge != "camera":
+        return None
+    told = [event for event in finished if event.judgement is not None]
+    both = [event for event in told if event.judgement.advises]
+    if not told:
+        return None
+    return Judges(
+        len(both),
+        len(told) - len(both),
+        agreement(
+            [bool(event.result.success) for event in both],
+            [event.judgement.success for event in both],
+            [event.trial.base_id for event in both],
+        ),
+    )
