@@ -29,7 +29,7 @@ from robocontrast_ros.analysis.estimates.test_set import (
 )
 from robocontrast_ros.domain import BASE, Delivery, PerturbationSpec, TestInstance, find_spec
 from robocontrast_ros.runs.blinding import refuse_several_policies
-from robocontrast_ros.runs.events import ProcessDied, SessionFinished, SessionInterrupted, TrialSkipped
+from robocontrast_ros.runs.events import ProcessDied, SessionFinished, SessionInterrupted, TrialFinished, TrialSkipped
 from robocontrast_ros.runs.journal import Journal, JournalError
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.tasks.levels import Levels, levels_naming

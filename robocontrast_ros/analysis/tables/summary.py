@@ -223,8 +223,8 @@ def judges_words(judges: Judges) -> str:
     (no, camera_no), (camera_yes, yes) = told.table
     kappa = "undefined, for both say the same of every trial" if told.kappa == NO_ESTIMATE else in_words(told.kappa)
     return (
-        f"Camera and person judged {counted(judges.both, 'trial')}: both success {yes}, both failure {no}, success for the "
-        f"camera alone {camera_yes}, for the person alone {camera_no}; Cohen's kappa {kappa}. {asked}"
+        f"Camera and person judged {counted(judges.both, 'trial')}: both success {yes}, both failure {no}, success for "
+        f"the camera alone {camera_yes}, for the person alone {camera_no}; Cohen's kappa {kappa}. {asked}"
     )
 
 
