@@ -1,6 +1,9 @@
 """Thousands of requests, most of them wrong, to the console's real server."""
 
-from __future__ import annotations
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[3]))
 
 from benchmark.fuzz_console import fuzz
 
