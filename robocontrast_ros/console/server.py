@@ -59,8 +59,8 @@ class ConsoleServer:
             lifespan="off",
             ws="none",
             server_header=False,
-            # What a client sends that is no HTTP is not worth a line.
-            log_level="error",
+            # What a client sends that is no HTTP is not worth a line. The application logs its own errors.
+            log_level="critical",
             # Nobody tells us where a request comes from but the connection.
             proxy_headers=False,
             timeout_graceful_shutdown=CLOSING,
@@ -111,7 +111,17 @@ class ConsoleServer:
         return inner
 
     def _serve(self) -> None:
-        asyncio.run(self._server.serve(sockets=[self._socket]))
+        asyncio.run(self._served())
+
+    async def _served(self) -> None:
+        asyncio.get_running_loop().set_exception_handler(_note)
+        await self._server.serve(sockets=[self._socket])
+
+
+def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Leave out what a client caused that speaks no HTTP: its connection is closed."""
+    if "protocol" not in context:
+        loop.default_exception_handler(context)
 
 
 def own_address() -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import json
+import logging
 import re
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
@@ -25,6 +26,9 @@ from robocontrast_ros.console.console import Reply
 
 LARGEST_BODY = 16_384
 """Of a request [byte]."""
+
+LONGEST_ERROR = 200
+"""Of an error's words that are logged."""
 
 LOOKS_PER_SECOND = 20
 """How often a stream looks for a change."""
@@ -46,6 +50,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 
+_LOGGER = logging.getLogger(__name__)
 _PORT = re.compile(r":[0-9]*$")
 
 Scope = MutableMapping[str, Any]
@@ -178,7 +183,11 @@ class _Guard:
                 begun = True
                 own = [(k.lower().encode(), v.encode()) for k, v in HEADERS.items()]
                 message = {**message, "headers": [*message.get("headers", ()), *own]}
-            await send(message)
+            try:
+                await send(message)
+            except Exception:
+                # The client's fault, say a body that is no HTTP any more: the server has answered already.
+                raise ClientDisconnect from None
 
         try:
             refused = _refused(Request(scope))
@@ -188,9 +197,11 @@ class _Guard:
         except ClientDisconnect:
             pass
         except Exception as error:
-            if begun:
-                raise
-            await _refusal(500, type(error).__name__)(scope, receive, sending)
+            # The words of an error are nobody's business but the terminal's.
+            words = " ".join(str(error).split())[:LONGEST_ERROR]
+            _LOGGER.error("%s %r failed: %s: %s", scope["method"], scope["path"], type(error).__name__, words)
+            if not begun:
+                await _refusal(500, type(error).__name__)(scope, receive, sending)
 
 
 class _TooLarge(Exception):

@@ -8,7 +8,7 @@ import threading
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from recorded_console import (
     DOUBTED,
     JUDGE,
@@ -403,25 +403,46 @@ CLASSES = {name: getattr(c, name.capitalize()) for name in KINDS}
 COMMANDS = st.sampled_from(sorted(KINDS)).flatmap(lambda name: st.tuples(st.just(name), KINDS[name]))
 
 
+QUESTIONS = (JUDGE, START, DOUBTED, SET_UP)
+
+
 class AnyOrder(RuleBasedStateMachine):
     """A session, and pages that send anything at any time."""
 
     def __init__(self):
         super().__init__()
-        self.console, self.steered, self.clock = made(("lamp",))
+        self.begin(())
         self.asked, self.question, self.sent, self.replies = None, None, [], []
         self.expected = None
+
+    def begin(self, checklist):
+        self.console, self.steered, self.clock = made(checklist)
+
+    @initialize(checklist=st.sampled_from([(), (), ("lamp",)]))
+    def first(self, checklist):
+        self.begin(checklist)
 
     def state(self):
         view = self.console.view()
         return view.step, view.phase, view.moved, view.checklist, view.draft, view.reached, tuple(self.steered.done)
 
     @precondition(lambda self: self.asked is None)
-    @rule(question=st.sampled_from([SET_UP, DOUBTED, START, JUDGE]))
+    @rule(question=st.sampled_from(QUESTIONS))
     def ask(self, question):
         self.question, self.asked, self.expected = question, Asked(self.console, question), None
 
+    @rule(data=st.data())
+    def send_what_is_allowed(self, data):
+        if self.asked is None:
+            self.ask(data.draw(st.sampled_from(QUESTIONS)))
+        allowed = self.console.view().allowed
+        name = data.draw(st.sampled_from([name for name in allowed if name not in ("end", "pause", "stop")] or allowed))
+        self.send((name, data.draw(KINDS[name])), False, False)
+
     @rule(command=COMMANDS, old=st.booleans(), refuses=st.booleans())
+    def send_anything(self, command, old, refuses):
+        self.send(command, old, refuses)
+
     def send(self, command, old, refuses):
         (name, more), before, view = command, self.state(), self.console.view()
         step = view.step - 1 if old else view.step
@@ -474,7 +495,7 @@ class AnyOrder(RuleBasedStateMachine):
         assert self.console.carry_out(self.sent[k]) == self.replies[k]
         assert self.state() == before
 
-    @rule(reason=st.sampled_from(["", "near", "button"]))
+    @rule(reason=st.sampled_from(["", "", "near", "button"]))
     def stop_or_release(self, reason):
         self.console.tell_stop(reason)
 
@@ -514,7 +535,7 @@ class AnyOrder(RuleBasedStateMachine):
 
 
 TestAnyOrder = AnyOrder.TestCase
-TestAnyOrder.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestAnyOrder.settings = settings(max_examples=250, stateful_step_count=40, deadline=None)
 
 
 def test_questions_from_many_threads_get_their_own_answers_or_are_void():

@@ -102,7 +102,7 @@ def test_all_that_is_drawn_lies_in_the_picture(places, up):
 
 def test_the_shipped_task_is_drawn():
     task = tabletop()
-    model = next(iter(task.scenes.models)) if hasattr(task.scenes, "models") else "red_block"
+    model = next(iter(task.scenes.models))
     target = Scene((ObjectState("thing", model, Pose.planar(0.4, 0.0)),))
     drawn = TableMap(task).of(asked(replace(target, objects=()), target))
     assert len(drawn["moves"][0]["to_outline"]) >= 3 and drawn["floor"]

@@ -263,8 +263,10 @@ def test_a_body_that_tells_that_it_is_too_large_is_refused_before_it_comes(conso
 
 @pytest.mark.parametrize("path", ["/command", "/stop"])
 def test_a_body_that_turns_out_to_be_too_large_is_refused(console, path):
-    pieces = (b" " * 4096 for _ in range(40))
-    refused(console.request("POST", path, pieces, {**JSON, **OPENED}), 413)
+    lines = (LOCAL, "Content-Type: application/json", f"Authorization: Bearer {TOKEN}", "Connection: close")
+    piece = b"1000\r\n" + b" " * 4096 + b"\r\n"
+    answer = console.raw(head("POST", path, *lines, "Transfer-Encoding: chunked") + piece * 6, whole=False)
+    assert answer.startswith(b"HTTP/1.1 413 ") and f"{LARGEST_BODY}".encode() in answer
     assert console.backstage.given == []
 
 
@@ -307,11 +309,24 @@ def test_a_client_that_leaves_in_the_middle_does_no_harm(console, capfd):
     assert console.backstage.given == [] and capfd.readouterr().err == ""
 
 
-def test_an_error_is_told_in_one_line_without_what_it_says(console, capfd):
+def test_a_body_that_is_no_http_any_more_does_no_harm(console, capfd):
+    lines = (LOCAL, "Content-Type: application/json", "Transfer-Encoding: chunked")
+    for path in ("/command", "/stop", "/view"):
+        answer = console.raw(head("POST", path, *lines) + b"no length\r\n", whole=False)
+        assert answer.split(b" ", 2)[1] in (b"400", b"401", b"405")
+        answer = console.raw(
+            head("POST", path, *lines, f"Authorization: Bearer {TOKEN}") + b"4\r\nabcdef\r\n", whole=False
+        )
+        assert answer.split(b" ", 2)[1] in (b"400", b"405")
+    assert console.request("GET", "/")[0] == 200
+    assert console.backstage.given == [] and capfd.readouterr().err == ""
+
+
+def test_an_error_is_told_in_one_line_without_what_it_says(console, caplog):
     console.backstage.fails = True
     status, _, body = console.request("GET", "/view", headers=OPENED)
     assert status == 500 and json.loads(body) == {"accepted": False, "detail": "RuntimeError"}
-    assert "Traceback" not in capfd.readouterr().err
+    assert caplog.messages == ["GET '/view' failed: RuntimeError: secret words Traceback"]
     console.backstage.fails = False
     assert console.request("GET", "/view", headers=OPENED)[0] == 200
 
