@@ -111,8 +111,11 @@ class Trials:
         self.person.tap_primary()
 
     def at_stopped(self, done, state):
-        self.person.tap_primary()
-        self.person.give_reason("Ada Lovelace")
+        while self.person.phase == "stopped":
+            # It is refused as long as the robot would be stopped again at once.
+            self.person.tap_primary()
+            self.person.give_reason("Ada Lovelace")
+            self.person.page.wait_for_timeout(1500)
 
 
 class Eventful(Trials):

@@ -1,0 +1,218 @@
+"""The console's page in a real browser at phone size, in every state: targets, place of the large button, taps."""
+
+from __future__ import annotations
+
+import pytest
+from chromium import chromium_missing
+from recorded_console import JUDGE, START, Asked, Steered
+from tabletop_scenes import tabletop
+
+from robocontrast_ros.console.backstage import ConsoleBackstage
+from robocontrast_ros.console.console import Console, Phase, SessionFacts
+from robocontrast_ros.console.questions import SetUpQuestion
+from robocontrast_ros.console.server import ConsoleServer
+from robocontrast_ros.console.table_map import TableMap
+from robocontrast_ros.console.web import console_app
+from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
+
+pytestmark = pytest.mark.skipif(bool(chromium_missing()), reason=chromium_missing())
+
+if not chromium_missing():
+    from console_page import PersonAtThePage, browser, state_of
+
+TOKEN = "a-token-of-this-test"
+MOVES = (
+    SetupMove("red_apple", "red_apple", Pose.planar(0.3, 0.1), Pose.planar(0.4, -0.2, 1.0)),
+    SetupMove("banana", "banana", None, Pose.planar(0.5, 0.1)),
+)
+APPLE = Scene((ObjectState("red_apple", "red_apple", Pose.planar(0.3, 0.1)),))
+BOTH = Scene(tuple(ObjectState(move.name, move.model, move.goal) for move in MOVES))
+SET_UP = SetUpQuestion(BOTH, APPLE, MOVES, expected=20.0)
+DOUBTED = SetUpQuestion(BOTH, APPLE, MOVES, problems=("red apple is 4.0 cm off, allowed is 1.0 cm",))
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as opened:
+        yield opened
+
+
+class Page:
+    """A console with its server, and a person at its page."""
+
+    def __init__(self, chromium, checklist=()):
+        self.steered = Steered()
+        self.console = Console(self.steered, checklist)
+        self.console.set_limit(20.0)
+        tables = TableMap(tabletop())
+        backstage = ConsoleBackstage(
+            self.console, tables, lambda: None, lambda scene: None, "run_1", True, (0.01, 0.15)
+        )
+        self.server = ConsoleServer(console_app(backstage, TOKEN), "127.0.0.1", 0)
+        self.server.start()
+        self.person = PersonAtThePage(chromium, f"{self.server.url}/#{TOKEN}", timeout=20.0)
+
+    def close(self):
+        self.person.close()
+        self.console.close()
+        self.server.close()
+
+
+@pytest.fixture
+def page(chromium):
+    page = Page(chromium)
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def checked_page(chromium):
+    page = Page(chromium, ("Emergency stop within reach", "Nobody at the robot"))
+    yield page
+    page.close()
+
+
+def test_a_trial_from_the_checklist_to_the_judgement(checked_page):
+    console, person = checked_page.console, checked_page.person
+    person.wait_for("waiting")
+    asked = Asked(console, SET_UP)
+    person.wait_for("checklist")
+    assert person.page.locator("#primary").is_disabled()
+    for name in ("Emergency stop within reach", "Nobody at the robot"):
+        person.tap(f"text={name}")
+        person.until(f"state.checklist.find(c => c.name === '{name}').done")
+    person.tap_primary()
+    person.wait_for("set_up")
+    moves = state_of(person)["set_up"]["moves"]
+    person.tap(f"[data-move='{moves[0]['id']}'] input")
+    person.until("state.set_up.moves[0].done")
+    person.tap_primary()
+    assert asked.answer().moved == (moves[0]["id"],)
+    asked = Asked(console, DOUBTED)
+    person.wait_for("set_up")
+    assert DOUBTED.problems[0] in person.text
+    person.tap("text=It stands right")
+    assert asked.answer().overruled
+    asked = Asked(console, START)
+    person.wait_for("start")
+    assert START.instruction in person.text
+    person.tap_primary()
+    assert asked.answer().decision == "done"
+    person.wait_for("running")
+    person.choose("reached")
+    person.until("sending.size === 0")
+    assert checked_page.steered.done == ["reached"]
+    asked = Asked(console, JUDGE)
+    person.wait_for("judge")
+    assert not person.page.locator("#primary").is_disabled(), "who ended it as reached has judged it a success"
+    person.tap('[data-outcome="false"]')
+    person.tap("#progress button >> nth=1")
+    person.tap("#stages button >> nth=2")
+    person.tap("text=+ tag")
+    person.give_reason("slippery")
+    person.page.fill("#note", "fell over")
+    person.page.fill("#by", "Ada")
+    person.tap_primary()
+    person.wait_for("confirmed")
+    person.choose("undo")
+    person.wait_for("judge")
+    assert person.page.input_value("#note") == "fell over", "what was said is there again"
+    person.tap_primary()
+    person.wait_for("confirmed")
+    person.tap_primary()
+    judgement = asked.answer().judgement
+    assert (judgement.success, judgement.by, judgement.note, judgement.tags) == (
+        False,
+        "Ada",
+        "fell over",
+        ("slippery",),
+    )
+    assert judgement.progress > 0.0 and judgement.stage
+
+
+def test_the_robot_is_stopped_and_released_by_name(page):
+    console, person = page.console, page.person
+    asked = Asked(console, START)
+    person.wait_for("start")
+    person.tap_primary()
+    asked.answer()
+    person.wait_for("running")
+    person.tap_primary()
+    person.until("sending.size === 0")
+    console.tell_stop("stopped by Ada")
+    person.wait_for("stopped")
+    console.tell(SessionFacts("paused", trials_void=1))
+    person.tap_primary()
+    person.give_reason("Ada Lovelace")
+    person.until("sending.size === 0")
+    assert page.steered.done == ["stop", "release"]
+    console.tell_stop("")
+
+
+@pytest.mark.parametrize("command", ["void", "skip"])
+def test_a_trial_is_void_or_left_out_with_a_reason(page, command):
+    asked = Asked(page.console, START)
+    page.person.wait_for("start")
+    page.person.choose(command)
+    page.person.give_reason("a block is broken")
+    answer = asked.answer()
+    assert (answer.decision, answer.reason) == (command, "a block is broken")
+
+
+def test_a_paused_session_and_one_that_has_ended_are_shown(page):
+    page.console.tell(SessionFacts("paused"))
+    page.person.wait_for("paused")
+    page.person.tap_primary()
+    page.person.until("sending.size === 0")
+    page.console.tell(SessionFacts("finished", "all trials are done"))
+    page.person.wait_for("finished")
+    assert "all trials are done" in page.person.text
+
+
+def test_a_wrong_token_is_told_how_the_page_is_opened(page, chromium):
+    stranger = PersonAtThePage(chromium, f"{page.server.url}/#wrong", timeout=20.0)
+    stranger.until("document.getElementById('banner').textContent.includes('QR code')")
+    assert stranger.page.evaluate("state") is None
+    stranger.close()
+
+
+def test_a_pedal_goes_one_step_with_each_press(page):
+    asked = Asked(page.console, SET_UP)
+    page.person.wait_for("set_up")
+    page.person.page.keyboard.press("PageDown")
+    assert asked.answer().decision == "done"
+    asked = Asked(page.console, START)
+    page.person.wait_for("start")
+    page.person.page.keyboard.press("PageDown")
+    assert asked.answer().decision == "done"
+    page.person.wait_for("running")
+    page.person.page.keyboard.press("Escape")
+    page.person.until("sending.size === 0")
+    assert page.steered.done == ["stop"]
+
+
+def test_the_timer_turns_amber_and_red(page):
+    page.console.set_limit(2.0)
+    asked = Asked(page.console, START)
+    page.person.wait_for("start")
+    page.person.tap_primary()
+    asked.answer()
+    page.person.wait_for("running")
+    for colour in ("amber", "red"):
+        page.person.until(f"document.getElementById('timer').className === '{colour}'")
+
+
+def test_every_phase_is_tested_here():
+    shown = {
+        "waiting",
+        "checklist",
+        "set_up",
+        "start",
+        "running",
+        "judge",
+        "confirmed",
+        "paused",
+        "stopped",
+        "finished",
+    }
+    assert {phase.value for phase in Phase} == shown
