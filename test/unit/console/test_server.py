@@ -213,7 +213,7 @@ def test_the_link_keeps_the_token_where_no_server_logs_it():
 
 
 def test_a_camera_reads_the_link_from_the_qr_code():
-    access = Access("http://192.168.178.20:45321", TOKEN)
+    access = Access("http://192.0.2.1:45321", TOKEN)
     rows = access.qr_code().rstrip("\n").splitlines()
     # Each character is two dots, one above the other; on a dark terminal what is printed is light.
     dots = {"█": (1, 1), "▀": (1, 0), "▄": (0, 1), " ": (0, 0), "\xa0": (0, 0)}
