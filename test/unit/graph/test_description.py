@@ -98,7 +98,7 @@ def test_our_own_simulator_goes_on_by_itself_on_the_wall_clock_and_waits_otherwi
     [
         ({"backend": "gazebo"}, "world.backend", "embedded"),
         ({"simulator": "/gzserver"}, "world.simulator", "backend: simulation_interfaces"),
-        ({"judge": "me"}, "world.judge", "outside, true_scene"),
+        ({"judge": "me"}, "world.judge", "outside, person, true_scene"),
         ({"pacing": "by_feel"}, "world.pacing", "lockstep, wall_clock"),
     ],
 )
