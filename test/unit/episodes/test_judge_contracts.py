@@ -5,7 +5,8 @@ from vln_scenes import APARTMENT
 
 from robocontrast_ros.configuration import plugin_names
 from robocontrast_ros.contracts.judge import JudgeContract
-from robocontrast_ros.episodes.judging import Outside, TrueScene
+from robocontrast_ros.domain import Judgement
+from robocontrast_ros.episodes.judging import Camera, Outside, Person, TrueScene
 
 
 class OnTheTable(JudgeContract):
@@ -42,6 +43,22 @@ class TestOutside(OnTheTable):
         return Outside()
 
 
+class TestPerson(OnTheTable):
+    def make(self):
+        return Person()
+
+
+class TestCamera(OnTheTable):
+    def make(self):
+        return Camera()
+
+    def test_it_decides_alone_where_what_is_told_only_advises(self):
+        instance = self.drawn()[0]
+        judging = self.begun(instance)
+        judging.tell(Judgement(True, 1.0, advises=True))
+        assert not judging.success(True) and judging.progress < 1.0
+
+
 def test_no_judge_is_without_a_contract():
-    made = {type(case().make()) for case in (TestTrueScene, TestOutside)}
+    made = {type(case().make()) for case in (TestTrueScene, TestOutside, TestPerson, TestCamera)}
     assert len(made) == len(plugin_names("judges"))

@@ -1,10 +1,14 @@
 """Every scene backend of the package keeps its contract."""
 
+from dataclasses import replace
+
 from language_table_instances import EIGHT
 from vln_scenes import APARTMENT
 
 from robocontrast_ros.configuration import load_plugin, plugin_names
+from robocontrast_ros.console.questions import Answer
 from robocontrast_ros.contracts.backend import BackendContract
+from robocontrast_ros.worlds.backends import TableReading
 
 
 class TestEmbedded(BackendContract):
@@ -25,5 +29,45 @@ class TestSimulationInterfaces(BackendContract):
         return load_plugin("scene_backends", "simulation_interfaces", "test", "")(context)
 
 
+class Obedient:
+    """A person who moves all that is asked for, and a camera that sees it where it is expected."""
+
+    def ask_moves(self, question):
+        return Answer("done", moved=tuple(move.name for move in question.moves))
+
+    def read_table(self, expected):
+        return TableReading(expected)
+
+
+class ByHandContract(BackendContract):
+    name = ""
+
+    def task(self):
+        return EIGHT
+
+    def context(self):
+        return replace(super().context(), console=Obedient)
+
+    def make(self, context):
+        return load_plugin("scene_backends", self.name, "test", "")(context)
+
+
+class TestOperator(ByHandContract):
+    name = "operator"
+
+
+class TestOperatorCamera(ByHandContract):
+    name = "operator_camera"
+
+
+class TestPractice(ByHandContract):
+    name = "practice"
+
+
+class TestPracticeCamera(ByHandContract):
+    name = "practice_camera"
+
+
 def test_no_backend_is_without_a_contract():
-    assert set(plugin_names("scene_backends")) == {"embedded", "simulation_interfaces"}
+    by_hand = {case.name for case in (TestOperator, TestOperatorCamera, TestPractice, TestPracticeCamera)}
+    assert set(plugin_names("scene_backends")) == {"embedded", "simulation_interfaces"} | by_hand
