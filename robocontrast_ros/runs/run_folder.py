@@ -24,6 +24,9 @@ GRAPH_VARIABLES = (
 )
 """Environment variables that decide which nodes discover one another."""
 
+TEST_SET = "test_set"
+"""Name of the copy of recorded test instances among a run's parameters."""
+
 
 @dataclass(frozen=True)
 class RunFolder:
@@ -53,7 +56,7 @@ class RunFolder:
             name: of the session.
             now: seconds since the epoch, for the folder's name.
             session: the session's parameters, overrides applied.
-            copies: ``robot``, ``policy`` or ``task`` -> parameter file to copy.
+            copies: ``robot``, ``policy``, ``task`` or ``test_set`` -> file to copy.
             source: the session's file, for errors.
 
         Raises:
@@ -109,7 +112,7 @@ class RunFolder:
 
     @property
     def parameters(self) -> Path:
-        """Folder of the parameters: session, and copies of robot, policy and task."""
+        """Folder of the parameters: session, and copies of robot, policy, task and recorded test instances."""
         return self.path / "parameters"
 
     @property
@@ -149,6 +152,11 @@ class RunFolder:
     def policies(self) -> Path:
         """Folder with a run folder for each policy of a blind session, once it is opened."""
         return self.path / "policies"
+
+    @property
+    def instances(self) -> Path:
+        """File of the test instances that were recorded while the session ran."""
+        return self.path / "instances.yaml"
 
     @property
     def bags(self) -> Path:

@@ -262,6 +262,7 @@ def _compared(parameters: dict[str, Any]) -> dict[str, Any]:
             "stop_on_success": session.get("stop_on_success"),
         },
         "task": parameters.get("task"),
+        "test_set": parameters.get("test_set"),
     }
 
 

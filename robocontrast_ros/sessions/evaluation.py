@@ -31,6 +31,7 @@ class Evaluation:
         strategy: the order of trials.
         test_set_size: |X|, the number of i.i.d. test instances.
         perturbations: the perturbation set P, in the order they are applied.
+        recorded: instances to take, the first ``test_set_size`` of them; drawn where there are none.
         families: the task's families to sample from, in turn; as the task draws them when empty.
         repeats: how often each instance is run.
         cost_model: what a set-up costs.
@@ -54,6 +55,7 @@ class Evaluation:
     test_set_size: int
     perturbations: tuple[Perturbation, ...] = ()
     families: tuple[str, ...] = ()
+    recorded: tuple[TestInstance, ...] = ()
     repeats: int = 1
     cost_model: CostModel = field(default_factory=MetresMoved)
     budget: float = math.inf
@@ -83,12 +85,12 @@ class Evaluation:
         return hashlib.sha256(json.dumps(self.parameters, sort_keys=True).encode()).hexdigest()
 
     def test_set(self) -> tuple[TestInstance, ...]:
-        """Draw the i.i.d. test set X, in shuffled order.
+        """Draw the i.i.d. test set X, or take the recorded one, in shuffled order.
 
-        It depends on seed, task, size and families alone, so that strategies can be compared on it, and
-        a larger test set holds every instance of a smaller one.
+        It depends on seed, task, size and families, or recorded instances, alone, so that strategies can be
+        compared on it, and a larger test set holds every instance of a smaller one.
         """
-        drawn = [self._draw(number) for number in range(self.test_set_size)]
+        drawn = self.recorded[: self.test_set_size] or [self._draw(number) for number in range(self.test_set_size)]
         order = generator(self.seed, "order").permutation(self.test_set_size)
         return tuple(drawn[i] for i in order)
 

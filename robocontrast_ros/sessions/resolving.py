@@ -21,10 +21,11 @@ from robocontrast_ros.configuration import (
     read_yaml,
 )
 from robocontrast_ros.configuration.files import find_file, is_path
+from robocontrast_ros.domain import TestInstance
 from robocontrast_ros.episodes.scoring import Score, load_scores
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
-from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.runs.run_folder import TEST_SET, RunFolder
 from robocontrast_ros.sessions.blinding import Blind
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.fitting import (
@@ -47,6 +48,7 @@ from robocontrast_ros.sessions.schema import CameraParameters, SessionParameters
 from robocontrast_ros.strategies.effort import COST_MODELS, CostModel, Tolerance, cost_model
 from robocontrast_ros.strategies.protocol import Strategy
 from robocontrast_ros.tasks.protocol import Task
+from robocontrast_ros.tasks.recorded import load_instances
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class ResolvedSession:
         cost_model: what a set-up costs.
         world: what the robot acts in, and who judges.
         scores: those of the session, in the order of tables.
+        recorded: the test instances of ``test_set.file``; none where they are drawn.
         blind_files: parameter file of each policy of a blind session; empty of any other.
     """
 
@@ -82,6 +85,7 @@ class ResolvedSession:
     cost_model: CostModel
     world: LoadedWorld
     scores: tuple[type[Score], ...]
+    recorded: tuple[TestInstance, ...] = ()
     blind_files: tuple[Path, ...] = ()
 
     @property
@@ -98,6 +102,8 @@ class ResolvedSession:
             or (read_yaml(self.policy_file) if self.policy_file else None),
             "task": read_yaml(self.task_file),
         }
+        if self.parameters.test_set.file:
+            everything["test_set"] = read_yaml(Path(self.parameters.test_set.file))
         return from_json(to_json(everything, inf_nan_mode="strings", fallback=str))
 
     def new_run(self, now: float) -> RunFolder:
@@ -111,6 +117,8 @@ class ResolvedSession:
             DiskError: what belongs into it cannot be written; there is no folder then.
         """
         files = {"robot": self.robot_file, "policy": self.policy_file, "task": self.task_file}
+        if self.parameters.test_set.file:
+            files[TEST_SET] = Path(self.parameters.test_set.file)
         if self.blind_files:
             del files["policy"]
             files |= {f"policy_{number}": file for number, file in enumerate(self.blind_files, start=1)}
@@ -134,6 +142,7 @@ class ResolvedSession:
             test_set_size=parameters.test_set.size,
             perturbations=self.perturbations,
             families=parameters.test_set.families or (),
+            recorded=self.recorded,
             repeats=parameters.repeats,
             cost_model=self.cost_model,
             budget=math.inf if parameters.budget is None else parameters.budget,
@@ -216,6 +225,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         if family not in task.families:
             where = origin("test_set.families")[:2]
             raise ConfigurationError.unknown(*where, family, task.families, f"family of the task '{task.name}'")
+    parameters, recorded = _with_recorded(parameters, task, origin)
     if parameters.cost not in COST_MODELS:
         raise ConfigurationError.unknown(*origin("cost")[:2], parameters.cost, COST_MODELS, "cost model")
     strategy: Strategy = make_plugin("strategies", parameters.strategy.name, *origin("strategy.name")[:2])
@@ -243,8 +253,28 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         cost_model=cost_model(parameters.cost, parameters.handling_times, task.store),
         world=world,
         scores=scores,
+        recorded=recorded,
         blind_files=blind_files,
     )
+
+
+def _with_recorded(
+    parameters: SessionParameters, task: Task, origin: Origin
+) -> tuple[SessionParameters, tuple[TestInstance, ...]]:
+    """Return the parameters with the size of the test set and the path of its file, and the instances of the file."""
+    test_set = parameters.test_set
+    if test_set.file is None:
+        return parameters, ()
+    source, key, folder = origin("test_set.file")
+    file = (folder / Path(test_set.file).expanduser()).resolve()
+    if not file.is_file():
+        raise ConfigurationError(source, key, test_set.file, "a file of recorded instances", f"There is no {file}.")
+    recorded = load_instances(file, task)
+    if test_set.size is not None and test_set.size > len(recorded):
+        where = origin("test_set.size")[:2]
+        raise ConfigurationError(*where, test_set.size, f"at most {len(recorded)}, for {file} has no more")
+    size = test_set.size or len(recorded)
+    return replace(parameters, test_set=replace(test_set, size=size, file=str(file))), recorded
 
 
 def _wanted_of_all(policies: tuple[Path, ...]) -> dict[str, CameraParameters]:

@@ -40,17 +40,31 @@ class TestSetParameters:
 
     __test__ = False  # not a pytest class
 
-    size: int = Field(ge=1, le=100_000, description="number of test instances")
+    size: int | None = Field(
+        default=None, ge=1, le=100_000, description="number of test instances; with `file`, all of it when left out"
+    )
     families: tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
         description="families of the task to draw from, in turn; as the task draws them when left out",
     )
+    file: str | None = Field(
+        default=None, min_length=1, description="file of recorded instances, in place of drawn ones; path of a file"
+    )
 
     def __post_init__(self) -> None:
-        """Refuse a family that is named twice."""
+        """Refuse a family that is named twice, families of a file, and neither size nor file."""
         if self.families and len(set(self.families)) != len(self.families):
             raise ValueError("each of the families once")
+        if self.families and self.file:
+            raise ValueError("`families` or `file`: a file's instances are those that it has")
+        if self.size is None and self.file is None:
+            raise ValueError("a `size`, or a `file` of recorded instances")
+
+    @property
+    def words(self) -> str:
+        """How many instances there are, or where they are recorded."""
+        return f"{self.size} test instances" if self.size else f"the test instances of {self.file}"
 
 
 @record

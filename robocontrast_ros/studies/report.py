@@ -104,7 +104,7 @@ def summary(study: Study, results: StudyResults) -> str:
         "",
         parameters.description,
         "",
-        f"{parameters.test_set.size} test instances; seeds {seeds}; policies {', '.join(study.policies)}. "
+        f"{parameters.test_set.words}; seeds {seeds}; policies {', '.join(study.policies)}. "
         f"Strategies asked for {results.asked} trials; {results.simulated} were simulated, the others were known "
         f"from another strategy. Means are of {results.metric_symbol}, costs in {unit}.",
         "",

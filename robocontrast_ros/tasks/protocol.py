@@ -386,6 +386,10 @@ Premise = Callable[[Instruction, Scene], "str | None"]
 """Returns why an instruction makes no sense in a scene, in words; None where it does."""
 
 
+Walkable = Callable[[TestInstance, tuple[tuple[float, float], ...]], "str | None"]
+"""Returns why a walked path, x and y of its corners [m], does not fulfil an instance, in words; None where it does."""
+
+
 class Task(ABC):
     """A family of test instances: the domain X and its expected behaviours Y (seed 000, section 3). Inherit from it.
 
@@ -414,6 +418,7 @@ class Task(ABC):
         handling: tells what the robot has to deal with.
         premise: asked before every trial, with the scene as it was read back; where it gives a reason, the trial is
             void.
+        walkable: asked for a recorded instance whose reference path somebody walked; None where paths are not recorded.
         backdrop: the background of its maps.
         store: where objects stand that are in no scene, in the scenes' frame [m], from where a person carries them;
             None where it is not known, and bringing them in costs nothing.
@@ -440,6 +445,7 @@ class Task(ABC):
     looks: Mapping[str, tuple[str, str]] | None = None
     handling: Handling | None = None
     premise: Premise | None = None
+    walkable: Walkable | None = None
     backdrop: Backdrop | None = None
     store: tuple[float, float, float] | None = None
     scores: ClassVar[tuple[str, ...] | None] = None

@@ -18,7 +18,7 @@ from robocontrast_ros.analysis.estimates.scores import Scale, mean_score
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record
 from robocontrast_ros.domain import BASE, ScoreSpec, TestInstance
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.runs.run_folder import TEST_SET, RunFolder
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.schema import SessionParameters
 from robocontrast_ros.statistics.estimate import Estimate
@@ -26,6 +26,7 @@ from robocontrast_ros.statistics.prediction import adjusted_mean
 from robocontrast_ros.strategies.protocol import solved_at_start
 from robocontrast_ros.strategies.standard import Standard
 from robocontrast_ros.tasks.protocol import Task
+from robocontrast_ros.tasks.recorded import load_instances
 
 ALL_TRIALS, BASE_TRIALS, ADJUSTED = "all trials", "base trials", "adjusted"
 """Names of the estimators."""
@@ -94,10 +95,12 @@ def draw_test_set(run: RunFolder) -> Runnable | str:
     try:
         session = load_record(SessionParameters, run.session_file)
         task: Task = load_configured("tasks", run.parameters / "task.yaml")
+        recorded = load_instances(run.parameters / f"{TEST_SET}.yaml", task) if session.test_set.file else ()
     except ConfigurationError as error:
         return f"the test set cannot be drawn again: {error}"
     asked = session.test_set
-    drawn = Evaluation(session.name, session.seed, task, Standard(), asked.size, families=asked.families or ())
+    of = {"families": asked.families or (), "recorded": recorded}
+    drawn = Evaluation(session.name, session.seed, task, Standard(), asked.size or len(recorded), **of)
     return tuple(x for x in drawn.test_set() if not solved_at_start(task, x))
 
 

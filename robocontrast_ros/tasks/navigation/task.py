@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import shapely
 
 from robocontrast_ros.configuration import ConfigurationError, load_record
-from robocontrast_ros.domain import Instruction, Scene, SegmentKind, TestInstance
+from robocontrast_ros.domain import Instruction, Pose, Scene, SegmentKind, TestInstance
 from robocontrast_ros.tasks.navigation.arrangements import arranged_scene, check_arrangements, check_parameters
 from robocontrast_ros.tasks.navigation.goals import VisitGoals
 from robocontrast_ros.tasks.navigation.grammar import ROLES
@@ -17,11 +19,15 @@ from robocontrast_ros.tasks.navigation.language import VisitLanguage, visit
 from robocontrast_ros.tasks.navigation.neighbourhood import VisitNeighbourhood
 from robocontrast_ros.tasks.navigation.parameters import GENERATED, NavigationParameters
 from robocontrast_ros.tasks.navigation.planner import BothPlaces, RoutePlanner, VisitRoutes
+from robocontrast_ros.tasks.navigation.routes import Point
 from robocontrast_ros.tasks.navigation.sampler import draw_scene, has_wanted_length
 from robocontrast_ros.tasks.navigation.scenes import Apartment, room
 from robocontrast_ros.tasks.portraits import ModelPortraits
 from robocontrast_ros.tasks.protocol import Infeasible, Task
 from robocontrast_ros.tasks.wording import GrammarWording
+
+STRIDE = 0.05
+"""A walked path is looked at in steps of at most this length [m]."""
 
 
 class VisionLanguageNavigation(Task):
@@ -44,6 +50,7 @@ class VisionLanguageNavigation(Task):
         self.scenes = Apartment(self.planner.shapes)
         self.portraits = ModelPortraits(self.scenes.models)
         self.neighbourhood = VisitNeighbourhood(self, VisitRoutes(parameters, self.planner, self.language))
+        self.walkable = self._why_not_walked
         self.backdrop = room(parameters.room.length, parameters.room.width)
 
     @classmethod
@@ -109,6 +116,27 @@ class VisionLanguageNavigation(Task):
             if subgoal.satisfied(scene):
                 return Infeasible(f"the robot starts at the {which} place, the {subgoal.place}")
         return TestInstance(instance_id, self.name, instruction, scene, route.length, route.path)
+
+    def _why_not_walked(self, instance: TestInstance, path: tuple[Point, ...]) -> str | None:
+        """Return why a walked path is none that fulfils an instance; None where it is.
+
+        It may come nearer to furniture than the robot does, as a person's path.
+        """
+        scene, goal = instance.scene, self.goals.goal(instance.instruction, instance.scene)
+        if len(set(path)) < 2:
+            return "the walked path has one point, expected two or more"
+        if (gap := math.dist(path[0], scene.robot.xy)) > goal.reach:
+            return f"the walked path begins {gap:.2f} m from where the robot starts, expected up to {goal.reach:g} m"
+        if self.planner.floor_plan(scene).gap(path) == 0.0:
+            return "the walked path goes through furniture or a wall"
+        line = shapely.segmentize(shapely.LineString(path), STRIDE)
+        walked = [replace(scene, robot=Pose.planar(x, y)) for x, y in line.coords]
+        first, last = goal.subgoals
+        if not any(first.satisfied(there) for there in walked):
+            return f"the walked path does not come within {goal.reach:g} m of the first place, the {first.place}"
+        if not last.satisfied(walked[-1]):
+            return f"the walked path does not end within {goal.reach:g} m of the last place, the {last.place}"
+        return None
 
     def _arranged(self, instance_id: str, name: str) -> TestInstance:
         scene = arranged_scene(self.parameters, name)
