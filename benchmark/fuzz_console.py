@@ -74,6 +74,8 @@ COMMANDS: tuple[dict[str, Any], ...] = (
     {"command": "tick", "step": 3, "name": "cup", "done": True},
     {"command": "judge", "step": 3, "success": True, "progress": 0.5, "tags": ["a"], "note": "b", "by": "Ada"},
     {"command": "void", "step": 3, "reason": "it fell"},
+    {"command": "correct", "step": 3, "trial": "0001", "success": False, "by": "Ada", "reason": "it fell"},
+    {"command": "propose", "step": 3, "instruction": "push it", "path": [[0.0, 1.0], [2.0, 3.0]], "by": "Ada"},
     {"command": "release", "step": 3, "by": "Ada", "note": ""},
 )
 VALUES = (

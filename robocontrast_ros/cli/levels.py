@@ -48,7 +48,7 @@ def show_levels(run: RunFolder | None, trained_on: str | None, console: Console)
     found: dict[tuple[str, str, Level], list[bool]] = defaultdict(list)
     journal = read_journal(run.journal)
     refuse_several_policies(journal)
-    events = journal.events
+    events = journal.corrected.events
     for event, policy in zip(events, serving_policies(events), strict=True):
         if not isinstance(event, TrialFinished):
             continue

@@ -234,6 +234,27 @@ def unblind(
 
 @app.command()
 @one_line_errors
+def correct(
+    run: Annotated[Path, typer.Argument(help="Run folder of a session that is not running.")],
+    trial: Annotated[str, typer.Argument(help="The trial, by its number as in the tables, for instance 0007.")],
+    by: Annotated[str, typer.Option(help="Who corrects it.", show_default=False)],
+    reason: Annotated[str, typer.Option(help="Why.", show_default=False)],
+    success: Annotated[bool, typer.Option("--success/--failure", help="Whether it is a success.", show_default=False)],
+    progress: Annotated[float, typer.Option(help="How far it came, from 0 to 1, where it is a failure.")] = 0.0,
+) -> None:
+    """Correct how a person, or a camera, judged a trial.
+
+    Its scores are computed anew from its bag. What was judged first stays in the journal. While the session runs, the
+    person's page corrects trials.
+    """
+    from robocontrast_ros.cli.correct import correct_trial
+    from robocontrast_ros.domain import Judgement
+
+    correct_trial(run, trial, Judgement(success, 1.0 if success else progress, by), reason, Console())
+
+
+@app.command()
+@one_line_errors
 def stop(
     run: Annotated[
         Path | None,

@@ -89,6 +89,6 @@ def _show_of_each(run: RunFolder, blinding: Blinding, console: Console, within: 
 def _draw_maps(run: RunFolder, console: Console) -> None:
     """Draw the missing maps; with images in the bags this takes minutes for a long run."""
     shown = {"description": "maps", "console": console, "transient": True, "disable": not console.is_terminal}
-    write_maps(run, read_journal(run.journal), lambda missing: track(missing, **shown))
+    write_maps(run, read_journal(run.journal).corrected, lambda missing: track(missing, **shown))
     if run.maps.is_dir():
         console.print(f"maps: {run.maps}", soft_wrap=True, highlight=False)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.console.commands import Command
+from robocontrast_ros.console.commands import Command, Propose
 from robocontrast_ros.console.console import Console, Reply
 from robocontrast_ros.console.questions import SetUpQuestion
 from robocontrast_ros.console.table_map import TableMap
@@ -51,7 +52,12 @@ class ConsoleBackstage:
         self._of = session, practice, tolerance
         self._drawn: tuple[int, bytes | None] = (-1, None)
         self._drawing = threading.Lock()
-        self.carry_out: Callable[[Command], Reply] = console.carry_out
+
+    def carry_out(self, command: Command) -> Reply:
+        """Carry a command out, once; a path that was walked on the map is taken into the scene's frame."""
+        if isinstance(command, Propose):
+            command = replace(command, path=self._tables.in_scene(command.path))
+        return self._console.carry_out(command)
 
     @property
     def version(self) -> int:

@@ -15,6 +15,7 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=500, p
 Reason = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500, pattern=PLAIN)]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64, pattern=PLAIN)]
 Item = Annotated[str, StringConstraints(max_length=2000)]
+Point = tuple[Annotated[float, Field(ge=-1e3, le=1e3)], Annotated[float, Field(ge=-1e3, le=1e3)]]
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 
@@ -146,6 +147,49 @@ class Resume(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Correct(Command):
+    """A trial should have been judged otherwise."""
+
+    trial: Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=PLAIN)]
+    success: bool
+    progress: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
+    by: Name
+    reason: Reason
+    command: Literal["correct"] = "correct"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Survey(Command):
+    """Look at the scene as it stands, to record a test instance of it."""
+
+    command: Literal["survey"] = "survey"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Propose(Command):
+    """Check a new test instance: what the robot would be told, and the walked path, in the map's coordinates [m]."""
+
+    instruction: Reason
+    path: Annotated[tuple[Point, ...], Field(max_length=200)] = ()
+    by: Word = ""
+    command: Literal["propose"] = "propose"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keep(Command):
+    """Keep the test instance that was checked."""
+
+    command: Literal["keep"] = "keep"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discard(Command):
+    """Record no more test instances."""
+
+    command: Literal["discard"] = "discard"
+
+
+@dataclass(frozen=True, kw_only=True)
 class End(Command):
     """End the session; it can be resumed."""
 
@@ -153,8 +197,9 @@ class End(Command):
 
 
 _OfTrials = Tick | Checked | Ready | Start | Reached | Judge | Undo | Next | Void | Skip
-_OfSession = Stop | Release | Pause | Resume | End
-AnyCommand = Annotated[_OfTrials | _OfSession, Field(discriminator="command")]
+_OfSession = Stop | Release | Pause | Resume | Correct | End
+_OfInstances = Survey | Propose | Keep | Discard
+AnyCommand = Annotated[_OfTrials | _OfSession | _OfInstances, Field(discriminator="command")]
 
 LONGEST = 300
 """Of the words of a refusal."""

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import Protocol
 
 from robocontrast_ros.console import commands
+from robocontrast_ros.console.new_instances import NewInstances, NotRecorded, Recording
 from robocontrast_ros.console.questions import Answer, JudgeQuestion, Question, SetUpQuestion, StartQuestion
 from robocontrast_ros.domain import Judgement
 
@@ -49,18 +50,20 @@ ALWAYS = frozenset({"stop"})
 ALLOWED: dict[Phase, frozenset[str]] = {
     Phase.WAITING: frozenset({"pause", "end"}),
     Phase.CHECKLIST: frozenset({"tick", "checked", "end"}),
-    Phase.SET_UP: frozenset({"tick", "ready", "skip", "pause", "end"}),
-    Phase.START: frozenset({"start", "void", "skip", "pause", "end"}),
+    Phase.SET_UP: frozenset({"tick", "ready", "skip", "correct", "pause", "end"}),
+    Phase.START: frozenset({"start", "void", "skip", "correct", "pause", "end"}),
     Phase.RUNNING: frozenset({"pause", "reached"}),
     Phase.JUDGE: frozenset({"judge", "void"}),
     Phase.CONFIRMED: frozenset({"undo", "next"}),
-    Phase.PAUSED: frozenset({"resume", "end"}),
+    Phase.PAUSED: frozenset({"resume", "correct", "survey", "propose", "keep", "discard", "end"}),
     Phase.STOPPED: frozenset({"release", "end"}),
     Phase.FINISHED: frozenset(),
 }
 """Phase -> commands that make sense in it, besides ``ALWAYS``."""
 
-STEERING = frozenset({"stop", "release", "reached", "pause", "resume", "end"})
+STEERING = frozenset(
+    {"stop", "release", "reached", "pause", "resume", "correct", "survey", "propose", "keep", "discard", "end"}
+)
 """Commands that act on the session or the robot, which takes time; all others answer what is asked."""
 
 STEPLESS = frozenset({"stop", "pause"})
@@ -84,6 +87,9 @@ class Steering(Protocol):
 
     def resume(self) -> None:
         """Have it go on."""
+
+    def correct(self, trial_id: str, judgement: Judgement, reason: str) -> None:
+        """Correct how a trial was judged."""
 
     def end(self) -> None:
         """End it."""
@@ -149,6 +155,7 @@ class Console:
         clock: Callable[[], float] = time.monotonic,
         *,
         judged: bool = True,
+        instances: NewInstances | None = None,
     ) -> None:
         """Begin with nothing asked.
 
@@ -156,9 +163,12 @@ class Console:
             steering: what acts on the session and the robot.
             checklist: what has to be checked before the first trial.
             judged: whether a person may be asked how a trial went, so that they may end it when its goal is reached.
+            instances: records new test instances; None where none are recorded.
             clock: seconds, which never go back.
         """
         self._steering, self._clock, self._judged = steering, clock, judged
+        self._instances, self._recording = instances, Recording()
+        self._judgements: OrderedDict[str, Judgement | None] = OrderedDict()
         self._changed = threading.Condition()
         self._checklist = dict.fromkeys(checklist, False)
         self._checked = not checklist
@@ -241,11 +251,19 @@ class Console:
         """Take over how long a trial may take [s]."""
         self._limit = seconds
 
-    def remember(self, judgements: Sequence[Judgement]) -> None:
-        """Offer the tags of these judgements again, and the name of who judged last."""
+    def remember(self, trial_id: str, judgement: Judgement | None) -> None:
+        """Offer a trial to be corrected, the tags of its judgement again, and the name of who judged.
+
+        Args:
+            trial_id: of a trial that has ended.
+            judgement: what the person said; None where nobody was asked.
+        """
         with self._changed:
-            for judgement in judgements:
+            self._judgements[trial_id] = judgement
+            self._judgements.move_to_end(trial_id)
+            if judgement is not None:
                 self._keep(judgement)
+            self._note_change()
 
     def close(self) -> None:
         """Answer what is asked as void; nothing is asked any more."""
@@ -298,12 +316,23 @@ class Console:
             names = self._checklist if phase is Phase.CHECKLIST else self._moved
             if command.name and command.name not in names:
                 return f"there is no '{command.name}'"
+        if isinstance(command, commands.Correct) and command.trial not in self._judgements:
+            return f"there is no trial '{command.trial}' that was judged here"
         if isinstance(command, commands.Ready) and command.overrule and not self._doubted:
             return "there is nothing to overrule"
         return ""
 
     def _allowed(self, phase: Phase) -> frozenset[str]:
-        return ALLOWED[phase] - (frozenset() if self._judged else frozenset({"reached"}))
+        without = set() if self._judged else {"reached", "correct"}
+        if self._instances is None:
+            without |= {"survey", "propose", "keep", "discard"}
+        elif self._recording.scene is None:
+            without |= {"propose", "keep", "discard"}
+        elif self._recording.draft is None:
+            without.add("keep")
+        if not self._judgements:
+            without.add("correct")
+        return ALLOWED[phase] - without
 
     @property
     def _doubted(self) -> bool:
@@ -335,8 +364,41 @@ class Console:
                         self._settle(Answer("void", "the session was paused before the trial began"))
             case commands.Resume():
                 self._steering.resume()
+                self._record(Recording())
+            case commands.Correct():
+                progress = 1.0 if command.success else command.progress
+                right = Judgement(command.success, progress, command.by)
+                self._steering.correct(command.trial, right, command.reason)
+                self.remember(command.trial, right)
+            case commands.Survey() | commands.Propose() | commands.Keep() | commands.Discard():
+                self._record_instance(command)
             case commands.End():
                 self._steering.end()
+
+    def _record_instance(self, command: commands.Command) -> None:
+        """Take a step towards a new test instance.
+
+        Raises:
+            Refused: it is not taken.
+        """
+        recorder, recording = self._instances, self._recording
+        try:
+            match command:
+                case commands.Survey():
+                    self._record(recorder.survey())
+                case commands.Propose():
+                    self._record(recorder.check(recording, command.instruction, command.path, command.by))
+                case commands.Keep():
+                    self._record(recorder.keep(recording))
+                case _:
+                    self._record(Recording())
+        except NotRecorded as error:
+            raise Refused(str(error)) from None
+
+    def _record(self, recording: Recording) -> None:
+        with self._changed:
+            self._recording = recording
+            self._note_change()
 
     def _answer_with(self, command: commands.Command) -> None:
         match command:
@@ -441,6 +503,9 @@ class Console:
                 reached=self._reached,
                 tags=tuple(reversed(self._tags))[:RECURRING],
                 by=self._by,
+                judgements=tuple(reversed(self._judgements.items()))[:RECURRING],
+                recording=self._recording if phase is Phase.PAUSED else Recording(),
+                recorder=self._instances,
                 allowed=tuple(sorted(self._allowed(phase) | (ALWAYS if phase is not Phase.FINISHED else frozenset()))),
             )
 
@@ -465,6 +530,9 @@ class View:
         reached: whether the person ended the trial because its goal was reached.
         tags: recurring ones, newest first.
         by: who judged last.
+        judgements: trials that have ended, newest first, with what the person said; None where nobody was asked.
+        recording: the test instance that is being recorded.
+        recorder: what records it; None where none is recorded.
         allowed: names of the commands that make sense now.
     """
 
@@ -483,4 +551,7 @@ class View:
     reached: bool
     tags: tuple[str, ...]
     by: str
+    judgements: tuple[tuple[str, Judgement | None], ...]
+    recording: Recording
+    recorder: NewInstances | None
     allowed: tuple[str, ...]

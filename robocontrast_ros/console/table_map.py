@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,9 @@ class TableMap:
         """Return the picture of a set-up: what stands where, and what goes where."""
         backdrop, moving = self._task.backdrop, {move.name for move in question.moves}
         ground = [backdrop.floor, *backdrop.walls] if backdrop else []
-        objects = [self._object(o) for o in question.present if o.name not in moving]
+        standing = [self._object(o) for o in question.present if o.name not in moving]
+        # What is large, such as a table, is drawn first, so that it hides nothing.
+        objects = sorted(standing, key=lambda o: _area(o["outline"]), reverse=True)
         moves = [self._move(move) for move in question.moves]
         shown = [self._points(polygon) for polygon in ground]
         # What is to be moved may stand beside the table.
@@ -51,6 +53,21 @@ class TableMap:
             "moves": moves,
             "box": _box(corners),
         }
+
+    def standing(self, scene: Scene, regions: Sequence[ArrayLike], path: ArrayLike) -> dict[str, Any]:
+        """Return the picture of a scene: what stands where, the robot, regions of a goal, and a path."""
+        drawn = self.of(SetUpQuestion(scene, scene, ()))
+        return {
+            **drawn,
+            "robot": self._point(scene.robot.xy) if scene.robot is not None else None,
+            "regions": [self._points(region) for region in regions],
+            "path": self._points(path),
+        }
+
+    def in_scene(self, points: ArrayLike) -> tuple[tuple[float, float], ...]:
+        """Return points of the picture in the scene's frame [m]."""
+        found = np.asarray(points, dtype=float).reshape(-1, 2) @ self._turn.T
+        return tuple((float(x), float(y)) for x, y in found)
 
     def _object(self, item: ObjectState) -> dict[str, Any]:
         return {
@@ -138,6 +155,14 @@ def _metres(length: float) -> str:
 
 def _heading(angle: float) -> float:
     return math.atan2(math.sin(angle), math.cos(angle))
+
+
+def _area(outline: list[list[float]]) -> float:
+    """Return the area of a polygon [m²]; 0 without one."""
+    if not outline:
+        return 0.0
+    x, y = np.array(outline).T
+    return abs(float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum())) / 2.0
 
 
 def _box(points: list[list[float]]) -> list[float]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from robocontrast_ros.console.console import View
+from robocontrast_ros.console.console import Phase, View
+from robocontrast_ros.console.new_instances import NewInstances, Recording
 from robocontrast_ros.console.questions import JudgeQuestion, SetUpQuestion
 from robocontrast_ros.console.table_map import TableMap
+from robocontrast_ros.domain import Judgement
 
 STAGES = (
     "understood something else",
@@ -56,6 +58,12 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tol
             "time_left": facts.time_left,
         },
     }
+    if "correct" in view.allowed:
+        shown["judgements"] = [
+            {"trial": trial, "words": _said(judgement), "by": view.by} for trial, judgement in view.judgements
+        ]
+    if view.recorder is not None and view.phase is Phase.PAUSED:
+        shown["recording"] = _recording(view.recording, view.recorder, tables)
     if isinstance(question, SetUpQuestion):
         drawn = tables.of(question)
         for move in drawn["moves"]:
@@ -85,4 +93,27 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tol
                 "note": draft.note,
             },
         }
+    return shown
+
+
+def _said(judgement: Judgement | None) -> str:
+    if judgement is None:
+        return "judged by the camera"
+    return "success" if judgement.success else f"failure, {judgement.progress * 100:.0f} %"
+
+
+def _recording(recording: Recording, recorder: NewInstances, tables: TableMap) -> dict[str, Any]:
+    draft, scene = recording.draft, recording.scene
+    shown: dict[str, Any] = {
+        "source": recorder.source,
+        "asks_path": recorder.asks_path,
+        "kept": [{"id": name, "instruction": text} for name, text in recorder.kept],
+        "map": None,
+        "draft": None,
+    }
+    if scene is not None:
+        regions, path = (draft.regions, draft.recorded.path) if draft is not None else ((), ())
+        shown["map"] = tables.standing(scene, regions, path)
+    if draft is not None:
+        shown["draft"] = {"instruction": draft.recorded.instruction, "understood": draft.understood}
     return shown

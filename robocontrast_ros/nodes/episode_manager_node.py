@@ -70,7 +70,7 @@ class EpisodeManager(Node):
         )
         self.exit_code: int | None = None
         self._thread = threading.Thread(target=self._work, name="session", daemon=True)
-        self._steering = SessionServices(self, self._control, self._thread, self._run.path)
+        self._steering = SessionServices(self, self._control, self._thread, self._journal, self._run)
         idle = SessionStatusMsg(session=self._run.name, state=SessionStatusMsg.IDLE, time_left=math.nan)
         self._publisher.publish(idle)
         self._status = idle

@@ -15,11 +15,12 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.console.access import Access, new_token
 from robocontrast_ros.console.backstage import ConsoleBackstage
 from robocontrast_ros.console.console import Console, SessionFacts
+from robocontrast_ros.console.new_instances import NewInstances, NotRecorded
 from robocontrast_ros.console.questions import Answer, JudgeQuestion, SetUpQuestion, StartQuestion
 from robocontrast_ros.console.server import ConsoleServer
-from robocontrast_ros.console.table_map import TableMap
+from robocontrast_ros.console.table_map import TableMap, in_words
 from robocontrast_ros.console.web import console_app
-from robocontrast_ros.domain import Fault
+from robocontrast_ros.domain import Fault, Scene
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, start_scene_from_msg, trial_from_msg
@@ -41,6 +42,7 @@ from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
 from robocontrast_ros.srv import AskMoves, JudgeTrial, ReadTable, StartTrial
 from robocontrast_ros.strategies.effort import SecondsToMove, Tolerance
 from robocontrast_ros.tasks.protocol import StagedGoal
+from robocontrast_ros.worlds.backends import BackendFeatures
 from robocontrast_ros.worlds.mujoco.wanted import WantedScenes
 from robocontrast_ros.worlds.table_camera import TableCamera, load_tags
 
@@ -70,12 +72,16 @@ class Operator(Node):
         self._reading = threading.Lock()
         self._channel = Channel(self)
         node = self._channel.node
-        steering = ServiceSteering(node, parameters.episode_manager, parameters.watchdog)
-        self._console = Console(steering, console.checklist, judged=session.world.judge.asks)
+        bridge = parameters.sim_bridge
+        self._steering = ServiceSteering(node, parameters.episode_manager, parameters.watchdog, bridge)
+        self._unsure: dict[str, str] = {}
+        new = NewInstances(session.task, run.instances, self._standing, _how_known(session.world.features))
+        self._console = Console(self._steering, console.checklist, judged=session.world.judge.asks, instances=new)
         self._console.set_limit(session.task.step_limit / session.task.control_rate)
-        events = read_journal(run.journal).events if run.journal.exists() else ()
-        judgements = [event.judgement for event in events if isinstance(event, TrialFinished)]
-        self._console.remember([judgement for judgement in judgements if judgement is not None])
+        events = read_journal(run.journal).corrected.events if run.journal.exists() else ()
+        for event in events:
+            if isinstance(event, TrialFinished):
+                self._console.remember(event.trial.trial_id, event.judgement)
         names = [camera.name for camera in session.parameters.cameras or ()]
         shown = console.camera or next(iter(names), "")
         self._camera = next((CameraView(node, c) for c in session.robot.cameras if c.name == shown), None)
@@ -162,6 +168,7 @@ class Operator(Node):
                 self._console.tell_problems((error.detail,))
                 response.fault = fault_to_msg(error.fault, error.detail)
                 return response
+        self._unsure = dict(reading.unsure)
         response.scene = scene_to_msg(reading.scene, self._camera.stamp)
         spread = [reading.deviations.get(name, UNKNOWN) for name in reading.scene.names]
         response.position_deviations = [deviation.position for deviation in spread]
@@ -169,18 +176,33 @@ class Operator(Node):
         response.unsure, response.reasons = list(reading.unsure), list(reading.unsure.values())
         return response
 
+    def _standing(self) -> Scene:
+        """Return the scene as it stands.
+
+        Raises:
+            NotRecorded: nobody tells it, or the camera is unsure of something.
+        """
+        self._unsure = {}
+        scene = self._steering.scene()
+        if self._unsure:
+            doubts = "; ".join(f"{in_words(name)}: {reason}" for name, reason in self._unsure.items())
+            raise NotRecorded(f"the camera cannot tell where everything stands: {doubts}")
+        return scene
+
     def _judge(self, request: JudgeTrial.Request, response: Any) -> Any:
         trial, (_, scene) = trial_from_msg(request.trial), start_scene_from_msg(request.trial)
         goal = self._task.goals.goal(trial.instance.instruction, scene)
         subgoals = len(goal.subgoals) if isinstance(goal, StagedGoal) else 1
         seen = self._table is not None and self._table.verdict(goal, trial.instance.instruction).certain
         if seen and not self._ask_always:
+            self._console.remember(trial.trial_id, None)
             return response
         _, ended = fault_from_msg(request.fault)
         ended = ended or ("the policy stopped" if request.stopped else "the time was over")
         answer = self._console.ask(JudgeQuestion(trial.trial_id, trial.instance.instruction.text, ended, subgoals))
         response.fault = _fault_of(answer)
         if answer.judgement is not None:
+            self._console.remember(trial.trial_id, answer.judgement)
             response.judgement = judgement_to_msg(replace(answer.judgement, advises=seen), 0.0)
         return response
 
@@ -209,6 +231,12 @@ class Operator(Node):
         silence = self._camera.silence if self._camera is not None else ""
         seen = self._table.problems if self._table is not None else ()
         self._console.tell_problems((silence,) if silence else seen)
+
+
+def _how_known(features: BackendFeatures) -> str:
+    if features.camera:
+        return "as the camera sees it"
+    return "as it is in the simulator" if features.embedded else "as it was set up last, for nothing sees it"
 
 
 def _fault_of(answer: Answer) -> Any:

@@ -281,6 +281,26 @@ class TrialFinished:
 
 
 @dataclass(frozen=True)
+class TrialCorrected:
+    """A person corrects how a trial was judged; what was judged first stays in the journal.
+
+    Attributes:
+        trial_id: of a trial that counts.
+        judgement: what is right; its ``by`` is the person.
+        reason: why, in words.
+        result: of the trial, scored anew from its bag with that judgement.
+        time: seconds since the epoch.
+    """
+
+    trial_id: str
+    judgement: Judgement
+    reason: str
+    result: RecordedResult
+    time: float
+    event: Literal["trial_corrected"] = "trial_corrected"
+
+
+@dataclass(frozen=True)
 class TrialVoid:
     """An attempt that tells nothing about the policy.
 
@@ -411,6 +431,7 @@ Event = (
     | SetUp
     | TrialStarted
     | TrialFinished
+    | TrialCorrected
     | TrialVoid
     | Paused
     | Resumed

@@ -11,7 +11,9 @@ import fcntl
 import os
 import re
 import shlex
-from dataclasses import dataclass
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
@@ -26,6 +28,8 @@ from robocontrast_ros.runs.events import (
     SessionFinished,
     SessionInterrupted,
     SessionStarted,
+    TrialCorrected,
+    TrialFinished,
     from_line,
     to_line,
 )
@@ -82,9 +86,22 @@ class Journal:
     @property
     def ended(self) -> bool:
         """Whether its last line says how the process that wrote it ended."""
-        # A blind session may be opened after its end.
-        last = next((event for event in reversed(self.events) if not isinstance(event, BlindingOpened)), None)
+        # A blind session may be opened after its end, and a judgement corrected.
+        later = BlindingOpened, TrialCorrected
+        last = next((event for event in reversed(self.events) if not isinstance(event, later)), None)
         return isinstance(last, (SessionFinished, SessionInterrupted, ProcessDied))
+
+    @property
+    def corrections(self) -> dict[str, TrialCorrected]:
+        """Trial -> the last correction of its judgement."""
+        return {event.trial_id: event for event in self.events if isinstance(event, TrialCorrected)}
+
+    @property
+    def corrected(self) -> Journal:
+        """The same journal, in which each trial has the result and the judgement of its last correction."""
+        if not (known := self.corrections):
+            return self
+        return replace(self, events=tuple(_corrected(event, known) for event in self.events))
 
     @property
     def warning(self) -> str:
@@ -95,6 +112,13 @@ class Journal:
             f"{self.path}: the last line was cut off after {self.torn} bytes (a crash); "
             f"{counted(len(self.events), 'event before it is', 'events before it are')} whole."
         )
+
+
+def _corrected(event: Event, known: Mapping[str, TrialCorrected]) -> Event:
+    if not isinstance(event, TrialFinished) or event.trial.trial_id not in known:
+        return event
+    correction = known[event.trial.trial_id]
+    return replace(event, result=correction.result, judgement=correction.judgement)
 
 
 def read_journal(path: Path) -> Journal:
@@ -174,17 +198,22 @@ class JournalWriter:
             self.close()
             raise
         self._path = path
+        self._appending = threading.Lock()
         end = os.lseek(self._descriptor, -self.past.torn, os.SEEK_END)
         os.ftruncate(self._descriptor, end)
         os.fsync(self._descriptor)
         _sync_folder(path.parent)
 
     def append(self, event: Event) -> None:
-        """Write the event and wait until it is on the disk.
+        """Write the event and wait until it is on the disk; any thread may.
 
         Raises:
             DiskError: it could not be written, for instance because the disk is full; nothing of it is in the journal.
         """
+        with self._appending:
+            self._append(event)
+
+    def _append(self, event: Event) -> None:
         end = os.lseek(self._descriptor, 0, os.SEEK_END)
         remaining = memoryview(to_line(event))
         try:

@@ -202,7 +202,7 @@ def begin_stopping(evaluation: Evaluation, begun: SessionStarted | None = None) 
         return Stopping(parameters, score, repeats)
     path = Path(parameters.compare_with)
     try:
-        journal = read_journal(path / "journal.jsonl")
+        journal = read_journal(path / "journal.jsonl").corrected
     except (OSError, JournalError) as error:
         raise ConfigurationError(
             "session",

@@ -6,12 +6,14 @@ import os
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 from chromium import chromium_missing
 from session_runs import Workplace, events_of, finish, wait_until
 
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.runs.events import Paused, SetUp, TrialFinished, TrialSkipped, TrialVoid
+from robocontrast_ros.runs.events import Paused, SetUp, TrialCorrected, TrialFinished, TrialSkipped, TrialVoid
+from robocontrast_ros.sessions.resolving import resolve
 
 pytestmark = pytest.mark.skipif(bool(chromium_missing()), reason=chromium_missing())
 
@@ -261,6 +263,39 @@ def test_a_person_runs_trials_of_the_tabletop_and_judges_them(tmp_path, chromium
     )
 
     class AtTheTable(Trials):
+        def at_start(self, done, state):
+            if done == 1 and self.once("paused"):
+                self.notes["words"] = state["instruction"]
+                self.person.choose("pause")
+            else:
+                super().at_start(done, state)
+
+        def at_paused(self, done, state):
+            if self.once("recorded"):
+                self.person.choose("survey")
+                self.person.until("state.recording.map !== null && sending.size === 0")
+                self.person.page.fill("#instruction", self.notes["words"])
+                self.person.tap_primary()
+                self.person.until("state.recording.draft !== null && sending.size === 0")
+                self.person.look("recording")
+                self.person.tap_primary()
+                self.person.until("state.recording.kept.length === 1 && sending.size === 0")
+                self.person.choose("discard")
+                self.person.until("state.recording.map === null && sending.size === 0")
+            self.person.tap_primary()
+
+        def at_set_up(self, done, state):
+            if done == 2 and self.once("corrected"):
+                self.person.choose("correct")
+                self.person.tap('[data-right="false"]')
+                self.person.page.select_option("#share", "0.5")
+                self.person.page.fill("#corrector", "Grace Hopper")
+                self.person.page.fill("#reason", "it only touched it")
+                self.person.look("correction")
+                self.person.tap("#correct")
+                self.person.until("sending.size === 0 && state.judgements[0].words.startsWith('failure')")
+            super().at_set_up(done, state)
+
         def at_running(self, done, state):
             if "reached" in state["allowed"]:
                 self.person.page.wait_for_timeout(4000)
@@ -272,7 +307,30 @@ def test_a_person_runs_trials_of_the_tabletop_and_judges_them(tmp_path, chromium
                 self.person.tap('[data-outcome="true"]')
             self.person.tap_primary()
 
-    run, _, _ = played(workplace, lambda link: AtTheTable(chromium, link), session)
+    run, trials, _ = played(workplace, lambda link: AtTheTable(chromium, link), session)
     finished = of(run, TrialFinished)
     assert len(finished) == TRIALS
     assert all(trial.result.success == 1.0 and trial.judgement.success for trial in finished)
+    (correction,) = of(run, TrialCorrected)
+    assert (correction.trial_id, correction.judgement.by) == (finished[1].trial.trial_id, "Grace Hopper")
+    assert correction.result.scores["success"] == 0.0
+    assert correction.result.scores["progress"] == 0.5
+    again = ("correct", run, finished[0].trial.trial_id, "--failure", "--progress", "0.25", "--by", "Ada")
+    code, said = workplace.run(*again, "--reason", "seen again on the bag")
+    assert code == 0 and "success 1 -> 0" in said, said
+    code, said = workplace.run("results", run)
+    assert code == 0 and "by Grace Hopper: it only touched it" in " ".join(said.split()), said
+    table = pl.read_csv(run / "trials.csv").filter(pl.col("counts"))
+    assert table["success"].to_list() == [0.0, 0.0, *[1.0] * (TRIALS - 2)]
+    assert table["corrected_by"].to_list() == ["Ada", "Grace Hopper", *[None] * (TRIALS - 2)]
+    code, said = workplace.run("score", run)
+    assert code == 0 and f"{TRIALS} of {TRIALS} trials" in said, said
+    of_file = {
+        "task": "tabletop",
+        "robot": "franka_hand",
+        "cameras": [],
+        "test_set": {"file": str(run / "instances.yaml")},
+    }
+    recorded = workplace.session(**of_file)
+    (instance,) = resolve(recorded).evaluation().test_set()
+    assert instance.instruction.text == trials.notes["words"]

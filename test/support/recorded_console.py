@@ -29,10 +29,10 @@ class Steered:
         self.refuses: set[str] = set()
 
     def __getattr__(self, name: str) -> Callable[..., None]:
-        if name not in ("stop", "release", "reached", "pause", "resume", "end"):
+        if name not in ("stop", "release", "reached", "pause", "resume", "correct", "end"):
             raise AttributeError(name)
 
-        def act(*_: str) -> None:
+        def act(*_: object) -> None:
             if name in self.refuses:
                 raise Refused(f"no {name} now")
             self.done.append(name)

@@ -17,7 +17,7 @@ from robocontrast_ros.analysis.data.pacing import pacing_of_trial
 from robocontrast_ros.analysis.data.serving_policies import serving_policies
 from robocontrast_ros.domain import Fault, Outcome, ScoreSpec, Trial, TrialResult, segments_digest
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
-from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialFinished, TrialVoid
+from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialCorrected, TrialFinished, TrialVoid
 from robocontrast_ros.system.disk import write_file
 
 ALL = "all"
@@ -112,6 +112,7 @@ _EXECUTION: Columns = {
         "SHA-256 of the segments it received in place of the text, or of pictures sent if it does not say; else empty",
     ),
     "image_digest": (pl.String, "SHA-256 of the first images it received; empty when it received none"),
+    "corrected_by": (pl.String, "who corrected how it was judged; null where nobody did"),
     "bag": (pl.String, "folder of the bag, relative to the run folder; empty when there is none"),
     "messages": (pl.Int64, "messages in the bag"),
     "messages_missing": (pl.Int64, "messages known to be missing from it"),
@@ -145,6 +146,7 @@ def trials_table(
     started = next((e for e in events if isinstance(e, SessionStarted)), None)
     model, unit = EffortModel(started), started.cost_unit if started else "m"
     scores = started.scores if started else STANDARD_SPECS
+    corrected = {event.trial_id: event.judgement.by for event in events if isinstance(event, TrialCorrected)}
     rows, spent = [], 0.0
     set_ups: list[SetUp] = []
     for event, policy in zip(events, serving_policies(events), strict=True):
@@ -153,7 +155,8 @@ def trials_table(
             spent += event.cost
         elif isinstance(event, (TrialFinished, TrialVoid)):
             level = levels.get(policy, {}).get(event.trial.base_id)
-            given = {"policy": policy, "level": level, "cumulative_cost": spent, "cost_unit": unit}
+            by = corrected.get(event.trial.trial_id) if isinstance(event, TrialFinished) else None
+            given = {"corrected_by": by, "policy": policy, "level": level, "cumulative_cost": spent, "cost_unit": unit}
             rows.append(
                 conditions_of(event.trial)
                 | {"attempt": event.attempt}

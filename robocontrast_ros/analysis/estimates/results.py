@@ -79,6 +79,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
     if started is None:
         raise JournalError(f"{journal.path}: no session was started in it. Run the session first.")
     refuse_several_policies(journal)
+    judged, journal = journal, journal.corrected
     serving, instances = serving_policies(journal.events), base_instances(journal.events)
     trained = {policy: found for policy in set(serving) if (found := levels_naming(policy))}
     folder = RunFolder(journal.path.parent)
@@ -134,9 +135,11 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
             for policy in policies
         },
         judges=judges_of(
-            (event for event in journal.events if isinstance(event, TrialFinished)),
+            # What the camera and the person said at first.
+            (event for event in judged.events if isinstance(event, TrialFinished)),
             (session.get("world") or {}).get("judge", ""),
         ),
+        corrections=tuple(judged.corrections.values()),
         delivery_unknown=len(table.filter(pl.col("delivered") == Delivery.UNKNOWN.name)),
     )
     return Results(

@@ -19,6 +19,7 @@ from robocontrast_ros.analysis.estimates.judges import Judges
 from robocontrast_ros.analysis.estimates.scores import mean_score, score_difference
 from robocontrast_ros.analysis.estimates.test_set import TestSetEstimates
 from robocontrast_ros.domain import BASE, Outcome, ScoreSpec, find_spec
+from robocontrast_ros.runs.events import TrialCorrected
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.proportions import clopper_pearson, wilson
 from robocontrast_ros.statistics.unpaired import unpaired_difference
@@ -122,6 +123,7 @@ class Summary:
         effort: of the run, beside that of a standard evaluation.
         estimates: policy -> the test set's performance as its trials estimate it.
         judges: what the camera and the person say of the same trials; None where the camera decided all.
+        corrections: the last one of each trial whose judgement a person corrected.
         delivery_unknown: trials that count of which it is unknown whether the policy received what was sent.
     """
 
@@ -140,6 +142,7 @@ class Summary:
     effort: RunEffort
     estimates: Mapping[str, TestSetEstimates] = field(default_factory=dict)
     judges: Judges | None = None
+    corrections: tuple[TrialCorrected, ...] = ()
     delivery_unknown: int = 0
 
     @property

@@ -179,6 +179,7 @@ def read_runs(runs: Sequence[RunFolder]) -> ReadRuns:
     journals = tuple(read_begun(run.journal) for run in runs)
     check_distinct([(str(run.path), journal.started) for run, journal in zip(runs, journals, strict=True)])
     results = tuple(compute_results(journal, draw_test_set(run)) for run, journal in zip(runs, journals, strict=True))
+    journals = tuple(journal.corrected for journal in journals)
     return ReadRuns(tuple(runs), journals, results, _labels(runs, results), compare_all(results[0], results[1:]))
 
 

@@ -95,6 +95,7 @@ def run_page(
     run: RunFolder, journal: Journal, results: Results, track: Track = no_progress, now: float | None = None
 ) -> str:
     """Return the page of a run; see ``write_report``."""
+    journal = journal.corrected
     no_maps = draw_maps(run, journal, track)
     attempts = attempts_of(run, journal, results, track)
     made = time.time() if now is None else now

@@ -16,7 +16,7 @@ from robocontrast_ros.analysis.rescoring.thresholds import Rescored, Thresholds,
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import TrialRecording, read_trial
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, read_yaml
-from robocontrast_ros.domain import ScoreSpec, Trial, TrialResult
+from robocontrast_ros.domain import Judgement, ScoreSpec, Trial, TrialResult
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS, EpisodeScorer, Sample, Score
 from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.runs.blinding import is_code
@@ -107,6 +107,22 @@ def _unscored(trial: RecordedTrial, problem: str) -> OfflineScore:
     journal = trial.finished.result if trial.finished else None
     of = trial.finished.trial if trial.finished else None
     return OfflineScore(trial.trial_id, trial.run, trial.bag, journal, None, of, problem=problem)
+
+
+def with_judgement(bag: Path, judgement: Judgement) -> TrialResult:
+    """Return the result of a recorded trial with another judgement in place of what was said at its end.
+
+    Raises:
+        BagError: the bag cannot be scored, does not hold the trial to its end, or no word of anybody decides there.
+    """
+    recording = read_trial(bag)
+    if recording.result is None or recording.broken:
+        raise BagError(f"{bag}: {recording.broken or 'it does not hold the trial to its end'}.")
+    if not load_plugin("judges", recording.judge, str(bag), "judge").asks:
+        raise BagError(f"{bag}: the judge '{recording.judge}' decides by the scene alone, whatever anybody says.")
+    task, _ = find_task(recording)
+    said = replace(recording, judgement=replace(judgement, advises=False))
+    return _score(said, _samples(said), task, find_scores(said, task)).result
 
 
 def _score_job(job: tuple[RecordedTrial, Thresholds | None]) -> OfflineScore:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -13,6 +15,7 @@ from robocontrast_ros.analysis.estimates.judges import Judges
 from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
 from robocontrast_ros.analysis.estimates.test_set import BIASES
 from robocontrast_ros.domain.words import counted
+from robocontrast_ros.runs.events import TrialCorrected
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 
 NONE = "-"
@@ -203,6 +206,8 @@ def _explained(summary: Summary) -> str:
     words = f"Seconds {seconds}. Bringing in a scene from outside costs nothing without a store, and is in no mean."
     if summary.judges is not None:
         words += f"\n{judges_words(summary.judges)}"
+    if summary.corrections:
+        words += f"\n{corrections_words(summary.corrections)}"
     if effort.handling is not None:
         words += f"\n{handling_words(effort.handling)}"
     if effort.within is None:
@@ -226,6 +231,15 @@ def judges_words(judges: Judges) -> str:
         f"Camera and person judged {counted(judges.both, 'trial')}: both success {yes}, both failure {no}, success for "
         f"the camera alone {camera_yes}, for the person alone {camera_no}; Cohen's kappa {kappa}. {asked}"
     )
+
+
+def corrections_words(corrections: Sequence[TrialCorrected]) -> str:
+    """Return which trials a person judged otherwise afterwards, who, and why."""
+    each = "; ".join(
+        f"{c.trial_id} {'success' if c.judgement.success else 'failure'}, by {c.judgement.by}: {c.reason}"
+        for c in corrections
+    )
+    return f"Judgements corrected afterwards: {each}."
 
 
 def handling_words(handling: Handling) -> str:

@@ -10,6 +10,7 @@ let heard = 0; // when the stream was last heard [ms]
 let connected = false;
 let refusal = "";
 let form = null; // the judgement that is being filled in; of this page alone
+let proposal = null; // the test instance that is being filled in; of this page alone
 let overlay = 0.5; // opacity of the wanted scene over the camera's picture
 const sending = new Map(); // id -> command that has no reply yet
 
@@ -108,7 +109,7 @@ function take(next) {
   const before = state;
   state = next;
   received = performance.now();
-  if (!before || before.step !== state.step) { refusal = ""; form = null; if (parts.sheet.open) parts.sheet.close(); }
+  if (!before || before.step !== state.step) { refusal = ""; form = proposal = null; if (parts.sheet.open) parts.sheet.close(); }
   render();
 }
 
@@ -196,6 +197,7 @@ const SKIP = { command: "skip", words: "Skip trial …",
 const VOID = { command: "void", words: "Void, run again …",
   act: () => askReason("Void: run it again?", ["I touched the scene", "the robot had a fault", "it was set up wrong"],
     (reason) => send("void", { reason })) };
+const CORRECT = { command: "correct", words: "Correct a judgement …", act: () => askCorrection() };
 const END = { command: "end", words: "End session …",
   act: () => askYes("End the session? It can be resumed.", "End", () => send("end")) };
 
@@ -237,14 +239,14 @@ function showSetUp() {
   const all = set.moves.length > 1 && !set.moves.every((move) => move.done);
   const tick = all ? { command: "tick", words: "Tick all", act: () => send("tick", { name: "", done: true }) } : null;
   if (doubted && set.doubts) setPrimary(right.words, right.act); else setPrimary("Ready", again.act);
-  setChoices(tick, doubted ? (set.doubts ? again : right) : null, SKIP, PAUSE, END);
+  setChoices(tick, doubted ? (set.doubts ? again : right) : null, SKIP, CORRECT, PAUSE, END);
 }
 
 function showStart() {
   put(make("p", { class: "quiet" }, "The robot will be told"), make("p", { class: "instruction" }, state.instruction),
     make("p", {}, "Is everybody out of the robot's reach?"), photos());
   setPrimary("Start", () => send("start"));
-  setChoices(VOID, SKIP, PAUSE, END);
+  setChoices(VOID, SKIP, CORRECT, PAUSE, END);
 }
 
 function showRunning() {
@@ -299,9 +301,47 @@ function showConfirmed() {
 }
 
 function showPaused() {
-  put(make("p", { class: "instruction" }, "The session waits, as long as you like."), make("p", { class: "quiet" }, state.detail));
+  if (state.recording?.map) { showRecording(state.recording); return; }
+  const kept = state.recording?.kept ?? [];
+  put(make("p", { class: "instruction" }, "The session waits, as long as you like."), make("p", { class: "quiet" }, state.detail),
+    kept.length ? make("h2", {}, "Recorded test instances") : null,
+    make("ul", { class: "list" }, ...kept.map((one) => make("li", {}, `${one.id}: ${one.instruction}`))));
   setPrimary("Go on", () => send("resume"));
-  setChoices(END);
+  setChoices({ command: "survey", words: "New test instance …", act: () => send("survey") }, CORRECT, END);
+}
+
+// A test instance of the scene as it stands: what the robot is told, and where it drives, the way that somebody walked.
+function showRecording(recording) {
+  proposal ??= { instruction: recording.draft?.instruction ?? "", path: recording.map.path };
+  const draft = recording.draft;
+  const map = drawMap(recording.map);
+  drawInstance(map, recording.map);
+  if (recording.asks_path) map.addEventListener("click", (event) => {
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(map.getScreenCTM().inverse());
+    if (!proposal.path.length && recording.map.robot) proposal.path.push(recording.map.robot);
+    proposal.path.push([at.x, at.y]);
+    proposal.changed = true;
+    showPaused();
+  });
+  const words = make("textarea", { rows: 2, maxLength: 500, value: proposal.instruction, id: "instruction", placeholder: "what the robot is told",
+    oninput: (event) => { proposal.instruction = event.target.value; proposal.changed = true; offer(); } });
+  put(make("p", { class: "quiet" }, `The scene ${recording.source}.`), map,
+    recording.asks_path ? make("p", { class: "quiet" }, "Tap the way that you walk, corner by corner.") : null,
+    recording.asks_path ? make("button", { disabled: !proposal.path.length, id: "back",
+      onclick: () => { proposal.path = proposal.path.length > 2 ? proposal.path.slice(0, -1) : []; proposal.changed = true; showPaused(); } }, "Take back the last corner") : null,
+    words,
+    draft ? make("p", { id: "understood" }, `Understood: ${draft.understood}`) : null);
+  const check = () => {
+    proposal.changed = false;
+    send("propose", { instruction: proposal.instruction.trim(), path: proposal.path, by: remembered("by").slice(0, 64) });
+  };
+  // What was changed since it was checked is checked again before it can be kept.
+  const offer = () => {
+    if (draft && !proposal.changed) setPrimary("Keep", () => { proposal = null; send("keep"); }); else setPrimary("Check", check);
+    parts.primary.disabled = !proposal.instruction.trim();
+  };
+  offer();
+  setChoices({ command: "discard", words: "Close", act: () => { proposal = null; send("discard"); } });
 }
 
 function showStopped() {
@@ -333,6 +373,31 @@ function askReason(words, offered, then) {
     make("div", { class: "pair" }, make("button", { onclick: () => parts.sheet.close() }, "Back"),
       make("button", { class: "on", onclick: () => done(input.value) }, "OK")));
   input.addEventListener("keydown", (event) => { if (event.key === "Enter") done(input.value); });
+  parts.sheet.showModal();
+}
+
+function askCorrection() {
+  const right = { success: null, progress: 0 };
+  const trials = make("select", { id: "trial" }, ...state.judgements.map((one) =>
+    make("option", { value: one.trial }, `trial ${Number(one.trial) + 1}: ${one.words}`)));
+  const by = make("input", { id: "corrector", maxLength: 64, placeholder: "your name", value: state.judgements[0].by || remembered("by") });
+  const reason = make("input", { id: "reason", maxLength: 500, placeholder: "why" });
+  const chosen = make("div", { class: "pair" });
+  const share = make("select", { id: "share", hidden: true, onchange: (event) => { right.progress = Number(event.target.value); } },
+    ...[0, 0.25, 0.5, 0.75].map((value) => make("option", { value }, `${value * 100} % of the way`)));
+  const outcome = (value, words) => make("button", { class: right.success === value ? "on" : "", "data-right": value,
+    onclick: () => { right.success = value; share.hidden = value; choose(); } }, words);
+  const choose = () => chosen.replaceChildren(outcome(true, "Success"), outcome(false, "Failure"));
+  const done = () => {
+    if (right.success === null || !by.value.trim() || !reason.value.trim()) return;
+    parts.sheet.close();
+    remember("by", by.value.trim());
+    send("correct", { trial: trials.value, ...right, by: by.value.trim(), reason: reason.value.trim() });
+  };
+  choose();
+  parts.sheet.replaceChildren(make("h2", {}, "Which judgement was wrong, and what is right?"), trials, chosen, share, by, reason,
+    make("div", { class: "pair" }, make("button", { onclick: () => parts.sheet.close() }, "Back"),
+      make("button", { id: "correct", onclick: done }, "Correct")));
   parts.sheet.showModal();
 }
 
@@ -378,6 +443,17 @@ function drawMap(set) {
     if (move.to) label([move.to[0], move.to[1] + (move.from ? unit * 4 : 0)], move.from ? move.words : `${index + 1} ${move.name}`, "#1f6f43");
   });
   return svg;
+}
+
+// Beside what stands: the robot, where it has to be, and the way that was walked.
+function drawInstance(svg, map) {
+  const unit = Math.max(map.box[2], map.box[3]) / 100;
+  const line = (tag, points, style) => svg.append(draw(tag, { points: points.map((p) => p.join(",")).join(" "), fill: "none",
+    "stroke-width": unit * 0.6, ...style }));
+  for (const region of map.regions) line("polygon", region, { stroke: "#1f6f43", "stroke-dasharray": unit });
+  if (map.robot) svg.append(draw("circle", { cx: map.robot[0], cy: map.robot[1], r: unit * 1.6, fill: "#1b1b1b" }));
+  if (proposal.path.length) line("polyline", proposal.path, { stroke: "#d9730d", "stroke-linejoin": "round" });
+  for (const [x, y] of proposal.path) svg.append(draw("circle", { cx: x, cy: y, r: unit, fill: "#d9730d" }));
 }
 
 function arrow(svg, from, to, unit, opacity) {

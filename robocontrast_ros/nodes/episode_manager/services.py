@@ -6,13 +6,18 @@ import shlex
 import threading
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from rclpy.node import Node
 
+from robocontrast_ros.analysis.rescoring.corrections import correct
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.messages.decoding import judgement_from_msg
+from robocontrast_ros.runs.journal import JournalError, JournalWriter, read_journal
+from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.control import SessionControl, SessionState
-from robocontrast_ros.srv import AbortSession, PauseSession, ResumeSession, StartSession, SwapPolicy
+from robocontrast_ros.srv import AbortSession, CorrectTrial, PauseSession, ResumeSession, StartSession, SwapPolicy
+from robocontrast_ros.system.disk import DiskError
 
 Answer = tuple[bool, str]
 """Whether a request is accepted, and why not, or what happens next."""
@@ -25,9 +30,11 @@ class SessionServices:
         state: of the session; to be kept up to date.
     """
 
-    def __init__(self, node: Node, control: SessionControl, thread: threading.Thread, run: Path) -> None:
+    def __init__(
+        self, node: Node, control: SessionControl, thread: threading.Thread, journal: JournalWriter, run: RunFolder
+    ) -> None:
         """Make the services of a session that runs, once started, on a thread."""
-        self._control, self._thread, self._run = control, thread, run
+        self._control, self._thread, self._journal, self._run = control, thread, journal, run
         self.state = SessionState.IDLE
         for kind, name, answer in (
             (StartSession, "start", self._start),
@@ -35,6 +42,7 @@ class SessionServices:
             (ResumeSession, "resume", self._resume),
             (AbortSession, "abort", self._abort),
             (SwapPolicy, "swap_policy", self._swap),
+            (CorrectTrial, "correct_trial", self._correct),
         ):
             node.create_service(kind, f"~/{name}", partial(_respond, answer))
 
@@ -60,7 +68,7 @@ class SessionServices:
         if not self._thread.is_alive():
             return False, "no session is running"
         self._control.abort("aborted by a service call")
-        return True, f"the robot is stopped; resume with --resume {shlex.quote(str(self._run))}"
+        return True, f"the robot is stopped; resume with --resume {shlex.quote(str(self._run.path))}"
 
     def _swap(self, request: SwapPolicy.Request) -> Answer:
         if self.state not in (SessionState.RUNNING, SessionState.PAUSED):
@@ -70,6 +78,17 @@ class SessionServices:
         self._control.swap(request.policy)
         when = "at once" if self.state is SessionState.PAUSED else "after the present trial"
         return True, f"'{request.policy}' is loaded {when}; the result is in the journal"
+
+    def _correct(self, request: CorrectTrial.Request) -> Answer:
+        if not self._thread.is_alive():
+            return False, "no session is running; correct it with `robocontrast correct`"
+        judgement = judgement_from_msg(request.judgement)
+        try:
+            past = read_journal(self._run.journal)
+            correct(self._run, past, self._journal, request.trial_id, judgement, request.reason)
+        except (ConfigurationError, JournalError, DiskError) as error:
+            return False, str(error)
+        return True, "corrected; the results show it"
 
 
 def _respond(answer: Callable[[Any], Answer], request: Any, response: Any) -> Any:

@@ -10,30 +10,43 @@ from std_msgs.msg import Empty
 from std_srvs.srv import Trigger
 
 from robocontrast_ros.console.console import Refused
+from robocontrast_ros.console.new_instances import NotRecorded
+from robocontrast_ros.domain import Fault, Judgement, Scene
+from robocontrast_ros.messages.decoding import scene_from_msg
+from robocontrast_ros.nodes.conversions.domain import fault_from_msg, judgement_to_msg
 from robocontrast_ros.nodes.runtime.channel import NoAnswer, call
 from robocontrast_ros.nodes.runtime.qos import RECORDED
-from robocontrast_ros.srv import AbortSession, PauseSession, ReleaseStop, ResumeSession
+from robocontrast_ros.srv import AbortSession, CorrectTrial, GetScene, PauseSession, ReleaseStop, ResumeSession
 
 ANSWER = 5.0
 """How long a service may take to answer [s]."""
+
+SCORING = 60.0
+"""… where a trial is scored anew from its bag [s]."""
+
+READING = 20.0
+"""… where a camera reads the scene [s]."""
 
 
 class ServiceSteering:
     """A ``console.console.Steering``. Its methods block for some milliseconds."""
 
-    def __init__(self, node: Node, manager: str, watchdog: str) -> None:
+    def __init__(self, node: Node, manager: str, watchdog: str, bridge: str) -> None:
         """Make the clients.
 
         Args:
             node: whose answers are taken by another thread.
             manager: name of the episode manager's node.
             watchdog: name of the watchdog's node.
+            bridge: name of the node that tells the scene.
         """
         self._reached = node.create_publisher(Empty, "reached", RECORDED)
         self._stop = node.create_client(Trigger, f"{watchdog}/stop")
         self._release = node.create_client(ReleaseStop, f"{watchdog}/release")
         self._pause = node.create_client(PauseSession, f"{manager}/pause")
         self._resume = node.create_client(ResumeSession, f"{manager}/resume")
+        self._correct = node.create_client(CorrectTrial, f"{manager}/correct_trial")
+        self._scene = node.create_client(GetScene, f"{bridge}/get_scene")
         self._abort = node.create_client(AbortSession, f"{manager}/abort")
 
     def stop(self, reason: str) -> None:
@@ -57,19 +70,39 @@ class ServiceSteering:
         """Have it go on."""
         _accepted(self._resume, ResumeSession.Request())
 
+    def correct(self, trial_id: str, judgement: Judgement, reason: str) -> None:
+        """Correct how a trial was judged."""
+        said = judgement_to_msg(judgement, 0.0)
+        _accepted(self._correct, CorrectTrial.Request(trial_id=trial_id, judgement=said, reason=reason), SCORING)
+
+    def scene(self) -> Scene:
+        """Return the scene as it stands, as far as it is known.
+
+        Raises:
+            NotRecorded: nobody tells it.
+        """
+        try:
+            response = call(self._scene, GetScene.Request(), READING)
+        except NoAnswer as error:
+            raise NotRecorded(str(error)) from None
+        fault, detail = fault_from_msg(response.fault)
+        if fault is not Fault.NONE:
+            raise NotRecorded(detail or fault.name)
+        return scene_from_msg(response.scene)
+
     def end(self) -> None:
         """End it."""
         _accepted(self._abort, AbortSession.Request())
 
 
-def _accepted(client: Client, request: Any) -> None:
-    response = _asked(client, request)
+def _accepted(client: Client, request: Any, timeout: float = ANSWER) -> None:
+    response = _asked(client, request, timeout)
     if not response.accepted:
         raise Refused(response.detail)
 
 
-def _asked(client: Client, request: Any) -> Any:
+def _asked(client: Client, request: Any, timeout: float = ANSWER) -> Any:
     try:
-        return call(client, request, ANSWER)
+        return call(client, request, timeout)
     except NoAnswer as error:
         raise Refused(f"{error}; to stop the robot press the emergency stop") from None

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import itertools
 import threading
+import weakref
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -22,8 +26,10 @@ from recorded_console import (
     wait_until,
 )
 
+from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.console import commands as c
 from robocontrast_ros.console.console import ALLOWED, REMEMBERED, UNDO, Console, Phase, Refused, SessionFacts
+from robocontrast_ros.console.new_instances import NewInstances
 from robocontrast_ros.console.questions import Answer
 from robocontrast_ros.domain import Judgement
 
@@ -252,9 +258,10 @@ def test_a_session_that_ends_shows_it_until_the_console_closes():
 def test_tags_of_earlier_judgements_are_offered_newest_first_and_each_once():
     console, _, _ = made()
     said = [Judgement(True, 1.0, by, tags=tags) for by, tags in (("Ada", ("a", "b")), ("person", ("a",)))]
-    console.remember(said)
+    for k, judgement in enumerate(said):
+        console.remember(str(k), judgement)
     assert console.view().tags == ("a", "b") and console.view().by == "Ada"
-    console.remember([Judgement(True, 1.0, tags=tuple(f"t{k}" for k in range(40)))])
+    console.remember("2", Judgement(True, 1.0, tags=tuple(f"t{k}" for k in range(40))))
     assert len(console.view().tags) == 12 and console.view().tags[0] == "t39"
 
 
@@ -382,6 +389,9 @@ def test_replies_are_kept_for_many_commands_but_not_for_ever():
 
 # -- any order ------------------------------------------------------------------------------------
 
+BOARD = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
+INSTANCE = BOARD.sample(np.random.default_rng(1), "x")
+
 KINDS = {
     "tick": st.builds(dict, name=st.sampled_from(["", "cup", "red_block", "lamp", "no"]), done=st.booleans()),
     "checked": st.just({}),
@@ -398,6 +408,13 @@ KINDS = {
     "pause": st.just({}),
     "resume": st.just({}),
     "end": st.just({}),
+    "correct": st.builds(
+        dict, trial=st.sampled_from(["t0", "no"]), success=st.booleans(), by=st.just("Ada"), reason=st.just("w")
+    ),
+    "survey": st.just({}),
+    "propose": st.builds(dict, instruction=st.sampled_from([INSTANCE.instruction.text, "make tea"])),
+    "keep": st.just({}),
+    "discard": st.just({}),
 }
 CLASSES = {name: getattr(c, name.capitalize()) for name in KINDS}
 COMMANDS = st.sampled_from(sorted(KINDS)).flatmap(lambda name: st.tuples(st.just(name), KINDS[name]))
@@ -416,7 +433,11 @@ class AnyOrder(RuleBasedStateMachine):
         self.expected = None
 
     def begin(self, checklist):
-        self.console, self.steered, self.clock = made(checklist)
+        folder = TemporaryDirectory()
+        weakref.finalize(self, folder.cleanup)
+        recorder = NewInstances(BOARD, Path(folder.name) / "instances.yaml", lambda: INSTANCE.scene, "as it is")
+        self.console, self.steered, self.clock = made(checklist, instances=recorder)
+        self.console.remember("t0", Judgement(True, 1.0, "Ada"))
 
     @initialize(checklist=st.sampled_from([(), (), ("lamp",)]))
     def first(self, checklist):
@@ -424,7 +445,8 @@ class AnyOrder(RuleBasedStateMachine):
 
     def state(self):
         view = self.console.view()
-        return view.step, view.phase, view.moved, view.checklist, view.draft, view.reached, tuple(self.steered.done)
+        asked = view.step, view.phase, view.moved, view.checklist, view.draft, view.reached
+        return *asked, tuple(self.steered.done), view.recording, view.judgements
 
     @precondition(lambda self: self.asked is None)
     @rule(question=st.sampled_from(QUESTIONS))
@@ -524,7 +546,9 @@ class AnyOrder(RuleBasedStateMachine):
     @invariant()
     def what_is_allowed_is_that_of_the_phase(self):
         view = self.console.view()
-        assert set(view.allowed) == ALLOWED[view.phase] | {"stop"}
+        without = {"propose", "keep", "discard"} if view.recording.scene is None else set()
+        without |= {"keep"} if view.recording.draft is None else set()
+        assert set(view.allowed) == (ALLOWED[view.phase] | {"stop"}) - without
         if view.stop:
             assert view.phase is Phase.STOPPED
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from chromium import chromium_missing
 from recorded_console import JUDGE, START, Asked, Steered
 from tabletop_scenes import tabletop
 
+from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.console.backstage import ConsoleBackstage
 from robocontrast_ros.console.console import Console, Phase, SessionFacts
+from robocontrast_ros.console.new_instances import NewInstances
 from robocontrast_ros.console.questions import SetUpQuestion
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.console.web import console_app
-from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
+from robocontrast_ros.domain import Judgement, ObjectState, Pose, Scene, SetupMove
+from robocontrast_ros.tasks.recorded import load_instances
 
 pytestmark = pytest.mark.skipif(bool(chromium_missing()), reason=chromium_missing())
 
@@ -40,11 +44,11 @@ def chromium():
 class Page:
     """A console with its server, and a person at its page."""
 
-    def __init__(self, chromium, checklist=()):
+    def __init__(self, chromium, checklist=(), instances=None, task=None):
         self.steered = Steered()
-        self.console = Console(self.steered, checklist)
+        self.console = Console(self.steered, checklist, instances=instances)
         self.console.set_limit(20.0)
-        tables = TableMap(tabletop())
+        tables = TableMap(task or tabletop())
         backstage = ConsoleBackstage(
             self.console, tables, lambda: None, lambda scene: None, "run_1", True, (0.01, 0.15)
         )
@@ -167,6 +171,68 @@ def test_a_paused_session_and_one_that_has_ended_are_shown(page):
     page.console.tell(SessionFacts("finished", "all trials are done"))
     page.person.wait_for("finished")
     assert "all trials are done" in page.person.text
+
+
+def test_an_instance_of_the_scene_as_it_stands_is_recorded_with_a_path_tapped_on_the_map(chromium, tmp_path):
+    task = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/studio_apartment.yaml"))
+    instance = task.sample(np.random.default_rng(3), "x")
+    file = tmp_path / "instances.yaml"
+    recorder = NewInstances(task, file, lambda: instance.scene, "as it is in the simulator")
+    page = Page(chromium, instances=recorder, task=task)
+    person = page.person
+    page.console.tell(SessionFacts("paused"))
+    person.wait_for("paused")
+    person.choose("survey")
+    person.until("state.recording.map !== null && sending.size === 0")
+    person.page.fill("#instruction", "make tea")
+    person.tap_primary()
+    person.until("refusal.includes('does not know')")
+    person.page.fill("#instruction", instance.instruction.text)
+    planned = np.array(instance.reference_path)
+    along = planned[-1] - planned[-2]
+    # A finger is as exact as a pixel of the map, so the person goes a little farther into the last place.
+    planned[-1] += 0.1 * along / np.linalg.norm(along)
+    for x, y in planned[1:] @ TableMap(task)._turn:
+        at = person.page.evaluate(
+            "at => { const map = document.querySelector('.map');"
+            " const p = new DOMPoint(...at).matrixTransform(map.getScreenCTM()); return [p.x, p.y]; }",
+            [x, y],
+        )
+        person.page.mouse.click(*at)
+    person.tap_primary()
+    person.until("state.recording.draft !== null && sending.size === 0")
+    assert "Understood" in person.text
+    assert not person.page.locator("#primary").is_disabled()
+    person.look("paused")
+    person.tap_primary()
+    person.until("state.recording.kept.length === 1 && sending.size === 0")
+    person.choose("discard")
+    person.until("state.recording.map === null && sending.size === 0")
+    assert "r0001" in person.text
+    page.close()
+    (found,) = load_instances(file, task)
+    assert found.instruction == instance.instruction
+    assert np.abs(np.array(found.reference_path) - planned).max() < 0.03
+
+
+def test_a_judgement_is_corrected_by_name_with_a_reason(page):
+    page.console.remember("0004", Judgement(True, 1.0, "Ada"))
+    asked = Asked(page.console, START)
+    person = page.person
+    person.wait_for("start")
+    person.choose("correct")
+    assert "trial 5: success" in person.text
+    person.tap('[data-right="false"]')
+    person.page.select_option("#share", "0.25")
+    person.tap("#correct")
+    assert page.steered.done == [], "without a reason nothing is sent"
+    person.page.fill("#reason", "it touched the wrong block")
+    person.look("start")
+    person.tap("#correct")
+    person.until("sending.size === 0 && state.judgements[0].words.startsWith('failure')")
+    assert page.steered.done == ["correct"]
+    person.tap_primary()
+    assert asked.answer().decision == "done"
 
 
 def test_a_wrong_token_is_told_how_the_page_is_opened(page, chromium):

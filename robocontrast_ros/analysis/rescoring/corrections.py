@@ -1,0 +1,58 @@
+"""A person's correction of how a trial was judged."""
+
+from __future__ import annotations
+
+import time
+
+from robocontrast_ros.analysis.rescoring.scores_from_bags import with_judgement
+from robocontrast_ros.bags.errors import BagError
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import Judgement
+from robocontrast_ros.runs.events import TrialCorrected, TrialFinished
+from robocontrast_ros.runs.journal import Journal, JournalWriter
+from robocontrast_ros.runs.run_folder import RunFolder
+
+
+def correct(
+    run: RunFolder, past: Journal, writer: JournalWriter, trial_id: str, right: Judgement, reason: str
+) -> TrialCorrected:
+    """Write down how a trial is to be judged; its map, which shows the outcome, is drawn again when it is wanted.
+
+    What was judged first stays in the journal, and is what the strategy went on from.
+
+    Args:
+        run: the run folder.
+        past: what its journal holds.
+        writer: what has it open.
+        trial_id: a trial that counts.
+        right: how it is to be judged; ``by`` names the person.
+        reason: why.
+
+    Raises:
+        ConfigurationError: nobody is named, there is no reason, no such trial, or it cannot be scored anew.
+        DiskError: the journal cannot be written.
+    """
+
+    def refused(key: str, got: str, expected: str) -> ConfigurationError:
+        return ConfigurationError(str(run.path), key, got, expected)
+
+    if not right.by.strip():
+        raise refused("by", right.by, "the name of who corrects a judgement")
+    if not reason.strip():
+        raise refused("reason", reason, "why a judgement is corrected")
+    if not 0.0 <= right.progress <= 1.0:
+        raise refused("progress", str(right.progress), "a number from 0 to 1")
+    finished = {e.trial.trial_id: e for e in past.events if isinstance(e, TrialFinished)}
+    if trial_id not in finished:
+        raise ConfigurationError.unknown(str(run.path), "trial", trial_id, finished, "trial that counts")
+    bag = finished[trial_id].recording.bag
+    if not bag:
+        raise refused("trial", trial_id, "a recorded trial: its scores are computed anew from its bag")
+    try:
+        result = with_judgement(run.path / bag, right)
+    except BagError as error:
+        raise refused("trial", trial_id, f"a trial whose scores can be computed anew: {error}") from None
+    correction = TrialCorrected(trial_id, right, reason.strip(), result, time.time())
+    writer.append(correction)
+    run.map(trial_id).unlink(missing_ok=True)
+    return correction
