@@ -28,7 +28,7 @@ def correct_trial(path: Path, trial_id: str, right: Judgement, reason: str, cons
     with JournalWriter(run.journal) as writer:
         trials = (event for event in writer.past.corrected.events if isinstance(event, TrialFinished))
         before = {event.trial.trial_id: event.result for event in trials}
-        found = correct(run, writer.past, writer, trial_id, right, reason)
+        found = correct(run, writer, trial_id, right, reason)
     for name, value in found.result.scores.items():
         was = before[trial_id].scores.get(name, math.nan)
         if repr(was) != repr(value):

@@ -167,7 +167,7 @@ class Console:
             clock: seconds, which never go back.
         """
         self._steering, self._clock, self._judged = steering, clock, judged
-        self._instances, self._recording = instances, Recording()
+        self._instances, self._recording, self._one_step = instances, Recording(), threading.Lock()
         self._judgements: OrderedDict[str, Judgement | None] = OrderedDict()
         self._changed = threading.Condition()
         self._checklist = dict.fromkeys(checklist, False)
@@ -381,17 +381,20 @@ class Console:
         Raises:
             Refused: it is not taken.
         """
-        recorder, recording = self._instances, self._recording
+        recorder = self._instances
         try:
-            match command:
-                case commands.Survey():
-                    self._record(recorder.survey())
-                case commands.Propose():
-                    self._record(recorder.check(recording, command.instruction, command.path, command.by))
-                case commands.Keep():
-                    self._record(recorder.keep(recording))
-                case _:
-                    self._record(Recording())
+            # Of two phones that keep the same instance, the second finds that it is kept.
+            with self._one_step:
+                recording = self._recording
+                match command:
+                    case commands.Survey():
+                        self._record(recorder.survey())
+                    case commands.Propose():
+                        self._record(recorder.check(recording, command.instruction, command.path, command.by))
+                    case commands.Keep():
+                        self._record(recorder.keep(recording))
+                    case _:
+                        self._record(Recording())
         except NotRecorded as error:
             raise Refused(str(error)) from None
 

@@ -59,9 +59,8 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tol
         },
     }
     if "correct" in view.allowed:
-        shown["judgements"] = [
-            {"trial": trial, "words": _said(judgement), "by": view.by} for trial, judgement in view.judgements
-        ]
+        shown["by"] = view.by
+        shown["judgements"] = [{"trial": trial, "words": _said(said)} for trial, said in view.judgements]
     if view.recorder is not None and view.phase is Phase.PAUSED:
         shown["recording"] = _recording(view.recording, view.recorder, tables)
     if isinstance(question, SetUpQuestion):

@@ -9,19 +9,8 @@ from typing import Literal
 
 TAKEN = frozenset(
     {
-        "level",
-        *(
-            "index",
-            "attempt",
-            "corrected_by",
-            "counts",
-            "base_id",
-            "instance_id",
-            "perturbation",
-            "repeat",
-            "family",
-            "instruction",
-        ),
+        *("level", "corrected_by"),
+        *("index", "attempt", "counts", "base_id", "instance_id", "perturbation", "repeat", "family", "instruction"),
         *("note", "start", "claim", "proof", "policy", "seed", "outcome", "fault", "detail", "subgoals", "stopped"),
         *(
             "optimal_path_length_m",

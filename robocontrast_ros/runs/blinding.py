@@ -29,6 +29,7 @@ from robocontrast_ros.runs.events import (
     PolicyLoaded,
     SessionFinished,
     SessionStarted,
+    TrialCorrected,
     TrialFinished,
     TrialStarted,
 )
@@ -375,6 +376,9 @@ def _of_policy(
             yield _session_of(event, name, who)
         elif isinstance(event, BlindSwap):
             if assignment.policy_of(int(event.trial)) == who:
+                yield event
+        elif isinstance(event, TrialCorrected):
+            if assignment.policy_of(int(event.trial_id)) == who:
                 yield event
         elif hasattr(event, "trial"):
             trial = event.trial

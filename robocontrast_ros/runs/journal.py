@@ -84,12 +84,17 @@ class Journal:
         return first if isinstance(first, SessionStarted) else None
 
     @property
-    def ended(self) -> bool:
-        """Whether its last line says how the process that wrote it ended."""
+    def end(self) -> SessionFinished | SessionInterrupted | ProcessDied | None:
+        """How the process that wrote it last ended; None while it runs, or where nothing says it."""
         # A blind session may be opened after its end, and a judgement corrected.
         later = BlindingOpened, TrialCorrected
         last = next((event for event in reversed(self.events) if not isinstance(event, later)), None)
-        return isinstance(last, (SessionFinished, SessionInterrupted, ProcessDied))
+        return last if isinstance(last, (SessionFinished, SessionInterrupted, ProcessDied)) else None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it says how the process that wrote it last ended."""
+        return self.end is not None
 
     @property
     def corrections(self) -> dict[str, TrialCorrected]:

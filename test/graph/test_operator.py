@@ -315,9 +315,12 @@ def test_a_person_runs_trials_of_the_tabletop_and_judges_them(tmp_path, chromium
     assert (correction.trial_id, correction.judgement.by) == (finished[1].trial.trial_id, "Grace Hopper")
     assert correction.result.scores["success"] == 0.0
     assert correction.result.scores["progress"] == 0.5
+    drawn = run / "maps" / f"{finished[0].trial.trial_id}.png"
+    assert drawn.is_file()
     again = ("correct", run, finished[0].trial.trial_id, "--failure", "--progress", "0.25", "--by", "Ada")
     code, said = workplace.run(*again, "--reason", "seen again on the bag")
     assert code == 0 and "success 1 -> 0" in said, said
+    assert not drawn.exists(), "it showed the outcome that was corrected"
     code, said = workplace.run("results", run)
     assert code == 0 and "by Grace Hopper: it only touched it" in " ".join(said.split()), said
     table = pl.read_csv(run / "trials.csv").filter(pl.col("counts"))

@@ -29,7 +29,7 @@ from robocontrast_ros.analysis.estimates.test_set import (
 )
 from robocontrast_ros.domain import BASE, Delivery, PerturbationSpec, TestInstance, find_spec
 from robocontrast_ros.runs.blinding import refuse_several_policies
-from robocontrast_ros.runs.events import ProcessDied, SessionFinished, SessionInterrupted, TrialFinished, TrialSkipped
+from robocontrast_ros.runs.events import SessionFinished, TrialFinished, TrialSkipped
 from robocontrast_ros.runs.journal import Journal, JournalError
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.tasks.levels import Levels, levels_naming
@@ -158,7 +158,6 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
 def _ending(journal: Journal) -> str:
     """Return how the session ended, in words; empty while it is running, or without a final event."""
     finished = [event.detail for event in journal.events if isinstance(event, SessionFinished)]
-    last = journal.events[-1]
     if finished:
         return finished[-1]
-    return last.detail if isinstance(last, (SessionInterrupted, ProcessDied)) else ""
+    return journal.end.detail if journal.end is not None else ""

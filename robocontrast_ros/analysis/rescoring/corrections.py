@@ -9,27 +9,26 @@ from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Judgement
 from robocontrast_ros.runs.events import TrialCorrected, TrialFinished
-from robocontrast_ros.runs.journal import Journal, JournalWriter
+from robocontrast_ros.runs.journal import JournalWriter, read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
 
 
-def correct(
-    run: RunFolder, past: Journal, writer: JournalWriter, trial_id: str, right: Judgement, reason: str
-) -> TrialCorrected:
+def correct(run: RunFolder, writer: JournalWriter, trial_id: str, right: Judgement, reason: str) -> TrialCorrected:
     """Write down how a trial is to be judged; its map, which shows the outcome, is drawn again when it is wanted.
 
     What was judged first stays in the journal, and is what the strategy went on from.
 
     Args:
         run: the run folder.
-        past: what its journal holds.
-        writer: what has it open.
+        writer: what has its journal open.
         trial_id: a trial that counts.
         right: how it is to be judged; ``by`` names the person.
         reason: why.
 
     Raises:
-        ConfigurationError: nobody is named, there is no reason, no such trial, or it cannot be scored anew.
+        ConfigurationError: nobody is named, there is no reason, no such trial, it cannot be scored anew, or the run
+            folder is that of one policy of a blind session, which is written from the session's.
+        JournalError: the journal cannot be read.
         DiskError: the journal cannot be written.
     """
 
@@ -42,7 +41,12 @@ def correct(
         raise refused("reason", reason, "why a judgement is corrected")
     if not 0.0 <= right.progress <= 1.0:
         raise refused("progress", str(right.progress), "a number from 0 to 1")
-    finished = {e.trial.trial_id: e for e in past.events if isinstance(e, TrialFinished)}
+    session = RunFolder(run.path.parent.parent)
+    if run.path.parent == session.policies and session.journal.is_file():
+        expected = f"the run folder of the blind session, {session.path}, from which this one is written"
+        raise refused("run", run.name, expected)
+    events = read_journal(run.journal).events
+    finished = {e.trial.trial_id: e for e in events if isinstance(e, TrialFinished)}
     if trial_id not in finished:
         raise ConfigurationError.unknown(str(run.path), "trial", trial_id, finished, "trial that counts")
     bag = finished[trial_id].recording.bag

@@ -7,7 +7,8 @@ numbers are equal to the last bit. docs/scoring.md says what a bag has to hold f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -122,7 +123,23 @@ def with_judgement(bag: Path, judgement: Judgement) -> TrialResult:
         raise BagError(f"{bag}: the judge '{recording.judge}' decides by the scene alone, whatever anybody says.")
     task, _ = find_task(recording)
     said = replace(recording, judgement=replace(judgement, advises=False))
-    return _score(said, _samples(said), task, find_scores(said, task)).result
+    with _scoring(bag):
+        return _score(said, _samples(said), task, find_scores(said, task)).result
+
+
+@contextmanager
+def _scoring(bag: Path) -> Iterator[None]:
+    """Turn what a bag lacks for its scores into a ``BagError``; a mistake in a file stays the user's.
+
+    Raises:
+        BagError: it lacks something.
+    """
+    try:
+        yield
+    except (KeyError, ValueError) as error:
+        if isinstance(error, ConfigurationError):
+            raise
+        raise BagError(f"{bag}: cannot be scored: {error.args[0]}.") from None
 
 
 def _score_job(job: tuple[RecordedTrial, Thresholds | None]) -> OfflineScore:
@@ -145,17 +162,12 @@ def _compared(trial: RecordedTrial, recording: TrialRecording, thresholds: Thres
     task, file = find_task(recording)
     scores = find_scores(recording, task)
     samples = _samples(recording)
-    try:
+    with _scoring(recording.bag):
         scored = _score(recording, samples, task, scores)
         rescored = None
         if thresholds is not None:
             other, stops = load_other(thresholds, file), _stops_on_success(recording, scored.went_on)
             rescored = rescore(recording, samples, task, other, scored.result, stops)
-    except (KeyError, ValueError) as error:
-        # A mistake in the thresholds is the user's; any other is the bag's.
-        if isinstance(error, ConfigurationError):
-            raise
-        raise BagError(f"{recording.bag}: cannot be scored: {error.args[0]}.") from None
     complete = recording.result is not None
     unknown = "" if complete else "it holds no trial_result, so outcome and fault are unknown"
     differences: tuple[str, ...] = ()

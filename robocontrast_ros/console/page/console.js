@@ -380,7 +380,7 @@ function askCorrection() {
   const right = { success: null, progress: 0 };
   const trials = make("select", { id: "trial" }, ...state.judgements.map((one) =>
     make("option", { value: one.trial }, `trial ${Number(one.trial) + 1}: ${one.words}`)));
-  const by = make("input", { id: "corrector", maxLength: 64, placeholder: "your name", value: state.judgements[0].by || remembered("by") });
+  const by = make("input", { id: "corrector", maxLength: 64, placeholder: "your name", value: state.by || remembered("by") });
   const reason = make("input", { id: "reason", maxLength: 500, placeholder: "why" });
   const chosen = make("div", { class: "pair" });
   const share = make("select", { id: "share", hidden: true, onchange: (event) => { right.progress = Number(event.target.value); } },

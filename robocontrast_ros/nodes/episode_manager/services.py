@@ -13,7 +13,7 @@ from rclpy.node import Node
 from robocontrast_ros.analysis.rescoring.corrections import correct
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.messages.decoding import judgement_from_msg
-from robocontrast_ros.runs.journal import JournalError, JournalWriter, read_journal
+from robocontrast_ros.runs.journal import JournalError, JournalWriter
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.control import SessionControl, SessionState
 from robocontrast_ros.srv import AbortSession, CorrectTrial, PauseSession, ResumeSession, StartSession, SwapPolicy
@@ -84,8 +84,7 @@ class SessionServices:
             return False, "no session is running; correct it with `robocontrast correct`"
         judgement = judgement_from_msg(request.judgement)
         try:
-            past = read_journal(self._run.journal)
-            correct(self._run, past, self._journal, request.trial_id, judgement, request.reason)
+            correct(self._run, self._journal, request.trial_id, judgement, request.reason)
         except (ConfigurationError, JournalError, DiskError) as error:
             return False, str(error)
         return True, "corrected; the results show it"

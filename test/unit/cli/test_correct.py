@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from session_runs import Workplace
 
@@ -53,6 +55,15 @@ def test_a_running_session_is_corrected_on_its_page_alone(runs):
     assert code == 2 and "is running this session" in " ".join(said.split()), said
 
 
+def test_the_run_folder_of_one_policy_of_a_blind_session_is_not_corrected(runs, tmp_path):
+    place, run = runs[0]
+    whole = tmp_path / "blind"
+    shutil.copytree(run, whole)
+    shutil.copytree(run, whole / "policies" / "first")
+    code, said = place.run("correct", whole / "policies" / "first", *GOOD)
+    assert code == 2 and "the run folder of the blind session" in " ".join(said.split()), said
+
+
 def test_the_last_correction_of_a_trial_holds_and_the_first_judgement_stays(runs):
     _, run = runs[1]
     path = run / "journal.jsonl"
@@ -69,4 +80,5 @@ def test_the_last_correction_of_a_trial_holds_and_the_first_judgement_stays(runs
     (first,) = (event for event in journal.events if isinstance(event, TrialFinished))
     assert now.judgement == right[1]
     assert first.judgement is None
+    assert journal.end == journal.events[-4], "how the session ended comes before what was corrected"
     assert set(journal.corrections) == {"0000", "0007"}

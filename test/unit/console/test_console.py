@@ -34,6 +34,8 @@ from robocontrast_ros.console.questions import Answer
 from robocontrast_ros.domain import Judgement
 
 NUMBERS = itertools.count()
+BOARD = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
+INSTANCE = BOARD.sample(np.random.default_rng(1), "x")
 GOOD = {"success": True, "progress": 0.5, "by": "Ada", "tags": ("slipped",)}
 
 
@@ -293,6 +295,21 @@ def test_a_command_that_comes_from_many_threads_is_carried_out_once():
     assert steered.done == ["stop"] * 20
 
 
+def test_an_instance_that_two_phones_keep_at_once_is_kept_once(tmp_path):
+    recorder = NewInstances(BOARD, tmp_path / "instances.yaml", lambda: INSTANCE.scene, "as it is")
+    console, _, _ = made(instances=recorder)
+    console.tell(SessionFacts(state="paused"))
+    for k in range(10):
+        assert given(console, c.Survey).accepted
+        assert given(console, c.Propose, instruction=INSTANCE.instruction.text).accepted
+        step = console.view().step
+        replies = together(
+            *[lambda n=n, k=k, at=step: console.carry_out(c.Keep(id=f"k{k}-{n}", step=at)) for n in range(4)]
+        )
+        assert [reply.accepted for reply in replies].count(True) == 1
+        assert len(recorder.kept) == k + 1
+
+
 def test_of_two_answers_at_once_one_is_taken():
     console, _, _ = made()
     for k in range(50):
@@ -388,9 +405,6 @@ def test_replies_are_kept_for_many_commands_but_not_for_ever():
 
 
 # -- any order ------------------------------------------------------------------------------------
-
-BOARD = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
-INSTANCE = BOARD.sample(np.random.default_rng(1), "x")
 
 KINDS = {
     "tick": st.builds(dict, name=st.sampled_from(["", "cup", "red_block", "lamp", "no"]), done=st.booleans()),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from line_world import LineBench, SwappingLineBench, line_evaluation
 
 from robocontrast_ros.configuration import ConfigurationError, parse_record
-from robocontrast_ros.domain import Fault
+from robocontrast_ros.domain import Fault, Judgement
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.runs.blinding import Assignment, blinding_of, events_of_policies
 from robocontrast_ros.runs.events import (
@@ -26,6 +26,7 @@ from robocontrast_ros.runs.events import (
     SessionFinished,
     SessionInterrupted,
     SetUp,
+    TrialCorrected,
     TrialFinished,
     TrialStarted,
     TrialVoid,
@@ -278,6 +279,18 @@ def test_the_journal_is_taken_apart_by_policy_with_the_twins_of_each(tmp_path):
         for trial in by_id.values():
             assert trial.is_base or (by_id[trial.twin].is_base and by_id[trial.twin].base_id == trial.base_id)
         assert blinding_of(events).kept
+
+
+def test_a_correction_is_in_the_journal_of_the_policy_that_ran_the_trial_alone(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    events, _ = run(blind_evaluation(), path)
+    right = Judgement(False, 0.0, "Ada")
+    corrections = [
+        TrialCorrected(e.trial.trial_id, right, "seen again", e.result, 1.0) for e in of(events, TrialFinished)
+    ]
+    apart = events_of_policies(Journal(path, (*events, *corrections)))
+    for own in apart.values():
+        assert [c.trial_id for c in of(own, TrialCorrected)] == [e.trial.trial_id for e in of(own, TrialFinished)]
 
 
 def test_a_plan_has_the_trials_of_every_policy(tmp_path):
