@@ -131,6 +131,11 @@ def test_every_node_and_the_command_are_console_scripts(described):
     assert scripts == NODES | {"robocontrast"}
 
 
+def test_every_node_has_a_launch_file(checkout):
+    files = {path.name.removesuffix(".launch.py") for path in (checkout / "launch").iterdir()}
+    assert files == NODES | {"evaluate"}
+
+
 @pytest.mark.parametrize("kind", GROUPS)
 def test_there_is_a_plugin_of_every_kind(described, kind):
     assert described.entry_points.select(group=f"robocontrast_ros.{kind}")

@@ -1,0 +1,8 @@
+"""Run the console of the person at the robot alone."""
+
+from robocontrast_ros.nodes.launching import process_launch
+
+
+def generate_launch_description():
+    """Declare the arguments, and start the process."""
+    return process_launch("operator")
