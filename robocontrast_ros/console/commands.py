@@ -35,6 +35,11 @@ class Command:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SteeringCommand(Command):
+    """Acts on the session or the robot, which takes time; all others answer what is asked."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Tick(Command):
     """An item of the checklist is done, or an object was moved; or it is not. An empty name stands for all of them."""
 
@@ -66,7 +71,7 @@ class Start(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reached(Command):
+class Reached(SteeringCommand):
     """The goal is reached: the trial may end before its time is over."""
 
     command: Literal["reached"] = "reached"
@@ -116,7 +121,7 @@ class Skip(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stop(Command):
+class Stop(SteeringCommand):
     """Stop the robot."""
 
     reason: Text = "stopped on the console"
@@ -124,7 +129,7 @@ class Stop(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Release(Command):
+class Release(SteeringCommand):
     """Let the robot move again."""
 
     by: Name
@@ -133,21 +138,21 @@ class Release(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pause(Command):
+class Pause(SteeringCommand):
     """Wait after the present trial, for as long as anybody likes."""
 
     command: Literal["pause"] = "pause"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resume(Command):
+class Resume(SteeringCommand):
     """Go on after a pause."""
 
     command: Literal["resume"] = "resume"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Correct(Command):
+class Correct(SteeringCommand):
     """A trial should have been judged otherwise."""
 
     trial: Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=PLAIN)]
@@ -159,14 +164,14 @@ class Correct(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Survey(Command):
+class Survey(SteeringCommand):
     """Look at the scene as it stands, to record a test instance of it."""
 
     command: Literal["survey"] = "survey"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Propose(Command):
+class Propose(SteeringCommand):
     """Check a new test instance: what the robot would be told, and the walked path, in the map's coordinates [m]."""
 
     instruction: Reason
@@ -176,30 +181,29 @@ class Propose(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Keep(Command):
+class Keep(SteeringCommand):
     """Keep the test instance that was checked."""
 
     command: Literal["keep"] = "keep"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Discard(Command):
+class Discard(SteeringCommand):
     """Record no more test instances."""
 
     command: Literal["discard"] = "discard"
 
 
 @dataclass(frozen=True, kw_only=True)
-class End(Command):
+class End(SteeringCommand):
     """End the session; it can be resumed."""
 
     command: Literal["end"] = "end"
 
 
-_OfTrials = Tick | Checked | Ready | Start | Reached | Judge | Undo | Next | Void | Skip
-_OfSession = Stop | Release | Pause | Resume | Correct | End
-_OfInstances = Survey | Propose | Keep | Discard
-AnyCommand = Annotated[_OfTrials | _OfSession | _OfInstances, Field(discriminator="command")]
+_Answering = Tick | Checked | Ready | Start | Judge | Undo | Next | Void | Skip
+_Steering = Reached | Stop | Release | Pause | Resume | Correct | Survey | Propose | Keep | Discard | End
+AnyCommand = Annotated[_Answering | _Steering, Field(discriminator="command")]
 
 LONGEST = 300
 """Of the words of a refusal."""

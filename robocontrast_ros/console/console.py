@@ -25,7 +25,10 @@ REMEMBERED = 10_000
 """Commands whose answers are kept, so that a command that comes again is not carried out again."""
 
 RECURRING = 12
-"""Tags and notes that are offered again."""
+"""Tags, and notes, that are offered again."""
+
+PREPARED = 3600.0
+"""After a pause that is at least as long, the checklist is asked again [s]."""
 
 
 class Phase(str, Enum):
@@ -60,11 +63,6 @@ ALLOWED: dict[Phase, frozenset[str]] = {
     Phase.FINISHED: frozenset(),
 }
 """Phase -> commands that make sense in it, besides ``ALWAYS``."""
-
-STEERING = frozenset(
-    {"stop", "release", "reached", "pause", "resume", "correct", "survey", "propose", "keep", "discard", "end"}
-)
-"""Commands that act on the session or the robot, which takes time; all others answer what is asked."""
 
 STEPLESS = frozenset({"stop", "pause"})
 """Commands that hold whatever the page showed."""
@@ -126,6 +124,8 @@ class SessionFacts:
         limit: the budget; None for none.
         unit: of both.
         time_left: estimated [s]; None where it is not known.
+        code: of a blind session: stands in place of the policy's name; empty in others.
+        look: what the interim looks of a session with a question say, ``continue`` or ``stop``; empty without one.
     """
 
     state: str = "idle"
@@ -137,6 +137,8 @@ class SessionFacts:
     limit: float | None = None
     unit: str = "m"
     time_left: float | None = None
+    code: str = ""
+    look: str = ""
 
 
 @dataclass(eq=False)
@@ -161,7 +163,7 @@ class Console:
 
         Args:
             steering: what acts on the session and the robot.
-            checklist: what has to be checked before the first trial.
+            checklist: what has to be checked before the first trial, and before the next one after a long pause.
             judged: whether a person may be asked how a trial went, so that they may end it when its goal is reached.
             instances: records new test instances; None where none are recorded.
             clock: seconds, which never go back.
@@ -170,8 +172,9 @@ class Console:
         self._instances, self._recording, self._one_step = instances, Recording(), threading.Lock()
         self._judgements: OrderedDict[str, Judgement | None] = OrderedDict()
         self._changed = threading.Condition()
-        self._checklist = dict.fromkeys(checklist, False)
-        self._checked = not checklist
+        self._items = tuple(checklist)
+        self._require_checks()
+        self._paused_since: float | None = None
         self._asked: _Asked | None = None
         self._moved: dict[str, bool] = {}
         self._confirmed_until: float | None = None
@@ -185,6 +188,7 @@ class Console:
         self._limit = 0.0
         self._problems: tuple[str, ...] = ()
         self._tags: OrderedDict[str, None] = OrderedDict()
+        self._notes: OrderedDict[str, None] = OrderedDict()
         self._by = ""
         self._closed = False
         self._step, self.version = 0, 0
@@ -229,9 +233,19 @@ class Console:
         """Take over what the session says of itself."""
         with self._changed:
             self._facts = facts
+            if facts.state == "paused":
+                self._paused_since = self._clock() if self._paused_since is None else self._paused_since
+            elif self._paused_since is not None:
+                if self._clock() - self._paused_since >= PREPARED:
+                    self._require_checks()
+                self._paused_since = None
             if facts.state in ("finished", "interrupted"):
                 self._running = None
             self._note_change()
+
+    def _require_checks(self) -> None:
+        self._checklist = dict.fromkeys(self._items, False)
+        self._checked = not self._items
 
     def tell_stop(self, reason: str) -> None:
         """Take over why the robot is stopped; empty where it is not."""
@@ -252,7 +266,7 @@ class Console:
         self._limit = seconds
 
     def remember(self, trial_id: str, judgement: Judgement | None) -> None:
-        """Offer a trial to be corrected, the tags of its judgement again, and the name of who judged.
+        """Offer a trial to be corrected, and the tags and the note of its judgement and the name of who judged again.
 
         Args:
             trial_id: of a trial that has ended.
@@ -283,7 +297,7 @@ class Console:
             refused = self._refusal(command)
             if refused:
                 return self._replied(command, Reply(False, refused))
-            if command.command not in STEERING:
+            if not isinstance(command, commands.SteeringCommand):
                 # Under the same lock as the look at the step, so that no other question can be answered.
                 self._answer_with(command)
                 return self._replied(command, Reply(True))
@@ -443,9 +457,10 @@ class Console:
         self._note_change()
 
     def _keep(self, judgement: Judgement) -> None:
-        for tag in judgement.tags:
-            self._tags.pop(tag, None)
-            self._tags[tag] = None
+        for kept, said in ((self._tags, judgement.tags), (self._notes, filter(None, [judgement.note]))):
+            for words in said:
+                kept.pop(words, None)
+                kept[words] = None
         self._by = judgement.by if judgement.by != "person" else self._by
 
     # -- what the pages show -----------------------------------------------------------------------
@@ -505,6 +520,7 @@ class Console:
                 limit=limit,
                 reached=self._reached,
                 tags=tuple(reversed(self._tags))[:RECURRING],
+                notes=tuple(reversed(self._notes))[:RECURRING],
                 by=self._by,
                 judgements=tuple(reversed(self._judgements.items()))[:RECURRING],
                 recording=self._recording if phase is Phase.PAUSED else Recording(),
@@ -532,6 +548,7 @@ class View:
         limit: how long it may take [s]; 0 for no limit.
         reached: whether the person ended the trial because its goal was reached.
         tags: recurring ones, newest first.
+        notes: the same of notes.
         by: who judged last.
         judgements: trials that have ended, newest first, with what the person said; None where nobody was asked.
         recording: the test instance that is being recorded.
@@ -553,6 +570,7 @@ class View:
     limit: float
     reached: bool
     tags: tuple[str, ...]
+    notes: tuple[str, ...]
     by: str
     judgements: tuple[tuple[str, Judgement | None], ...]
     recording: Recording

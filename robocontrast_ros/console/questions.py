@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from robocontrast_ros.domain import Judgement, Scene, SetupMove
+from robocontrast_ros.domain import Fault, Judgement, Scene, SetupMove
 
 Decision = Literal["done", "void", "skip"]
 """Whether what was asked for is done, the attempt is void and is made again, or the trial is left out."""
@@ -22,6 +22,7 @@ class SetUpQuestion:
         problems: what stands wrong after it was said to be done; empty when asked for the first time.
         doubts: whether these are doubts alone: the camera could not see well.
         expected: how long the handling model says that it takes [s].
+        unseen: whether nothing tells what the robot has moved, so that the person has to put that back unasked.
     """
 
     target: Scene
@@ -30,6 +31,7 @@ class SetUpQuestion:
     problems: tuple[str, ...] = ()
     doubts: bool = False
     expected: float = 0.0
+    unseen: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,20 @@ class JudgeQuestion:
 
 
 Question = SetUpQuestion | StartQuestion | JudgeQuestion
+
+
+def why_ended(fault: Fault, detail: str, stopped: bool, blind: bool) -> str:
+    """Return why a trial ended, in words for the person who judges it.
+
+    Args:
+        fault: that ended it, or ``NONE``.
+        detail: the fault in words.
+        stopped: whether the policy said that it is done.
+        blind: whether nobody is to know which policy ran, so that the words of a policy's fault are not shown.
+    """
+    if blind and fault.of_policy:
+        return "the policy failed"
+    return detail or ("the policy stopped" if stopped else "the time was over")
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,8 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tol
             "limit": facts.limit,
             "unit": facts.unit,
             "time_left": facts.time_left,
+            "code": facts.code,
+            "look": facts.look,
         },
     }
     if "correct" in view.allowed:
@@ -71,6 +73,7 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tol
             **drawn,
             "problems": question.problems,
             "doubts": question.doubts,
+            "unseen": question.unseen,
             "tolerance": {"position": tolerance[0], "angle": tolerance[1]},
         }
     if isinstance(question, JudgeQuestion):
@@ -81,6 +84,7 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tol
             "subgoals": question.subgoals,
             "stages": STAGES,
             "tags": view.tags,
+            "notes": view.notes,
             "by": view.by,
             "draft": None
             if draft is None

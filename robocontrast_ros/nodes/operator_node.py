@@ -16,7 +16,7 @@ from robocontrast_ros.console.access import Access, new_token
 from robocontrast_ros.console.backstage import ConsoleBackstage
 from robocontrast_ros.console.console import Console, SessionFacts
 from robocontrast_ros.console.new_instances import NewInstances, NotRecorded
-from robocontrast_ros.console.questions import Answer, JudgeQuestion, SetUpQuestion, StartQuestion
+from robocontrast_ros.console.questions import Answer, JudgeQuestion, SetUpQuestion, StartQuestion, why_ended
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap, in_words
 from robocontrast_ros.console.web import console_app
@@ -55,6 +55,9 @@ UNKNOWN = Tolerance(math.nan, math.nan)
 LOOK = 1.0
 """How often it looks whether the camera is silent [s]."""
 
+LOOKS = {SessionState.RUNNING: "continue", SessionState.PAUSED: "continue", SessionState.FINISHED: "stop"}
+"""What the interim looks of `stop_early` say: a session that they stop has finished."""
+
 
 class Operator(Node):
     """Each question waits in a thread of its own until it is answered on the page."""
@@ -68,6 +71,9 @@ class Operator(Node):
         run = RunFolder.open(parameters.run)
         session = resolve(run.session_file)
         self._task, console = session.task, session.parameters.operator
+        self._blind, self._looks = session.parameters.blind is not None, session.parameters.stop_early is not None
+        features = session.world.features
+        self._unseen = not (features.camera or features.streams)
         self._times = SecondsToMove(session.parameters.handling_times, session.task.store)
         self._reading = threading.Lock()
         self._channel = Channel(self)
@@ -75,7 +81,7 @@ class Operator(Node):
         bridge = parameters.sim_bridge
         self._steering = ServiceSteering(node, parameters.episode_manager, parameters.watchdog, bridge)
         self._unsure: dict[str, str] = {}
-        new = NewInstances(session.task, run.instances, self._standing, _how_known(session.world.features))
+        new = NewInstances(session.task, run.instances, self._standing, _how_known(features))
         self._console = Console(self._steering, console.checklist, judged=session.world.judge.asks, instances=new)
         self._console.set_limit(session.task.step_limit / session.task.control_rate)
         events = read_journal(run.journal).corrected.events if run.journal.exists() else ()
@@ -87,8 +93,8 @@ class Operator(Node):
         self._camera = next((CameraView(node, c) for c in session.robot.cameras if c.name == shown), None)
         size = next(((c.width, c.height) for c in session.parameters.cameras or () if c.name == shown), None)
         self._wanted = WantedScenes(session.robot, session.task, Camera(shown, *size)) if size else None
-        self._table = self._table_camera(session, size) if session.world.features.camera else None
-        self._ask_always = console.ask_always or not session.world.features.camera
+        self._table = self._table_camera(session, size) if features.camera else None
+        self._ask_always = console.ask_always or not features.camera
         self._backstage = ConsoleBackstage(
             self._console,
             TableMap(session.task),
@@ -145,7 +151,7 @@ class Operator(Node):
         moves = tuple(move_from_msg(move) for move in request.moves)
         target, present = scene_from_msg(request.target), scene_from_msg(request.present)
         question = SetUpQuestion(
-            target, present, moves, tuple(request.problems), request.doubts, self._times.cost(moves)
+            target, present, moves, tuple(request.problems), request.doubts, self._times.cost(moves), self._unseen
         )
         answer = self._console.ask(question)
         response.fault = _fault_of(answer)
@@ -197,8 +203,7 @@ class Operator(Node):
         if seen and not self._ask_always:
             self._console.remember(trial.trial_id, None)
             return response
-        _, ended = fault_from_msg(request.fault)
-        ended = ended or ("the policy stopped" if request.stopped else "the time was over")
+        ended = why_ended(*fault_from_msg(request.fault), request.stopped, self._blind)
         answer = self._console.ask(JudgeQuestion(trial.trial_id, trial.instance.instruction.text, ended, subgoals))
         response.fault = _fault_of(answer)
         if answer.judgement is not None:
@@ -207,10 +212,10 @@ class Operator(Node):
         return response
 
     def _on_status(self, message: SessionStatus) -> None:
-        limit = message.budget.limit
+        limit, state = message.budget.limit, SessionState(message.state)
         self._console.tell(
             SessionFacts(
-                state=SessionState(message.state).name.lower(),
+                state=state.name.lower(),
                 detail=message.detail,
                 trials_done=message.trials_done,
                 trials_expected=message.trials_expected,
@@ -219,6 +224,8 @@ class Operator(Node):
                 limit=limit if math.isfinite(limit) else None,
                 unit=message.budget.unit,
                 time_left=message.time_left if math.isfinite(message.time_left) else None,
+                code=message.policy if self._blind else "",
+                look=LOOKS.get(state, "") if self._looks else "",
             )
         )
         if not message.instruction:

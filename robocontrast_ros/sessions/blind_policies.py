@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -144,7 +145,9 @@ class BlindPolicies:
         policies = self._secret.policies if self._secret is not None else ()
         names = {name for policy in policies for name in (policy.file, Path(policy.file).stem, policy.name)}
         for name in sorted(names, key=len, reverse=True):
-            text = text.replace(name, "(blind)")
+            # `FilmBc` of a traceback names `film_bc`, too.
+            pattern = re.escape(name).replace("_", "_?")
+            text = re.sub(pattern, "(blind)", text, flags=re.IGNORECASE)
         return text
 
     def swap(self, wanted: Sequence[str], state: SessionState) -> None:

@@ -206,6 +206,7 @@ class Session:
                 end = SessionFinished(*finished.args, self._clock())
             except BenchFault as fault:
                 end = SessionInterrupted(fault.fault, self._policies.masked(fault.detail), self._clock())
+            told = self._without_estimates(end)
             end = self._with_sequential_test(end)
             self._policies.end(self._control.take_swaps())
             if isinstance(end, SessionFinished):
@@ -217,7 +218,7 @@ class Session:
                 self._append(SessionInterrupted(Fault.NONE, detail, self._clock()))
             raise
         state = SessionState.FINISHED if isinstance(end, SessionFinished) else SessionState.INTERRUPTED
-        self._report(state, end.detail)
+        self._report(state, told)
         return end
 
     def _trials_of_strategy(self) -> int:
@@ -355,6 +356,14 @@ class Session:
                 self._policies.swap(swaps, SessionState.RUNNING)
             policy = self._history.policy
         return policy.description if policy is not None else None
+
+    def _without_estimates(self, end: SessionEnd) -> str:
+        """Return how a session ended for its observer: a person who still judges trials is shown no estimate."""
+        if self._stopping is None or not isinstance(end, SessionFinished):
+            return end.detail
+        if self._stopping.decided:
+            return "the question of stop_early is answered"
+        return f"{end.detail}; the question of stop_early is not answered"
 
     def _with_sequential_test(self, end: SessionEnd) -> SessionEnd:
         """Add the state of the sequential test, where there is one."""

@@ -72,7 +72,6 @@ function closed(detail) {
 async function send(name, more = {}) {
   const id = crypto.randomUUID ? crypto.randomUUID() : `${Date.now()}-${Math.random().toString(36).slice(2)}`;
   const command = { command: name, id, step: state.step, ...more };
-  if (name === "stop" || name === "pause") delete command.step;
   sending.set(id, command);
   refusal = "";
   showBanner();
@@ -125,12 +124,12 @@ function render() {
   document.body.dataset.step = state.step;
   const facts = state.session_state;
   parts.title.textContent = (state.practice ? "Practice · " : "") + TITLES[state.phase];
-  const trial = state.trial ? `trial ${Number(state.trial) + 1}` : `${facts.done} done`;
   const of = facts.expected ? ` of about ${facts.expected}` : "";
   const limit = facts.limit === null ? "" : ` of ${facts.limit}`;
-  const left = facts.time_left === null ? "" : ` · about ${Math.ceil(facts.time_left / 60)} min left`;
-  parts.where.textContent =
-    `${trial}${of} · ${facts.spent.toFixed(2)}${limit} ${facts.unit}${facts.void ? ` · ${facts.void} void` : ""}${left}`;
+  const left = facts.time_left === null ? "" : `about ${Math.ceil(facts.time_left / 60)} min left`;
+  parts.where.textContent = [state.trial && `trial ${state.trial}`, facts.code && `run ${facts.code}`,
+    `${facts.done}${of} done`, `${facts.spent.toFixed(2)}${limit} ${facts.unit}`, facts.void && `${facts.void} void`,
+    left, facts.look && `interim look: ${facts.look}`].filter(Boolean).join(" · ");
   showBanner();
   showTimer();
   if (sending.size) return;
@@ -187,11 +186,11 @@ function setPrimary(words, act, kind = "") {
 function setChoices(...choices) {
   const allowed = choices.filter((choice) => choice && state.allowed.includes(choice.command));
   parts.choices.replaceChildren(...allowed.map((choice) =>
-    make("button", { onclick: choice.act, class: choice.kind || "", "data-command": choice.command }, choice.words)));
+    make("button", { onclick: choice.act ?? (() => send(choice.command)), class: choice.kind || "", "data-command": choice.command }, choice.words)));
 }
 
-const PAUSE = { command: "pause", words: "Pause", act: () => send("pause") };
-const STOP = { command: "stop", words: "STOP", kind: "halt", act: () => send("stop") };
+const PAUSE = { command: "pause", words: "Pause" };
+const STOP = { command: "stop", words: "STOP", kind: "halt" };
 const SKIP = { command: "skip", words: "Skip trial …",
   act: () => askReason("Leave this trial out?", ["cannot be set up", "an object is broken"], (reason) => send("skip", { reason })) };
 const VOID = { command: "void", words: "Void, run again …",
@@ -227,7 +226,8 @@ function showSetUp() {
   const degrees = Math.round(set.tolerance.angle * 180 / Math.PI);
   put(
     ...set.problems.map((problem) => make("p", { class: "problem" }, problem)),
-    set.moves.length ? null : make("p", { class: "instruction" }, "Do not reset. Nothing has to be moved."),
+    set.unseen && set.objects.length ? make("p", { class: "instruction" }, "Put back what the robot moved: nothing sees it.") : null,
+    set.unseen || set.moves.length ? null : make("p", { class: "instruction" }, "Do not reset. Nothing has to be moved."),
     drawMap(set),
     make("ul", { class: "list" }, ...list),
     set.moves.length ? make("p", { class: "quiet" }, `to within ${centimetres} cm and ${degrees}°`) : null,
@@ -252,7 +252,7 @@ function showStart() {
 function showRunning() {
   put(make("p", { class: "instruction" }, state.instruction), photos());
   setPrimary("STOP", () => send("stop"), "halt");
-  setChoices({ command: "reached", words: "Goal reached", act: () => send("reached") }, PAUSE);
+  setChoices({ command: "reached", words: "Goal reached" }, PAUSE);
 }
 
 function showJudge() {
@@ -282,6 +282,8 @@ function showJudge() {
       })), make("button", { onclick: () => askReason("New tag", [], (tag) => { form.tags = [...form.tags, tag.slice(0, 64)]; showJudge(); }) }, "+ tag")),
     make("h2", {}, "Note"),
     make("textarea", { rows: 2, maxLength: 500, value: form.note, id: "note", oninput: (event) => { form.note = event.target.value; } }),
+    make("div", { class: "chips", id: "notes" }, ...asked.notes.map((note) =>
+      chip(note, note, form.note === note, () => { form.note = form.note === note ? "" : note; showJudge(); }))),
     make("h2", {}, "Judged by"),
     make("input", { maxLength: 64, value: form.by, id: "by", autocomplete: "name",
       oninput: (event) => { form.by = event.target.value; remember("by", form.by); } }),
@@ -297,7 +299,7 @@ function showConfirmed() {
   put(make("p", { class: "instruction" }, draft.success ? "Success" : `Failure, ${Math.round(draft.progress * 100)} %`),
     make("p", { class: "quiet" }, [draft.stage, ...draft.tags, draft.note].filter(Boolean).join(" · ")));
   setPrimary("Next", () => send("next"));
-  setChoices({ command: "undo", words: "Undo", act: () => send("undo") });
+  setChoices({ command: "undo", words: "Undo" });
 }
 
 function showPaused() {
@@ -307,7 +309,7 @@ function showPaused() {
     kept.length ? make("h2", {}, "Recorded test instances") : null,
     make("ul", { class: "list" }, ...kept.map((one) => make("li", {}, `${one.id}: ${one.instruction}`))));
   setPrimary("Go on", () => send("resume"));
-  setChoices({ command: "survey", words: "New test instance …", act: () => send("survey") }, CORRECT, END);
+  setChoices({ command: "survey", words: "New test instance …" }, CORRECT, END);
 }
 
 // A test instance of the scene as it stands: what the robot is told, and where it drives, the way that somebody walked.
@@ -379,7 +381,7 @@ function askReason(words, offered, then) {
 function askCorrection() {
   const right = { success: null, progress: 0 };
   const trials = make("select", { id: "trial" }, ...state.judgements.map((one) =>
-    make("option", { value: one.trial }, `trial ${Number(one.trial) + 1}: ${one.words}`)));
+    make("option", { value: one.trial }, `trial ${one.trial}: ${one.words}`)));
   const by = make("input", { id: "corrector", maxLength: 64, placeholder: "your name", value: state.by || remembered("by") });
   const reason = make("input", { id: "reason", maxLength: 500, placeholder: "why" });
   const chosen = make("div", { class: "pair" });

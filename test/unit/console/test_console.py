@@ -28,10 +28,10 @@ from recorded_console import (
 
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.console import commands as c
-from robocontrast_ros.console.console import ALLOWED, REMEMBERED, UNDO, Console, Phase, Refused, SessionFacts
+from robocontrast_ros.console.console import ALLOWED, PREPARED, REMEMBERED, UNDO, Console, Phase, Refused, SessionFacts
 from robocontrast_ros.console.new_instances import NewInstances
-from robocontrast_ros.console.questions import Answer
-from robocontrast_ros.domain import Judgement
+from robocontrast_ros.console.questions import Answer, why_ended
+from robocontrast_ros.domain import Fault, Judgement
 
 NUMBERS = itertools.count()
 BOARD = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
@@ -257,14 +257,52 @@ def test_a_session_that_ends_shows_it_until_the_console_closes():
     assert phase_of(console) is Phase.FINISHED and console.view().allowed == ()
 
 
-def test_tags_of_earlier_judgements_are_offered_newest_first_and_each_once():
+def test_tags_and_notes_of_earlier_judgements_are_offered_newest_first_and_each_once():
     console, _, _ = made()
-    said = [Judgement(True, 1.0, by, tags=tags) for by, tags in (("Ada", ("a", "b")), ("person", ("a",)))]
-    for k, judgement in enumerate(said):
-        console.remember(str(k), judgement)
-    assert console.view().tags == ("a", "b") and console.view().by == "Ada"
-    console.remember("2", Judgement(True, 1.0, tags=tuple(f"t{k}" for k in range(40))))
-    assert len(console.view().tags) == 12 and console.view().tags[0] == "t39"
+    earlier = (("Ada", "it slid", ("a", "b")), ("Ada", "too dark", ()), ("person", "it slid", ("a",)), ("Ada", "", ()))
+    for k, (by, note, tags) in enumerate(earlier):
+        console.remember(str(k), Judgement(True, 1.0, by, note, tags=tags))
+    view = console.view()
+    assert (view.tags, view.notes, view.by) == (("a", "b"), ("it slid", "too dark"), "Ada")
+    for k in range(40):
+        console.remember(f"more {k}", Judgement(True, 1.0, note=f"n{k}", tags=(f"t{k}",)))
+    view = console.view()
+    assert len(view.tags) == len(view.notes) == 12 and (view.tags[0], view.notes[0]) == ("t39", "n39")
+    asked = Asked(console, JUDGE)
+    given(console, c.Judge, success=True, note="said now")
+    given(console, c.Next)
+    asked.answer()
+    assert console.view().notes[0] == "said now"
+
+
+def test_the_checklist_is_asked_again_after_a_long_pause_and_not_after_a_short_one():
+    console, _, clock = made(("lamp",))
+    asked = Asked(console, SET_UP)
+    for seconds, phase in ((0.0, Phase.CHECKLIST), (PREPARED - 1.0, Phase.SET_UP), (PREPARED, Phase.CHECKLIST)):
+        console.tell(SessionFacts(state="paused"))
+        clock.now += seconds
+        # A pause is one pause, however often the session says that it is paused.
+        console.tell(SessionFacts(state="paused", detail="still"))
+        console.tell(SessionFacts(state="running"))
+        assert phase_of(console) is phase
+        if phase is Phase.CHECKLIST:
+            assert console.view().checklist == {"lamp": False}
+            given(console, c.Tick, name="lamp")
+            assert given(console, c.Checked).accepted
+    console.close()
+    asked.answer()
+
+
+@pytest.mark.parametrize("fault", [fault for fault in Fault if fault.of_policy])
+def test_in_a_blind_session_the_words_of_a_policy_s_fault_are_not_shown(fault):
+    assert why_ended(fault, "film_bc raised", False, blind=True) == "the policy failed"
+    assert why_ended(fault, "film_bc raised", False, blind=False) == "film_bc raised"
+
+
+def test_why_a_trial_ended_is_said_in_words():
+    assert why_ended(Fault.ROBOT_FAULT, "the drive is hot", False, blind=True) == "the drive is hot"
+    assert why_ended(Fault.NONE, "", True, blind=True) == "the policy stopped"
+    assert why_ended(Fault.NONE, "", False, blind=True) == "the time was over"
 
 
 # -- once -----------------------------------------------------------------------------------------

@@ -78,6 +78,7 @@ def checked_page(chromium):
 
 def test_a_trial_from_the_checklist_to_the_judgement(checked_page):
     console, person = checked_page.console, checked_page.person
+    console.remember("0000", Judgement(True, 1.0, "Ada", "fell over"))
     person.wait_for("waiting")
     asked = Asked(console, SET_UP)
     person.wait_for("checklist")
@@ -99,7 +100,7 @@ def test_a_trial_from_the_checklist_to_the_judgement(checked_page):
     assert asked.answer().overruled
     asked = Asked(console, START)
     person.wait_for("start")
-    assert START.instruction in person.text
+    assert START.instruction in person.text and f"trial {START.trial_id} · 0 done" in person.text
     person.tap_primary()
     assert asked.answer().decision == "done"
     person.wait_for("running")
@@ -114,7 +115,7 @@ def test_a_trial_from_the_checklist_to_the_judgement(checked_page):
     person.tap("#stages button >> nth=2")
     person.tap("text=+ tag")
     person.give_reason("slippery")
-    person.page.fill("#note", "fell over")
+    person.tap("#notes button >> text=fell")
     person.page.fill("#by", "Ada")
     person.tap_primary()
     person.wait_for("confirmed")
@@ -168,9 +169,21 @@ def test_a_paused_session_and_one_that_has_ended_are_shown(page):
     page.person.wait_for("paused")
     page.person.tap_primary()
     page.person.until("sending.size === 0")
+    page.console.tell(SessionFacts("running", code="2 of 2", look="continue"))
+    page.person.wait_for("waiting")
+    assert "run 2 of 2" in page.person.text and "interim look: continue" in page.person.text
     page.console.tell(SessionFacts("finished", "all trials are done"))
     page.person.wait_for("finished")
     assert "all trials are done" in page.person.text
+
+
+def test_where_nothing_sees_what_the_robot_moved_the_person_is_asked_to_put_it_back(page):
+    for unseen, words, not_words in ((True, "Put back", "Do not reset"), (False, "Do not reset", "Put back")):
+        asked = Asked(page.console, SetUpQuestion(APPLE, APPLE, (), unseen=unseen))
+        page.person.wait_for("set_up", after=page.person.step)
+        assert words in page.person.text and not_words not in page.person.text
+        page.person.tap_primary()
+        assert asked.answer().decision == "done"
 
 
 def test_an_instance_of_the_scene_as_it_stands_is_recorded_with_a_path_tapped_on_the_map(chromium, tmp_path):
@@ -221,7 +234,7 @@ def test_a_judgement_is_corrected_by_name_with_a_reason(page):
     person = page.person
     person.wait_for("start")
     person.choose("correct")
-    assert "trial 5: success" in person.text
+    assert "trial 0004: success" in person.text
     person.tap('[data-right="false"]')
     person.page.select_option("#share", "0.25")
     person.tap("#correct")
