@@ -70,13 +70,13 @@ TOKENS = (f"Bearer {TOKEN}x", "Bearer ", f"Basic {TOKEN}", TOKEN, "Bearer wrong"
 COMMANDS: tuple[dict[str, Any], ...] = (
     {"command": "stop"},
     {"command": "pause"},
-    {"command": "start", "step": 3},
+    {"command": "start", "step": 3, "at": 0.0},
     {"command": "tick", "step": 3, "name": "cup", "done": True},
     {"command": "judge", "step": 3, "success": True, "progress": 0.5, "tags": ["a"], "note": "b", "by": "Ada"},
     {"command": "void", "step": 3, "reason": "it fell"},
     {"command": "correct", "step": 3, "trial": "0001", "success": False, "by": "Ada", "reason": "it fell"},
     {"command": "propose", "step": 3, "instruction": "push it", "path": [[0.0, 1.0], [2.0, 3.0]], "by": "Ada"},
-    {"command": "release", "step": 3, "by": "Ada", "note": ""},
+    {"command": "release", "step": 3, "at": 0.0, "by": "Ada", "note": ""},
 )
 VALUES = (
     None,

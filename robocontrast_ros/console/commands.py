@@ -40,6 +40,17 @@ class SteeringCommand(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """After it the robot may move: it holds for some seconds, not when a lost connection is back.
+
+    Attributes:
+        at: when it was given, on the console's clock as the page knows it [s].
+    """
+
+    at: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Tick(Command):
     """An item of the checklist is done, or an object was moved; or it is not. An empty name stands for all of them."""
 
@@ -64,7 +75,7 @@ class Ready(Command):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Start(Command):
+class Start(Prompt, Command):
     """The trial may start: nobody is within the robot's reach."""
 
     command: Literal["start"] = "start"
@@ -129,7 +140,7 @@ class Stop(SteeringCommand):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Release(SteeringCommand):
+class Release(Prompt, SteeringCommand):
     """Let the robot move again."""
 
     by: Name
@@ -145,7 +156,7 @@ class Pause(SteeringCommand):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resume(SteeringCommand):
+class Resume(Prompt, SteeringCommand):
     """Go on after a pause."""
 
     command: Literal["resume"] = "resume"

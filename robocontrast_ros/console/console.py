@@ -5,6 +5,7 @@ The state is the session's, never a page's: any number of pages show it, and a p
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 from collections import OrderedDict
@@ -23,6 +24,9 @@ UNDO = 10.0
 
 REMEMBERED = 10_000
 """Commands whose answers are kept, so that a command that comes again is not carried out again."""
+
+PROMPT = 6.0
+"""How old a command may be after which the robot moves [s]: a tap of long ago says nothing of who is in reach now."""
 
 RECURRING = 12
 """Tags, and notes, that are offered again."""
@@ -191,7 +195,8 @@ class Console:
         self._notes: OrderedDict[str, None] = OrderedDict()
         self._by = ""
         self._closed = False
-        self._step, self.version = 0, 0
+        # No page that was open before a session was resumed has the same number for something else.
+        self._step, self.version = secrets.randbelow(2**40), 0
         self._shown = (Phase.WAITING, 0)
         self._questions = 0
         self._since = clock()
@@ -324,6 +329,8 @@ class Console:
             return f"'{name}' cannot be done now: the session is at '{phase.value}'"
         if name not in STEPLESS and command.step != self._step:
             return "the page was behind: look at it again"
+        if isinstance(command, commands.Prompt) and not abs(self._clock() - command.at) <= PROMPT:
+            return "it came too late, and was not done: look at the robot, and press again"
         if name == "checked" and not all(self._checklist.values()):
             return "not all items are checked yet"
         if isinstance(command, commands.Tick):
@@ -516,6 +523,7 @@ class Console:
                 facts=self._facts,
                 stop=self._stop,
                 problems=self._problems,
+                now=self._clock(),
                 elapsed=self._clock() - self._since,
                 limit=limit,
                 reached=self._reached,
@@ -544,6 +552,7 @@ class View:
         facts: what the session says of itself.
         stop: why the robot is stopped; empty where it is not.
         problems: what is wrong with the camera.
+        now: on the console's clock [s].
         elapsed: since the phase began [s].
         limit: how long it may take [s]; 0 for no limit.
         reached: whether the person ended the trial because its goal was reached.
@@ -566,6 +575,7 @@ class View:
     facts: SessionFacts
     stop: str
     problems: tuple[str, ...]
+    now: float
     elapsed: float
     limit: float
     reached: bool

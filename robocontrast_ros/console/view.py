@@ -45,6 +45,7 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tol
         "detail": facts.detail,
         "stop": view.stop,
         "problems": view.problems,
+        "now": view.now,
         "elapsed": round(view.elapsed, 2),
         "limit": round(view.limit, 2),
         "checklist": [{"name": name, "done": done} for name, done in view.checklist.items()],

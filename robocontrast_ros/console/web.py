@@ -234,16 +234,23 @@ async def _body(request: Request) -> bytes:
 
 
 def _from_here(request: Request) -> bool:
-    """Tell whether a request comes from this machine, and was meant for it by its address."""
-    if request.client is None:
-        return False
-    name = _PORT.sub("", request.headers.get("host", ""))
+    """Tell whether a request comes from this machine, and was meant for it by its address.
+
+    A connection of this machine to itself has the same address at both ends.
+    """
+    ends = request.client, request.scope.get("server")
+    name = _PORT.sub("", request.headers.get("host", "")).strip("[]")
     try:
-        here = ipaddress.ip_address(request.client.host)
-        here = getattr(here, "ipv4_mapped", None) or here
-        return here.is_loopback and (name == "localhost" or ipaddress.ip_address(name.strip("[]")).is_loopback)
+        client, server = (_address(end[0]) for end in ends if end is not None)
+        wanted = client if name == "localhost" and client.is_loopback else _address(name)
     except ValueError:
         return False
+    return client == server == wanted or (client.is_loopback and server.is_loopback and wanted.is_loopback)
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    found = ipaddress.ip_address(text)
+    return getattr(found, "ipv4_mapped", None) or found
 
 
 def _closed() -> Response:

@@ -11,6 +11,7 @@ let connected = false;
 let refusal = "";
 let form = null; // the judgement that is being filled in; of this page alone
 let proposal = null; // the test instance that is being filled in; of this page alone
+let rendered = ""; // what the content shows
 let overlay = 0.5; // opacity of the wanted scene over the camera's picture
 const sending = new Map(); // id -> command that has no reply yet
 
@@ -68,14 +69,18 @@ function closed(detail) {
   parts.banner.textContent = detail;
 }
 
+const MOVES = ["start", "release", "resume"]; // after these the robot may move
+const PATIENCE = 5; // how long one of them is sent again [s]
+const now = () => state.now + (performance.now() - received) / 1000; // on the console's clock, or earlier [s]
+
 // Each command has an id, so that one that is sent again after a lost connection is carried out once.
 async function send(name, more = {}) {
   const id = crypto.randomUUID ? crypto.randomUUID() : `${Date.now()}-${Math.random().toString(36).slice(2)}`;
-  const command = { command: name, id, step: state.step, ...more };
+  const moves = MOVES.includes(name);
+  const command = { command: name, id, step: state.step, ...(moves ? { at: now() } : {}), ...more };
   sending.set(id, command);
   refusal = "";
-  showBanner();
-  lock(true);
+  render();
   try {
     for (let tries = 0; ; tries += 1) {
       try {
@@ -87,19 +92,24 @@ async function send(name, more = {}) {
         const reply = await answer.json();
         if (!reply.accepted) refusal = reply.detail;
         return reply.accepted;
-      } catch { await pause(Math.min(300 * 2 ** tries, 3000)); }
+      } catch {
+        if (moves && now() - command.at > PATIENCE) {
+          refusal = "No answer came in time. Look whether the robot moves; else press again.";
+          return false;
+        }
+        await pause(Math.min(300 * 2 ** tries, 3000));
+      }
     }
   } finally {
     sending.delete(id);
-    lock(false);
-    showBanner();
+    render();
   }
 }
 
-function lock(on) {
-  if (on) for (const button of parts.choices.querySelectorAll("button")) button.disabled = true;
-  parts.primary.disabled = on && !parts.primary.classList.contains("halt");
-  if (!on) render();
+// While a command is on its way nothing else is offered, but STOP.
+function lock() {
+  for (const button of [...parts.choices.querySelectorAll("button"), parts.primary])
+    if (!button.classList.contains("halt")) button.disabled = true;
 }
 
 // -- what is shown ---------------------------------------------------------------------------------
@@ -132,10 +142,14 @@ function render() {
     left, facts.look && `interim look: ${facts.look}`].filter(Boolean).join(" · ");
   showBanner();
   showTimer();
-  if (sending.size) return;
+  // What did not change is left alone: a new field would lose what is being typed.
+  const content = JSON.stringify([{ ...state, version: 0, now: 0, elapsed: 0, session_state: 0, problems: 0 }, sending.size]);
+  if (content === rendered) return;
+  rendered = content;
   const show = { checklist: showChecklist, set_up: showSetUp, start: showStart, running: showRunning, judge: showJudge,
     confirmed: showConfirmed, paused: showPaused, stopped: showStopped, finished: showFinished, waiting: showWaiting };
   show[state.phase]();
+  if (sending.size) lock();
 }
 
 function showBanner() {
@@ -184,7 +198,8 @@ function setPrimary(words, act, kind = "") {
 }
 
 function setChoices(...choices) {
-  const allowed = choices.filter((choice) => choice && state.allowed.includes(choice.command));
+  const stop = ["running", "stopped"].includes(state.phase) ? null : STOP;
+  const allowed = [...choices, stop].filter((choice) => choice && state.allowed.includes(choice.command));
   parts.choices.replaceChildren(...allowed.map((choice) =>
     make("button", { onclick: choice.act ?? (() => send(choice.command)), class: choice.kind || "", "data-command": choice.command }, choice.words)));
 }
@@ -203,7 +218,7 @@ const END = { command: "end", words: "End session …",
 function showWaiting() {
   put(make("p", { class: "quiet" }, "The robot and the session prepare the next trial. Keep out of the robot's reach."));
   setPrimary("");
-  setChoices(PAUSE, END, STOP);
+  setChoices(PAUSE, END);
 }
 
 function showChecklist() {
@@ -257,7 +272,8 @@ function showRunning() {
 
 function showJudge() {
   const asked = state.judge;
-  form ??= { success: asked.reached ? true : null, progress: 0, stage: "", tags: [], note: "", by: asked.by || remembered("by"), ...asked.draft };
+  form ??= begunForm() ?? { success: asked.reached ? true : null, progress: 0, stage: "", tags: [], note: "",
+    by: asked.by || remembered("by"), ...asked.draft };
   const outcome = (value, words) => make("button", { class: form.success === value ? "on" : "", "data-outcome": value,
     onclick: () => { form.success = value; showJudge(); } }, words);
   const steps = asked.subgoals > 1 ? Array.from({ length: asked.subgoals }, (_, k) => k / asked.subgoals) : [0, 0.25, 0.5, 0.75];
@@ -281,7 +297,7 @@ function showJudge() {
         showJudge();
       })), make("button", { onclick: () => askReason("New tag", [], (tag) => { form.tags = [...form.tags, tag.slice(0, 64)]; showJudge(); }) }, "+ tag")),
     make("h2", {}, "Note"),
-    make("textarea", { rows: 2, maxLength: 500, value: form.note, id: "note", oninput: (event) => { form.note = event.target.value; } }),
+    make("textarea", { rows: 2, maxLength: 500, value: form.note, id: "note", oninput: (event) => { form.note = event.target.value; keepForm(); } }),
     make("div", { class: "chips", id: "notes" }, ...asked.notes.map((note) =>
       chip(note, note, form.note === note, () => { form.note = form.note === note ? "" : note; showJudge(); }))),
     make("h2", {}, "Judged by"),
@@ -291,8 +307,15 @@ function showJudge() {
   );
   setPrimary("Confirm", () => send("judge", { ...form, success: form.success === true }));
   parts.primary.disabled = form.success === null;
-  setChoices(VOID, STOP);
+  setChoices(VOID);
+  keepForm();
 }
+
+// A judgement that was begun is there again after a reload, as long as the same is asked.
+function begunForm() {
+  try { const [step, begun] = JSON.parse(remembered("form")); return step === state.step ? begun : null; } catch { return null; }
+}
+const keepForm = () => remember("form", JSON.stringify([state.step, form]));
 
 function showConfirmed() {
   const draft = state.judge.draft;
@@ -518,9 +541,13 @@ async function refreshPictures() {
 
 document.addEventListener("keydown", (event) => {
   const writing = ["INPUT", "TEXTAREA"].includes(event.target.tagName) && event.target.type !== "checkbox";
-  if (writing || parts.sheet.open || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape" && state?.allowed.includes("stop")) { event.preventDefault(); send("stop"); return; }
+  if (writing || parts.sheet.open) return;
   if (["Enter", "PageDown", " "].includes(event.key)) {
+    // A button that was reached by the Tab key is pressed itself, and a box is ticked by space.
+    const own = { BUTTON: ["Enter", " "], SELECT: ["Enter", " "], INPUT: [" "] }[event.target.tagName] ?? [];
+    if (own.includes(event.key)) return;
     event.preventDefault();
     if (!parts.primary.hidden && !parts.primary.disabled) parts.primary.click();
     return;

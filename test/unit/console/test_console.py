@@ -28,7 +28,17 @@ from recorded_console import (
 
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.console import commands as c
-from robocontrast_ros.console.console import ALLOWED, PREPARED, REMEMBERED, UNDO, Console, Phase, Refused, SessionFacts
+from robocontrast_ros.console.console import (
+    ALLOWED,
+    PREPARED,
+    PROMPT,
+    REMEMBERED,
+    UNDO,
+    Console,
+    Phase,
+    Refused,
+    SessionFacts,
+)
 from robocontrast_ros.console.new_instances import NewInstances
 from robocontrast_ros.console.questions import Answer, why_ended
 from robocontrast_ros.domain import Fault, Judgement
@@ -41,8 +51,10 @@ GOOD = {"success": True, "progress": 0.5, "by": "Ada", "tags": ("slipped",)}
 
 def given(console, kind, step=None, **more):
     """Give a command of the present step, unless another one is named."""
-    number = f"n{next(NUMBERS)}"
-    return console.carry_out(kind(id=number, step=console.view().step if step is None else step, **more))
+    number, view = f"n{next(NUMBERS)}", console.view()
+    if issubclass(kind, c.Prompt):
+        more = {"at": view.now, **more}
+    return console.carry_out(kind(id=number, step=view.step if step is None else step, **more))
 
 
 def made(checklist=(), **more):
@@ -101,6 +113,31 @@ def test_the_checklist_comes_first_and_once_and_all_of_it_has_to_be_checked():
     Asked(console, START)
     assert phase_of(console) is Phase.START
     console.close()
+
+
+@pytest.mark.parametrize("ago", [PROMPT + 0.1, -PROMPT - 0.1])
+def test_what_makes_the_robot_move_is_not_done_when_it_comes_late(ago):
+    console, steered, clock = made()
+    asked = Asked(console, START)
+    tapped = clock.now - ago
+    reply = given(console, c.Start, at=tapped)
+    assert not reply.accepted and "too late" in reply.detail and asked.open
+    console.tell_stop("near")
+    assert not given(console, c.Release, by="Ada", at=tapped).accepted
+    console.tell_stop("")
+    given(console, c.Pause)
+    asked.answer()
+    console.tell(SessionFacts("paused"))
+    assert not given(console, c.Resume, at=tapped).accepted
+    assert steered.done == ["pause"]
+    assert given(console, c.Resume, at=clock.now - PROMPT).accepted
+
+
+def test_two_consoles_number_what_they_ask_differently():
+    first, second = made()[0], made()[0]
+    Asked(first, START), Asked(second, START)
+    assert first.view().step != second.view().step
+    assert not given(second, c.Start, step=first.view().step).accepted
 
 
 @pytest.mark.parametrize(
@@ -354,7 +391,7 @@ def test_of_two_answers_at_once_one_is_taken():
         asked = Asked(console, START)
         step = console.view().step
         start, skip = together(
-            lambda step=step, k=k: console.carry_out(c.Start(id=f"a{k}", step=step)),
+            lambda step=step, k=k: console.carry_out(c.Start(id=f"a{k}", step=step, at=console.view().now)),
             lambda step=step, k=k: console.carry_out(c.Skip(id=f"b{k}", step=step, reason="no")),
         )
         assert start.accepted != skip.accepted
@@ -519,11 +556,11 @@ class AnyOrder(RuleBasedStateMachine):
 
     def send(self, command, old, refuses):
         (name, more), before, view = command, self.state(), self.console.view()
-        step = view.step - 1 if old else view.step
-        if step < 0 or (name in ("stop", "pause")):
-            step = None if name in ("stop", "pause") else 0
+        step = None if name in ("stop", "pause") else max(view.step - old, 0)
         # What the session refuses changes nothing either.
         self.steered.refuses = {name} if refuses else set()
+        if issubclass(CLASSES[name], c.Prompt):
+            more = more | {"at": view.now}
         made_of = CLASSES[name](id=f"n{next(NUMBERS)}", step=step, **more)
         reply = self.console.carry_out(made_of)
         self.steered.refuses = set()
@@ -620,7 +657,7 @@ def test_questions_from_many_threads_get_their_own_answers_or_are_void():
 
     def answering(kind, **more):
         while not done.is_set():
-            console.carry_out(kind(id=f"n{next(NUMBERS)}", step=console.view().step, **more))
+            given(console, kind, **more)
 
     people = [
         threading.Thread(target=answering, args=(kind,), kwargs=more, daemon=True)

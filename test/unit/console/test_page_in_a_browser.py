@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from chromium import chromium_missing
-from recorded_console import JUDGE, START, Asked, Steered
+from recorded_console import JUDGE, START, Asked, Steered, phase_of
 from tabletop_scenes import tabletop
 
 from robocontrast_ros.configuration import load_configured, resolve_uri
@@ -22,7 +22,7 @@ from robocontrast_ros.tasks.recorded import load_instances
 pytestmark = pytest.mark.skipif(bool(chromium_missing()), reason=chromium_missing())
 
 if not chromium_missing():
-    from console_page import PersonAtThePage, browser, state_of
+    from console_page import Cable, PersonAtThePage, browser, state_of
 
 TOKEN = "a-token-of-this-test"
 MOVES = (
@@ -179,8 +179,9 @@ def test_a_paused_session_and_one_that_has_ended_are_shown(page):
 
 def test_where_nothing_sees_what_the_robot_moved_the_person_is_asked_to_put_it_back(page):
     for unseen, words, not_words in ((True, "Put back", "Do not reset"), (False, "Do not reset", "Put back")):
+        before = page.person.step
         asked = Asked(page.console, SetUpQuestion(APPLE, APPLE, (), unseen=unseen))
-        page.person.wait_for("set_up", after=page.person.step)
+        page.person.wait_for("set_up", after=before)
         assert words in page.person.text and not_words not in page.person.text
         page.person.tap_primary()
         assert asked.answer().decision == "done"
@@ -268,6 +269,74 @@ def test_a_pedal_goes_one_step_with_each_press(page):
     page.person.page.keyboard.press("Escape")
     page.person.until("sending.size === 0")
     assert page.steered.done == ["stop"]
+
+
+def test_a_start_that_was_not_delivered_is_not_sent_when_the_connection_is_back(page, chromium):
+    cable = Cable(f"{page.server.url}/#{TOKEN}")
+    person = PersonAtThePage(chromium, cable.link, timeout=20.0)
+    asked = Asked(page.console, START)
+    person.wait_for("start")
+    cable.pull()
+    person.until("!connected")
+    person.tap_primary()
+    person.until("sending.size === 0")
+    assert "press again" in person.text
+    cable.plug()
+    person.until("connected")
+    assert asked.open
+    person.tap_primary()
+    assert asked.answer().decision == "done"
+    person.close()
+
+
+def test_while_an_answer_is_on_its_way_the_robot_can_be_stopped(page, chromium):
+    cable = Cable(f"{page.server.url}/#{TOKEN}")
+    person = PersonAtThePage(chromium, cable.link, timeout=20.0)
+    Asked(page.console, JUDGE)
+    person.wait_for("judge")
+    cable.pull()
+    person.until("!connected")
+    person.tap('[data-outcome="true"]')
+    person.tap_primary()
+    person.until("sending.size === 1")
+    assert person.page.locator("#primary").is_disabled()
+    person.choose("stop")
+    cable.plug()
+    person.until("sending.size === 0")
+    assert page.steered.done == ["stop"] and phase_of(page.console) is Phase.CONFIRMED
+    person.close()
+
+
+def test_a_judgement_that_was_begun_outlives_changes_of_the_session_and_a_reload(page):
+    Asked(page.console, JUDGE)
+    person = page.person
+    person.wait_for("judge")
+    person.tap('[data-outcome="false"]')
+    person.tap("#note")
+    person.page.keyboard.type("fell ")
+    page.console.tell(SessionFacts("running", trials_done=7))
+    person.until("state.session_state.done === 7")
+    person.page.keyboard.type("over, stays")
+    assert person.page.input_value("#note") == "fell over, stays"
+    person.page.reload()
+    person.wait_for("judge")
+    assert person.page.input_value("#note") == "fell over, stays"
+    assert person.page.locator('[data-outcome="false"]').get_attribute("class") == "on"
+
+
+def test_keys_press_the_button_that_was_reached_by_them(checked_page):
+    Asked(checked_page.console, SET_UP)
+    person = checked_page.person
+    person.wait_for("checklist")
+    person.page.focus('input[type="checkbox"]')
+    person.page.keyboard.press(" ")
+    person.until("state.checklist[0].done")
+    person.page.focus('#choices [data-command="end"]')
+    person.page.keyboard.press("Enter")
+    assert person.page.locator("#sheet").is_visible() and not state_of(person)["checklist"][1]["done"]
+    person.page.keyboard.press("Escape")
+    person.until("sending.size === 0")
+    assert checked_page.steered.done == ["stop"]
 
 
 def test_the_timer_turns_amber_and_red(page):

@@ -10,6 +10,7 @@ import socket
 import ssl
 import stat
 import subprocess
+import sys
 from http.client import HTTPConnection, HTTPSConnection
 
 import cv2
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 from console_requests import JSON, OPENED, TOKEN, served
 from recorded_console import PATIENCE, RecordingBackstage
+from two_hosts import NotAllowed, two_hosts
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.console.access import FILE, Access, new_token, read_access
@@ -222,3 +224,13 @@ def test_a_camera_reads_the_link_from_the_qr_code():
     picture = np.kron(grid, np.ones((8, 8))).astype(np.uint8) * 255
     picture = cv2.copyMakeBorder(picture, 40, 40, 40, 40, cv2.BORDER_CONSTANT, value=255)
     assert cv2.QRCodeDetector().detectAndDecode(picture)[0] == access.link
+
+
+def test_a_network_without_a_way_out_has_an_address_too():
+    asked = "from robocontrast_ros.console.server import own_address; print(own_address())"
+    try:
+        with two_hosts() as (one, _):
+            said = subprocess.run([*one, sys.executable, "-c", asked], check=True, capture_output=True, text=True)
+    except NotAllowed as reason:
+        pytest.skip(str(reason))
+    assert said.stdout.strip().startswith("10.77.0.")

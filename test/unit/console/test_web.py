@@ -14,7 +14,7 @@ from recorded_console import PATIENCE
 from robocontrast_ros.console.commands import Start, Stop
 from robocontrast_ros.console.web import HEADERS, LARGEST_BODY
 
-START = {"command": "start", "id": "a1", "step": 0}
+START = {"command": "start", "id": "a1", "step": 0, "at": 1.5}
 LOCAL = "Host: 127.0.0.1"
 
 
@@ -82,7 +82,7 @@ def test_with_the_token_state_pictures_and_commands_are_there(console):
     assert console.request("GET", "/target.jpg", headers=OPENED)[0] == 404
     assert console.request("GET", "/x.jpg", headers=OPENED)[0] == 404
     assert console.command(START)[0] == 200
-    assert console.backstage.given == [Start(id="a1", step=0)]
+    assert console.backstage.given == [Start(id="a1", step=0, at=1.5)]
 
 
 def test_the_state_comes_as_a_stream_that_tells_each_change(console):
@@ -136,8 +136,24 @@ def test_a_stop_from_another_machine_is_not_taken_without_the_token():
             connection.request("POST", "/stop", b"", {**JSON, "Host": "127.0.0.1", **more})
             assert connection.getresponse().status == 401
             connection.close()
+        connection = HTTPConnection(own, one.port, timeout=PATIENCE, source_address=("127.0.0.1", 0))
+        connection.request("POST", "/stop", b"", JSON)
+        assert connection.getresponse().status == 401, "its two ends have different addresses"
+        connection.close()
         assert one.backstage.given == []
         assert one.request("POST", "/stop", b"", {**JSON, **OPENED, "Host": "console.lab"})[0] == 200
+
+
+def test_a_stop_from_this_machine_is_taken_at_its_address_in_the_network_too():
+    own = own_other_address()
+    if own is None:
+        pytest.skip("this machine has no address but loopback")
+    with served(host="0.0.0.0") as one:
+        connection = HTTPConnection(own, one.port, timeout=PATIENCE)
+        connection.request("POST", "/stop", b"", JSON)
+        assert connection.getresponse().status == 200
+        connection.close()
+        assert len(one.backstage.given) == 1
 
 
 def own_other_address():
