@@ -32,6 +32,7 @@ class History:
         left_out: those of them that the person at the robot left out.
         spent: sum of all set-up costs.
         pending_cost: set-up costs of the trial that is not finished yet.
+        carried: how long people took for all set-ups, where that was measured [s].
         void: number of void attempts.
         attempts: index of a trial -> how often its execution was begun.
         scene: the last scene that is known; None before the first set-up. Once a trial is set up, that is
@@ -50,6 +51,7 @@ class History:
     left_out: set[tuple[str, str]] = field(default_factory=set)
     spent: float = 0.0
     pending_cost: float = 0.0
+    carried: float = 0.0
     void: int = 0
     attempts: Counter[int] = field(default_factory=Counter)
     scene: Scene | None = None
@@ -77,6 +79,7 @@ class History:
         elif isinstance(event, SetUp):
             self.spent += event.cost
             self.pending_cost += event.cost
+            self.carried += event.measured or 0.0
             self.scene = event.target
         elif isinstance(event, TrialStarted):
             self.attempts[event.trial.index] += 1

@@ -658,7 +658,7 @@ class Session:
         return expected if limit is None else min(expected, limit)
 
     def _time_left(self) -> float:
-        """Estimate from the mean time and cost of a trial so far [s]; NaN before the first."""
+        """Estimate from the mean time and cost of a trial so far, with its set-ups [s]; NaN before the first."""
         finished = self._history.finished
         if not finished:
             return math.nan
@@ -666,7 +666,8 @@ class Session:
         budget = self._budget
         if math.isfinite(budget.limit) and budget.spent > 0.0:
             left = min(left, budget.remaining / (budget.spent / len(finished)))
-        return left * math.fsum(trial.wall_time for trial in finished) / len(finished)
+        took = math.fsum((self._history.carried, *(trial.wall_time for trial in finished)))
+        return left * took / len(finished)
 
 
 def _sent(finished: TrialFinished) -> Completed:

@@ -323,6 +323,17 @@ def test_the_observer_is_told_the_instruction_the_outcome_the_budget_and_the_tim
     assert done[0].time_left == pytest.approx(0.25 * (done[0].trials_expected - 1))
 
 
+def test_the_time_left_has_the_set_ups_of_a_person(path):
+    class Operated(LineBench):
+        def set_up_seconds(self):
+            return 60.0
+
+    seen = []
+    run_session(line_evaluation(budget=100.0), Operated(), path, observer=seen.append)
+    first = next(s for s in seen if s.result is not None)
+    assert first.time_left == pytest.approx(60.25 * (first.trials_expected - 1))
+
+
 def test_an_error_in_our_own_code_is_written_down_and_raised(path):
     def broken(call):
         if call == "execute":
