@@ -190,6 +190,7 @@ class Console:
         self._running: StartQuestion | None = None
         self._reached = False
         self._limit = 0.0
+        self._moving_since: float | None = None
         self._problems: tuple[str, ...] = ()
         self._tags: OrderedDict[str, None] = OrderedDict()
         self._notes: OrderedDict[str, None] = OrderedDict()
@@ -251,6 +252,13 @@ class Console:
     def _require_checks(self) -> None:
         self._checklist = dict.fromkeys(self._items, False)
         self._checked = not self._items
+
+    def tell_moving(self, moving: bool) -> None:
+        """Take over whether the policy moves the robot: on its way to its start a trial's time does not go on."""
+        with self._changed:
+            if moving != (self._moving_since is not None):
+                self._moving_since = self._clock() if moving else None
+                self._note_change()
 
     def tell_stop(self, reason: str) -> None:
         """Take over why the robot is stopped; empty where it is not."""
@@ -507,8 +515,11 @@ class Console:
         """Return what the pages show now."""
         with self._changed:
             phase, question = self._phase(), self._asked.question if self._asked is not None else self._running
+            since = self._since
+            if phase is Phase.RUNNING and self._moving_since is not None:
+                since = max(since, self._moving_since)
             limit = {
-                Phase.RUNNING: self._limit,
+                Phase.RUNNING: self._limit if self._moving_since is not None else 0.0,
                 Phase.SET_UP: question.expected if isinstance(question, SetUpQuestion) else 0.0,
                 Phase.CONFIRMED: UNDO,
             }.get(phase, 0.0)
@@ -524,7 +535,7 @@ class Console:
                 stop=self._stop,
                 problems=self._problems,
                 now=self._clock(),
-                elapsed=self._clock() - self._since,
+                elapsed=self._clock() - since,
                 limit=limit,
                 reached=self._reached,
                 tags=tuple(reversed(self._tags))[:RECURRING],
@@ -553,7 +564,7 @@ class View:
         stop: why the robot is stopped; empty where it is not.
         problems: what is wrong with the camera.
         now: on the console's clock [s].
-        elapsed: since the phase began [s].
+        elapsed: since the phase began, of a running trial since the policy moves the robot [s].
         limit: how long it may take [s]; 0 for no limit.
         reached: whether the person ended the trial because its goal was reached.
         tags: recurring ones, newest first.

@@ -24,7 +24,7 @@ from robocontrast_ros.domain import Fault, Scene
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, start_scene_from_msg, trial_from_msg
-from robocontrast_ros.msg import SessionStatus, Stopped
+from robocontrast_ros.msg import Heartbeat, SessionStatus, Stopped
 from robocontrast_ros.nodes.conversions.domain import fault_from_msg, fault_to_msg, judgement_to_msg, scene_to_msg
 from robocontrast_ros.nodes.operator.camera import CameraView
 from robocontrast_ros.nodes.operator.parameters import OperatorNodeParameters
@@ -32,7 +32,7 @@ from robocontrast_ros.nodes.operator.steering import ServiceSteering
 from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
-from robocontrast_ros.nodes.runtime.qos import LATCHED
+from robocontrast_ros.nodes.runtime.qos import LATCHED, STATE
 from robocontrast_ros.perception import load_camera
 from robocontrast_ros.runs.events import TrialFinished
 from robocontrast_ros.runs.journal import read_journal
@@ -110,6 +110,7 @@ class Operator(Node):
         self._server = ConsoleServer(app, console.host, console.port, *files, source=str(session.source))
         node.create_subscription(SessionStatus, "session_status", self._on_status, LATCHED)
         node.create_subscription(Stopped, "stopped", self._on_stopped, LATCHED)
+        node.create_subscription(Heartbeat, "heartbeat", self._on_heartbeat, STATE)
         self._channel.start()
         group = ReentrantCallbackGroup()
         self.create_service(AskMoves, "~/ask_moves", self._ask_moves, callback_group=group)
@@ -233,6 +234,9 @@ class Operator(Node):
 
     def _on_stopped(self, message: Stopped) -> None:
         self._console.tell_stop(message.reason or "stopped" if message.stopped else "")
+
+    def _on_heartbeat(self, message: Heartbeat) -> None:
+        self._console.tell_moving(message.phase == Heartbeat.RUNNING)
 
     def _look(self) -> None:
         silence = self._camera.silence if self._camera is not None else ""

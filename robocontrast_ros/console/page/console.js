@@ -165,7 +165,7 @@ function showBanner() {
 
 function showTimer() {
   if (!state) return;
-  const shown = ["running", "set_up"].includes(state.phase);
+  const shown = state.phase === "set_up" || (state.phase === "running" && state.limit > 0);
   parts.timer.hidden = !shown;
   if (!shown) return;
   const passed = state.elapsed + (performance.now() - received) / 1000;

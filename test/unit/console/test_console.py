@@ -133,6 +133,21 @@ def test_what_makes_the_robot_move_is_not_done_when_it_comes_late(ago):
     assert given(console, c.Resume, at=clock.now - PROMPT).accepted
 
 
+def test_the_time_of_a_trial_goes_on_while_the_policy_moves_the_robot():
+    console, _, clock = made()
+    console.set_limit(20.0)
+    asked = Asked(console, START)
+    given(console, c.Start)
+    asked.answer()
+    clock.now += 7.0
+    assert console.view().limit == 0.0
+    console.tell_moving(True)
+    clock.now += 3.0
+    assert (console.view().elapsed, console.view().limit) == (3.0, 20.0)
+    console.tell_moving(False)
+    assert console.view().limit == 0.0
+
+
 def test_two_consoles_number_what_they_ask_differently():
     first, second = made()[0], made()[0]
     Asked(first, START), Asked(second, START)

@@ -346,6 +346,8 @@ def test_the_timer_turns_amber_and_red(page):
     page.person.tap_primary()
     asked.answer()
     page.person.wait_for("running")
+    assert page.person.page.locator("#timer").is_hidden(), "the robot is on its way to its start"
+    page.console.tell_moving(True)
     for colour in ("amber", "red"):
         page.person.until(f"document.getElementById('timer').className === '{colour}'")
 
