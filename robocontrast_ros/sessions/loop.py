@@ -14,7 +14,7 @@ that the strategy proposes:
 A fault of the bench makes the attempt void: it is written down and tried again from step 1. When the
 simulator or the policy server is lost, when somebody stops the trial, or after too many void attempts,
 the session ends as interrupted and can be resumed: the strategy is sent the results in the journal
-again, the last known scene is restored, and the loop goes on.
+again, the last known scene is restored, where no person has to do it, and the loop goes on.
 """
 
 from __future__ import annotations
@@ -505,7 +505,7 @@ class Session:
             _Finished: the budget does not allow it.
         """
         self._report(SessionState.RUNNING, "setting up the scene")
-        if self._restore:
+        if self._restore and not self._evaluation.person:
             self._restore_scene(trial)
         after = self._set_up(trial)
         instruction, premise = trial.instance.instruction, self._evaluation.task.premise
@@ -536,7 +536,9 @@ class Session:
 
     def _set_up(self, trial: Trial) -> Scene:
         evaluation, target = self._evaluation, trial.instance.scene
-        before = self._present_scene()
+        # A person need not restore a scene only to change it: in a resumed session they set up the trial's at once, and
+        # it costs what it would have cost without the interruption.
+        before = self._history.scene if self._restore else self._present_scene()
         moves = self._moves(before, target)
         cost = evaluation.cost_model.cost(moves)
         budget = self._budget
@@ -546,8 +548,10 @@ class Session:
                 f"{cost:.3f} {budget.unit}, with {budget.remaining:.3f} {budget.unit} left"
             )
             raise _Finished("budget", detail)
-        after = self._bench.set_up(target, moves)
-        measured = self._bench.set_up_seconds() if isinstance(self._bench, TimedBench) else None
+        after = self._bench.set_up(target, self._moves(self._bench.scene(), target) if self._restore else moves)
+        timed = isinstance(self._bench, TimedBench) and not self._restore
+        measured = self._bench.set_up_seconds() if timed else None
+        self._restore = False
         cost = evaluation.cost_model.cost(moves, measured)
         self._append(SetUp(trial, before, target, moves, cost, after, False, self._clock(), measured))
         return after

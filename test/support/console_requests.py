@@ -5,11 +5,15 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
+from urllib.request import Request, urlopen
 
 from recorded_console import PATIENCE, RecordingBackstage
 
+from robocontrast_ros.console.access import Access
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.web import console_app
 
@@ -72,3 +76,52 @@ def served(**more) -> Iterator[Served]:
 def head(method: str, path: str, *lines: str) -> bytes:
     """Return the head of a request as it is on the wire."""
     return "\r\n".join((f"{method} {path} HTTP/1.1", *lines, "", "")).encode("latin-1")
+
+
+PRIMARY = {"checklist": "checked", "set_up": "ready", "start": "start", "judge": "judge", "confirmed": "next"}
+"""State of the page -> the command of its large button."""
+
+
+class PersonByRequests:
+    """A person without a browser, who ticks all, and gives the command of each large button.
+
+    Attributes:
+        seen: each state that the page was sent.
+    """
+
+    def __init__(self, access: Access) -> None:
+        """Take the link."""
+        self.seen: list[dict[str, Any]] = []
+        self._access = access
+
+    def play(self, look: Callable[[str], None]) -> None:
+        """Go on to the end of the session; ``look`` is told each phase before what is asked there is answered."""
+        step = -1
+        with urlopen(self._request("events"), timeout=PATIENCE) as stream:
+            for line in stream:
+                if not line.startswith(b"data: "):
+                    continue
+                state = json.loads(line[6:])
+                self.seen.append(state)
+                if state["step"] == step:
+                    continue
+                step = state["step"]
+                look(state["phase"])
+                if state["phase"] == "finished":
+                    return
+                self._answer(state)
+
+    def _answer(self, state: dict[str, Any]) -> None:
+        phase = state["phase"]
+        if phase == "checklist" or (phase == "set_up" and state["set_up"]["moves"]):
+            self._send(state, "tick", name="")
+        if phase in PRIMARY:
+            self._send(state, PRIMARY[phase], **({"success": False} if phase == "judge" else {}))
+
+    def _send(self, state: dict[str, Any], command: str, **more: Any) -> None:
+        content = {"command": command, "id": f"{time.monotonic_ns()}", "step": state["step"], **more}
+        with urlopen(self._request("command", json.dumps(content).encode()), timeout=PATIENCE) as reply:
+            assert json.load(reply)["accepted"]
+
+    def _request(self, path: str, content: bytes | None = None) -> Request:
+        return Request(f"{self._access.url}/{path}", content, {**JSON, "Authorization": f"Bearer {self._access.token}"})

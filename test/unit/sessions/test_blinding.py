@@ -211,6 +211,23 @@ def test_a_policy_that_fails_in_the_middle_is_not_named(tmp_path):
     assert not blinding_of(events).kept
 
 
+@pytest.mark.parametrize("name", ["film_bc", "FilmBc", "FILM_BC", "/policies/film_bc.yaml"])
+def test_a_fault_names_no_policy_to_the_session_s_observer_however_it_is_written(tmp_path, name):
+    bench, told = SwappingLineBench(policies={"film_bc": 0.9, "oracle": 0.3}, serving="film_bc"), []
+    failed = []
+
+    def fail_once(trial):
+        if not failed:
+            failed.append(trial)
+            raise BenchFault(Fault.SENSOR_LOST, f"no picture came for {name}Policy")
+
+    bench.before_trial = fail_once
+    evaluation = line_evaluation(blind=Blind(("film_bc", "oracle"), swap_time=0.0))
+    run(evaluation, tmp_path / "journal.jsonl", bench, observer=told.append)
+    (words,) = {status.detail for status in told if status.detail.startswith("void")}
+    assert words == "void: SENSOR_LOST: no picture came for (blind)Policy"
+
+
 class Forgotten(dict):
     """Policies of which the one that runs is there, and none can be loaded any more."""
 

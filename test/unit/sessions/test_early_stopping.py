@@ -88,7 +88,10 @@ def path(tmp_path):
 
 def test_a_session_ends_when_the_mean_is_known_to_be_above_the_threshold(path):
     whole = evaluation(stop_early=asking(threshold=0.5))
-    end = run_session(whole, Tossed(chance=1.0), path)
+    told = []
+    end = run_session(whole, Tossed(chance=1.0), path, observer=told.append)
+    assert told[-1].detail == "the question of stop_early is answered"
+    assert not any(word in status.detail for status in told for word in ("confidence", "above", "below"))
     number = sum(isinstance(e, TrialFinished) for e in read_journal(path).events)
     assert end == read_journal(path).events[-1]
     assert (end.reason, end.sequential.decided, end.sequential.instances) == ("decided", True, number)
@@ -108,6 +111,10 @@ def test_a_session_that_decides_nothing_goes_on_and_says_what_is_known():
     )
     end, _ = ended(Tossed(), max_trials=3, stop_early=asking(half_width=0.1))
     assert end.detail.startswith("max_trials: 3 trials are done; stop_early has not decided about the mean")
+    told = []
+    undecided = evaluation(max_trials=3, stop_early=asking(half_width=0.1))
+    Session(undecided, Tossed(), Kept(), SessionControl(), told.append, lambda: 0.0).run()
+    assert told[-1].detail == "max_trials: 3 trials are done; the question of stop_early is not answered"
 
 
 def test_a_session_ends_when_the_mean_is_known_as_exactly_as_wanted():

@@ -128,12 +128,14 @@ def score(path: Path):
     ids=lambda s: s.name,
 )
 @pytest.mark.parametrize("survives", [False, True], ids=["a fresh bench", "the same bench"])
-@given(deaths=crashes, seed=st.integers(0, 1000), budget=st.sampled_from([float("inf"), 2.5]))
+@given(deaths=crashes, seed=st.integers(0, 1000), budget=st.sampled_from([float("inf"), 2.5]), person=st.booleans())
 @settings(max_examples=15, deadline=None)
 def test_a_session_that_was_killed_and_resumed_has_the_trials_scores_and_costs_of_one_that_was_not(
-    strategy, survives, deaths, seed, budget
+    strategy, survives, deaths, seed, budget, person
 ):
-    evaluation = line_evaluation(strategy=strategy, seed=seed, budget=budget, test_set_size=3, families=FAMILIES)
+    evaluation = line_evaluation(
+        strategy=strategy, seed=seed, budget=budget, test_set_size=3, families=FAMILIES, person=person
+    )
     with tempfile.TemporaryDirectory() as folder:
         whole, broken = Path(folder, "whole.jsonl"), Path(folder, "broken.jsonl")
         session_of(whole, evaluation, LineBench(), NEVER)
@@ -176,6 +178,30 @@ def test_every_single_moment_to_die_is_survived(tmp_path, where):
         session_of(broken, evaluation, LineBench(), Crash(where, 2))
         session_of(broken, evaluation, LineBench(), NEVER)
         assert score(broken) == expected
+
+
+def test_a_person_who_resumes_a_session_sets_the_next_trial_up_at_once(tmp_path):
+    evaluation = line_evaluation(families=FAMILIES, test_set_size=2, strategy=Standard(), person=True)
+    path = tmp_path / "journal.jsonl"
+    # It dies when the second trial is to be set up: its scene is another one than the first trial left.
+    kinds = [event.event for event in _whole(tmp_path, evaluation)]
+    second = [k for k, kind in enumerate(kinds) if kind == "set_up"][1]
+    session_of(path, evaluation, LineBench(), Crash("before", second))
+    before = len(read_journal(path).events)
+    bench, targets = LineBench(), []
+    set_up = bench.set_up
+    bench.set_up = lambda target, moves: targets.append((target, moves)) or set_up(target, moves)
+    session_of(path, evaluation, bench, NEVER)
+    (event,) = [e for e in read_journal(path).events[before:] if isinstance(e, SetUp)]
+    ((target, moves),) = targets
+    assert target == event.trial.instance.scene and not event.restore
+    assert {move.name for move in moves} == set(target.names), "nobody knows what stands on the table"
+
+
+def _whole(folder: Path, evaluation):
+    path = folder / "whole.jsonl"
+    session_of(path, evaluation, LineBench(), NEVER)
+    return read_journal(path).events
 
 
 SWAP_AFTER = 3
