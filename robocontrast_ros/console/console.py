@@ -17,7 +17,7 @@ from typing import Protocol
 from robocontrast_ros.console import commands
 from robocontrast_ros.console.new_instances import NewInstances, NotRecorded, Recording
 from robocontrast_ros.console.questions import Answer, JudgeQuestion, Question, SetUpQuestion, StartQuestion
-from robocontrast_ros.domain import Judgement
+from robocontrast_ros.domain import Judgement, Scene
 
 UNDO = 10.0
 """How long a judgement can be taken back [s]."""
@@ -145,6 +145,21 @@ class SessionFacts:
     look: str = ""
 
 
+@dataclass
+class _SetUpTime:
+    """How long a set-up has taken, whatever came between.
+
+    Attributes:
+        target: the wanted scene.
+        seconds: in which the page has shown it, up to the last change of what it shows [s].
+        paused: whether a pause has interrupted it, so that it is asked again.
+    """
+
+    target: Scene | None = None
+    seconds: float = 0.0
+    paused: bool = False
+
+
 @dataclass(eq=False)
 class _Asked:
     question: Question
@@ -181,6 +196,7 @@ class Console:
         self._paused_since: float | None = None
         self._asked: _Asked | None = None
         self._moved: dict[str, bool] = {}
+        self._set_up = _SetUpTime()
         self._confirmed_until: float | None = None
         self._draft: Judgement | None = None
         self._replies: OrderedDict[str, Reply] = OrderedDict()
@@ -211,7 +227,7 @@ class Console:
         """
         with self._changed:
             if isinstance(question, SetUpQuestion):
-                self._moved = {move.name: False for move in question.moves}
+                self._begin_set_up(question)
             self._questions += 1
             mine = self._asked = _Asked(question)
             self._running = self._confirmed_until = self._draft = None
@@ -228,6 +244,20 @@ class Console:
                     self._running, self._reached = question, False
                 self._note_change()
             return mine.answer or Answer("void", "the console was asked something else, or has ended")
+
+    def _begin_set_up(self, question: SetUpQuestion) -> None:
+        """Begin to time a set-up, unless it goes on: what was wrong is asked again, or it was paused."""
+        self._set_up.seconds, self._since = self._set_up_seconds(), self._clock()
+        resumed = self._set_up.paused and self._set_up.target == question.target
+        if not (resumed or (question.problems and self._set_up.target == question.target)):
+            self._set_up = _SetUpTime(question.target)
+        ticked = {name for name, done in self._moved.items() if done} if resumed else set()
+        self._moved = {name: name in ticked for name in question.things}
+        self._set_up.paused = False
+
+    def _set_up_seconds(self) -> float:
+        now = self._clock() - self._since if self._shown[0] is Phase.SET_UP else 0.0
+        return self._set_up.seconds + now
 
     def trial_ended(self) -> None:
         """Take note that no trial is running any more."""
@@ -390,6 +420,7 @@ class Console:
                 self._steering.pause()
                 with self._changed:
                     if isinstance(self._open, SetUpQuestion | StartQuestion):
+                        self._set_up.paused = isinstance(self._open, SetUpQuestion)
                         self._settle(Answer("void", "the session was paused before the trial began"))
             case commands.Resume():
                 self._steering.resume()
@@ -441,7 +472,8 @@ class Console:
                 self._checked = True
             case commands.Ready():
                 moved = tuple(name for name, done in self._moved.items() if done)
-                self._settle(Answer("done", moved=moved, overruled=command.overrule))
+                seconds = self._set_up_seconds()
+                self._settle(Answer("done", moved=moved, overruled=command.overrule, seconds=seconds))
             case commands.Start():
                 self._settle(Answer("done"))
             case commands.Judge():
@@ -505,6 +537,7 @@ class Console:
     def _note_change(self) -> None:
         shown = self._phase(), self._questions
         if shown != self._shown:
+            self._set_up.seconds = self._set_up_seconds()
             self._shown = shown
             self._step += 1
             self._since = self._clock()
@@ -535,7 +568,7 @@ class Console:
                 stop=self._stop,
                 problems=self._problems,
                 now=self._clock(),
-                elapsed=self._clock() - since,
+                elapsed=self._set_up_seconds() if phase is Phase.SET_UP else self._clock() - since,
                 limit=limit,
                 reached=self._reached,
                 tags=tuple(reversed(self._tags))[:RECURRING],
@@ -564,7 +597,8 @@ class View:
         stop: why the robot is stopped; empty where it is not.
         problems: what is wrong with the camera.
         now: on the console's clock [s].
-        elapsed: since the phase began, of a running trial since the policy moves the robot [s].
+        elapsed: since the phase began [s]; of a set-up, since it was asked for the first time, without pauses; of a
+            running trial, since the policy moves the robot.
         limit: how long it may take [s]; 0 for no limit.
         reached: whether the person ended the trial because its goal was reached.
         tags: recurring ones, newest first.

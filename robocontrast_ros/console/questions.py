@@ -11,6 +11,10 @@ Decision = Literal["done", "void", "skip"]
 """Whether what was asked for is done, the attempt is void and is made again, or the trial is left out."""
 
 
+ROBOT = "(robot)"
+"""In place of an object's name where the robot's base is meant; no object may be called so."""
+
+
 @dataclass(frozen=True)
 class SetUpQuestion:
     """Whether a scene is set up.
@@ -23,6 +27,7 @@ class SetUpQuestion:
         doubts: whether these are doubts alone: the camera could not see well.
         expected: how long the handling model says that it takes [s].
         unseen: whether nothing tells what the robot has moved, so that the person has to put that back unasked.
+        bring_robot: whether the robot's base has to be brought to its start, too; not for a robot that is fixed.
     """
 
     target: Scene
@@ -32,6 +37,12 @@ class SetUpQuestion:
     doubts: bool = False
     expected: float = 0.0
     unseen: bool = False
+    bring_robot: bool = False
+
+    @property
+    def things(self) -> tuple[str, ...]:
+        """What the person ticks off: the names of the objects, and ``ROBOT``."""
+        return (*(move.name for move in self.moves), *([ROBOT] if self.bring_robot else []))
 
 
 @dataclass(frozen=True)
@@ -88,8 +99,9 @@ class Answer:
     Attributes:
         decision: see ``Decision``.
         reason: why an attempt is void, or a trial is left out, in words.
-        moved: names of the objects that the person says were moved.
+        moved: names of the objects that the person says were moved; ``ROBOT`` among them for the robot's base.
         overruled: whether the doubts of the camera were overruled.
+        seconds: how long a set-up has taken since it was asked for the first time, without pauses [s].
         judgement: of a trial; None for other questions, and where the attempt is void.
     """
 
@@ -97,4 +109,5 @@ class Answer:
     reason: str = ""
     moved: tuple[str, ...] = ()
     overruled: bool = False
+    seconds: float = 0.0
     judgement: Judgement | None = field(default=None)

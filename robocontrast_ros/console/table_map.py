@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robocontrast_ros.console.questions import SetUpQuestion
+from robocontrast_ros.console.questions import ROBOT, SetUpQuestion
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
+from robocontrast_ros.objects import fixed_models
 from robocontrast_ros.strategies.effort import Tolerance, angle_between
 from robocontrast_ros.tasks.protocol import RIGHT_AND_UP, Task
 
@@ -23,6 +24,21 @@ SIGMAS = 2.0
 MARGIN = 0.05
 """Share of the picture's larger side that is left free around it."""
 
+LINES = 7
+"""Greatest number of the grid's lines along the picture's larger side."""
+
+ROOM = 2.0
+"""From this size on a scene is told in metres, below it in centimetres [m]."""
+
+STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""Distances of the grid's lines [m]."""
+
+ROUND = 10
+"""Corners from which on an outline may be a circle's."""
+
+HEADING = 0.06
+"""Length of the mark that tells where the front is, as a share of the picture's larger side."""
+
 
 class TableMap:
     """Draws the scenes of a task."""
@@ -33,25 +49,34 @@ class TableMap:
         backdrop = task.backdrop
         right, up = RIGHT_AND_UP[backdrop.up if backdrop else "y"]
         self._turn = np.array([right, [-up[0], -up[1]]]).T
+        self._fixed = fixed_models(task.scenes.models.values())
 
     def of(self, question: SetUpQuestion) -> dict[str, Any]:
-        """Return the picture of a set-up: what stands where, and what goes where."""
+        """Return the picture of a set-up: what stands where, and what goes where; what is fixed comes first."""
         backdrop, moving = self._task.backdrop, {move.name for move in question.moves}
         ground = [backdrop.floor, *backdrop.walls] if backdrop else []
-        standing = [self._object(o) for o in question.present if o.name not in moving]
-        # What is large, such as a table, is drawn first, so that it hides nothing.
-        objects = sorted(standing, key=lambda o: _area(o["outline"]), reverse=True)
-        moves = [self._move(move) for move in question.moves]
-        shown = [self._points(polygon) for polygon in ground]
+        shown = [self.on_map(polygon) for polygon in ground]
+        standing = [o for o in question.present if o.name not in moving]
+        asked = sorted(question.moves, key=lambda move: move.model not in self._fixed)
+        placed = [(o.model, o.pose) for o in standing]
         # What is to be moved may stand beside the table.
-        carried = [move[key] for move in moves for key in ("from_outline", "to_outline") if key in move]
-        corners = [point for polygon in (*shown, *(o["outline"] for o in objects), *carried) for point in polygon]
+        placed += [(move.model, pose) for move in asked for pose in (move.start, move.goal) if pose is not None]
+        # The table itself may be much larger than the part of it that is used.
+        seen = [self._outline(*one) for one in placed if not (shown and one[0] in self._fixed)]
+        robot = [question.target.robot] if question.bring_robot and question.target.robot is not None else []
+        box = _box([point for polygon in (*shown, *seen, [self._point(one.xy) for one in robot]) for point in polygon])
+        ahead, room = HEADING * max(box[2:]), max(box[2:]) > ROOM
+        objects = [self._object(o) for o in standing]
         return {
             "floor": shown[0] if shown else [],
             "walls": shown[1:],
-            "objects": objects,
-            "moves": moves,
-            "box": _box(corners),
+            # What is large is drawn first, so that it hides nothing.
+            "objects": sorted(objects, key=lambda o: _area(o["outline"]), reverse=True),
+            "moves": [self._move(move, box, room) for move in asked],
+            "robot": self._robot(robot[0], ahead, room) if robot else None,
+            "box": box,
+            "grid": self._grid(box, room),
+            "unit": "m" if room else "cm",
         }
 
     def standing(self, scene: Scene, regions: Sequence[ArrayLike], path: ArrayLike) -> dict[str, Any]:
@@ -59,9 +84,9 @@ class TableMap:
         drawn = self.of(SetUpQuestion(scene, scene, ()))
         return {
             **drawn,
-            "robot": self._point(scene.robot.xy) if scene.robot is not None else None,
-            "regions": [self._points(region) for region in regions],
-            "path": self._points(path),
+            "robot": self._robot(scene.robot, HEADING * max(drawn["box"][2:]), True) if scene.robot else None,
+            "regions": [self.on_map(region) for region in regions],
+            "path": self.on_map(path),
         }
 
     def in_scene(self, points: ArrayLike) -> tuple[tuple[float, float], ...]:
@@ -76,29 +101,96 @@ class TableMap:
             "outline": self._outline(item.model, item.pose),
         }
 
-    def _move(self, move: SetupMove) -> dict[str, Any]:
+    def _move(self, move: SetupMove, box: Sequence[float], room: bool) -> dict[str, Any]:
         drawn: dict[str, Any] = {"id": move.name, "name": in_words(move.name), "words": move_in_words(move)}
         for key, pose in (("from", move.start), ("to", move.goal)):
             if pose is not None:
                 drawn[key] = self._point(pose.xy)
                 drawn[f"{key}_outline"] = self._outline(move.model, pose)
+                drawn[f"{key}_front"] = self._front(move.model, pose)
+        if move.start is not None and move.goal is not None:
+            drawn["distance"] = _metres(move.start.distance_to(move.goal))
+        if move.model in self._fixed:
+            drawn["words"] = "take it away" if move.goal is None else "put it in place; it stays"
+            drawn["fixed"] = True
+        elif move.goal is None:
+            drawn["edge"] = self._way_out(drawn["from"], box)
+        if move.goal is not None and drawn["to_outline"]:
+            drawn["place"] = place_in_words(move.goal, room)
         return drawn
+
+    def _robot(self, pose: Pose, ahead: float, room: bool) -> dict[str, Any]:
+        front = (pose.position[0] + ahead * math.cos(pose.yaw), pose.position[1] + ahead * math.sin(pose.yaw))
+        return {
+            "id": ROBOT,
+            "at": self._point(pose.xy),
+            "ahead": self._point(front),
+            "place": place_in_words(pose, room),
+        }
+
+    def _way_out(self, start: Sequence[float], box: Sequence[float]) -> list[float]:
+        """Return where the way to the store, or to the nearest edge, leaves the picture."""
+        low, high = np.array(box[:2]), np.array(box[:2]) + np.array(box[2:])
+        here = np.array(start)
+        if self._task.store is not None:
+            way = np.array(self._point(self._task.store[:2])) - here
+        else:
+            gaps = [*(here - low), *(high - here)]
+            way = np.array([(-1, 0), (0, -1), (1, 0), (0, 1)][int(np.argmin(gaps))], dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.where(way > 0, (high - here) / way, np.where(way < 0, (low - here) / way, np.inf))
+        share = float(shares.min())
+        return np.round(here + way * share, 4).tolist() if math.isfinite(share) else here.tolist()
+
+    def _grid(self, box: Sequence[float], room: bool) -> list[dict[str, Any]]:
+        """Return lines of equal x and y of the scene's frame across the picture, each with its number."""
+        left, top, width, height = box
+        corners = np.array(self.in_scene([(left, top), (left + width, top + height)]))
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        step = next((s for s in STEPS if max(width, height) / s <= LINES), STEPS[-1])
+        lines = []
+        for axis, name in enumerate("xy"):
+            for count in range(math.ceil(low[axis] / step), math.floor(high[axis] / step) + 1):
+                ends = np.array([low, high])
+                ends[:, axis] = count * step
+                value = count * step if room else count * step * 100.0
+                lines.append({"line": self.on_map(ends), "words": f"{name} {value:.4g}".replace("-", "\u2212")})
+        return lines
+
+    def _front(self, model: str, pose: Pose) -> list[float] | None:
+        """Return where the x axis of an object leaves its outline; None for what is round."""
+        outline = np.asarray(self._task.scenes.outline(model), dtype=float).reshape(-1, 2)
+        radii = np.hypot(*outline.T)
+        if len(outline) < 3 or (len(outline) >= ROUND and radii.min() > 0.98 * radii.max()):
+            return None
+        reach = float(outline[:, 0].max())
+        x, y = pose.xy
+        return self._point((x + reach * math.cos(pose.yaw), y + reach * math.sin(pose.yaw)))
 
     def _outline(self, model: str, pose: Pose) -> list[list[float]]:
         outline = np.asarray(self._task.scenes.outline(model), dtype=float).reshape(-1, 2)
         c, s = math.cos(pose.yaw), math.sin(pose.yaw)
-        return self._points(outline @ np.array([[c, s], [-s, c]]) + np.asarray(pose.xy))
+        return self.on_map(outline @ np.array([[c, s], [-s, c]]) + np.asarray(pose.xy))
 
-    def _points(self, points: ArrayLike) -> list[list[float]]:
+    def on_map(self, points: ArrayLike) -> list[list[float]]:
+        """Return points of the scene's frame in the picture's coordinates, x to the right and y down [m]."""
         return np.round(np.asarray(points, dtype=float).reshape(-1, 2) @ self._turn, 4).tolist()
 
     def _point(self, point: tuple[float, float]) -> list[float]:
-        return self._points([point])[0]
+        return self.on_map([point])[0]
 
 
 def in_words(name: str) -> str:
     """Return the name of an object as a person reads it."""
     return name.replace("_", " ")
+
+
+def place_in_words(pose: Pose, room: bool) -> str:
+    """Return where something goes, in metres in a room and in centimetres on a table, and how it is turned."""
+    x, y = pose.xy
+    degrees = round(math.degrees(pose.yaw))
+    x_and_y = f"x {x:.2f} m, y {y:.2f} m" if room else f"x {x * 100:.1f} cm, y {y * 100:.1f} cm"
+    return f"{x_and_y}, {degrees}°".replace("-", "\u2212")
 
 
 def move_in_words(move: SetupMove) -> str:
@@ -146,11 +238,15 @@ def misplaced(
         elif turned > tolerance.orientation + SIGMAS * spread.orientation:
             degrees, most = math.degrees(turned), math.degrees(tolerance.orientation)
             lines[wanted.name] = f"{in_words(wanted.name)} is turned by {degrees:.0f}°, allowed is {most:.0f}°"
+    if scene.robot is not None and target.robot is not None and not tolerance.accepts(scene.robot, target.robot):
+        off = _metres(scene.robot.distance_to(target.robot))
+        turned = math.degrees(angle_between(scene.robot, target.robot))
+        lines[ROBOT] = f"the robot is {off} and {turned:.0f}° from its start"
     return lines
 
 
 def _metres(length: float) -> str:
-    return f"{length:.2f} m" if length >= 1.0 else f"{length * 100:.1f} cm"
+    return f"{length:.2f} m" if length >= 0.5 else f"{length * 100:.1f} cm"
 
 
 def _heading(angle: float) -> float:

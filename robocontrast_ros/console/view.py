@@ -6,7 +6,7 @@ from typing import Any
 
 from robocontrast_ros.console.console import Phase, View
 from robocontrast_ros.console.new_instances import NewInstances, Recording
-from robocontrast_ros.console.questions import JudgeQuestion, SetUpQuestion
+from robocontrast_ros.console.questions import ROBOT, JudgeQuestion, SetUpQuestion
 from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.domain import Judgement
 
@@ -70,6 +70,8 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tol
         drawn = tables.of(question)
         for move in drawn["moves"]:
             move["done"] = view.moved.get(move["id"], False)
+        if drawn["robot"] is not None:
+            drawn["robot"]["done"] = view.moved.get(ROBOT, False)
         shown["set_up"] = {
             **drawn,
             "problems": question.problems,

@@ -152,11 +152,18 @@ class Operator(Node):
         moves = tuple(move_from_msg(move) for move in request.moves)
         target, present = scene_from_msg(request.target), scene_from_msg(request.present)
         question = SetUpQuestion(
-            target, present, moves, tuple(request.problems), request.doubts, self._times.cost(moves), self._unseen
+            target,
+            present,
+            moves,
+            tuple(request.problems),
+            request.doubts,
+            self._times.cost(moves),
+            self._unseen,
+            request.bring_robot,
         )
         answer = self._console.ask(question)
         response.fault = _fault_of(answer)
-        response.moved, response.overruled = list(answer.moved), answer.overruled
+        response.moved, response.overruled, response.seconds = list(answer.moved), answer.overruled, answer.seconds
         return response
 
     def _start_trial(self, request: StartTrial.Request, response: Any) -> Any:

@@ -1,6 +1,14 @@
 """Objects: what stands on a table, what it looks like, and how it is grasped, put into and stood on."""
 
-from robocontrast_ros.objects.library import SHIPPED, find_model, load_library, load_object, model_of_uri
+from robocontrast_ros.objects.library import (
+    SHIPPED,
+    find_model,
+    fixed_models,
+    library_of,
+    load_library,
+    load_object,
+    model_of_uri,
+)
 from robocontrast_ros.objects.model import (
     FINGER_BEYOND,
     Cavity,
@@ -22,6 +30,8 @@ __all__ = [
     "Primitive",
     "Top",
     "find_model",
+    "fixed_models",
+    "library_of",
     "load_library",
     "load_object",
     "model_of_uri",

@@ -75,6 +75,17 @@ def model_of_uri(uri: str) -> ObjectModel:
     return models[variant]
 
 
+def library_of(uris: Iterable[str]) -> dict[str, ObjectModel]:
+    """Return the objects of a library among spawnable resources, by model, in the order of the names."""
+    models = (model_of_uri(uri) for uri in uris if ".yaml" in uri)
+    return {model.model: model for model in sorted(models, key=lambda model: model.model)}
+
+
+def fixed_models(uris: Iterable[str]) -> frozenset[str]:
+    """Return the models among spawnable resources that never move once they stand: tables, backgrounds, lights."""
+    return frozenset(name for name, model in library_of(uris).items() if model.fixed)
+
+
 def load_object(path: Path, uri: str = "") -> tuple[ObjectModel, ...]:
     """Return the variants of a file.
 

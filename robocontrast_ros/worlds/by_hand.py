@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import ClassVar, Protocol
 
-from robocontrast_ros.console.questions import SetUpQuestion
+from robocontrast_ros.console.questions import ROBOT, SetUpQuestion
 from robocontrast_ros.console.table_map import in_words, misplaced
 from robocontrast_ros.domain import Scene, SetupMove
 from robocontrast_ros.domain.geometry import Vector3
+from robocontrast_ros.objects import fixed_models
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
 from robocontrast_ros.strategies.tour import in_cheapest_order
 from robocontrast_ros.worlds.backends import BackendContext, BackendFeatures, ConsolePort, EmbeddedBackend, TableReading
@@ -30,7 +30,8 @@ class ByHand:
     """A scene backend over a table and the console.
 
     Attributes:
-        seconds: how long the person took for the last set-up, from being asked to the word that it was done [s].
+        seconds: how long the person took for the last set-up, from being asked to the word that it was done, without
+            pauses [s].
     """
 
     def __init__(
@@ -39,7 +40,6 @@ class ByHand:
         console: ConsolePort,
         tolerance: Tolerance,
         store: Vector3 | None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Take the parts.
 
@@ -48,10 +48,8 @@ class ByHand:
             console: where they are asked.
             tolerance: how far they may leave an object from where it should be.
             store: where objects stand that are in no scene [m]; None where it is not known.
-            clock: seconds, which never go back.
         """
         self._table, self._console, self._tolerance, self._store = table, console, tolerance, store
-        self._clock = clock
         self.seconds = 0.0
 
     def read(self) -> tuple[float, Scene]:
@@ -62,17 +60,19 @@ class ByHand:
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> tuple[float, Scene]:
         """Have a person carry out moves until the scene is the target, and return it as read back, and its time [s].
 
-        What the person need not move is not checked: it may have slid when the robot let go.
+        What the person need not move is not checked: it may have slid when the robot let go. A robot that moves about
+        is to be brought to its start each time, for it has driven away from there.
 
         Raises:
             BenchFault: the person declares the attempt void or skips the trial, or the console or the camera is gone.
         """
-        asked, wanted = self._clock(), {move.name for move in moves}
+        wanted, bring_robot = {move.name for move in moves}, target.robot is not None
         present, problems, doubts = self._table.read()[1].scene, (), False
         while True:
-            answer = self._console.ask_moves(SetUpQuestion(target, present, moves, problems, doubts))
-            self.seconds = self._clock() - asked
-            self._table.carry(target, answer.moved)
+            question = SetUpQuestion(target, present, moves, problems, doubts, bring_robot=bring_robot)
+            answer = self._console.ask_moves(question)
+            self.seconds = answer.seconds
+            self._table.carry(target, question.things if answer.overruled else answer.moved)
             stamp, reading = self._table.read()
             present = reading.scene
             if answer.overruled:
@@ -83,6 +83,7 @@ class ByHand:
             problems = (*wrong.values(), *(f"{in_words(name)}: {reason}" for name, reason in reading.unsure.items()))
             doubts = not wrong
             moves = self._moves(present, target, {*wrong, *(wanted & reading.unsure.keys())})
+            bring_robot = ROBOT in wrong
 
     def _misplaced(self, reading: TableReading, target: Scene, wanted: set[str]) -> dict[str, str]:
         """Return what stands wrong of what was to be moved and is seen, and what should not be there."""
@@ -101,7 +102,8 @@ def _believed(scene: Scene, target: Scene, names: Collection[str]) -> Scene:
     """Return the scene, with these objects where the person says that they stand, and without those taken out."""
     told = {o.name: o for o in target if o.name in names}
     kept = (told.get(o.name, o) for o in scene if o.name in told or o.name not in names)
-    return replace(scene, objects=(*kept, *(o for name, o in told.items() if name not in scene)))
+    brought = (o for name, o in told.items() if name not in scene)
+    return replace(scene, objects=(*kept, *brought), robot=target.robot)
 
 
 class ToldTable:
@@ -121,11 +123,25 @@ class ToldTable:
 
 
 class SeenTable:
-    """A table that a camera sees."""
+    """A table that a camera sees; what is fixed, such as the table itself, is known from the ticks alone."""
 
-    def __init__(self, now: Callable[[], float], frame_id: str, console: ConsolePort) -> None:
-        """Begin with an empty table; ``now`` is the clock of the robot's stamps [s]."""
+    def __init__(
+        self,
+        now: Callable[[], float],
+        frame_id: str,
+        console: ConsolePort,
+        fixed: Collection[str] = (),
+    ) -> None:
+        """Begin with an empty table.
+
+        Args:
+            now: the clock of the robot's stamps [s].
+            frame_id: of the scenes.
+            console: whose camera looks at it.
+            fixed: models of what never moves once it stands.
+        """
         self._now, self._expected, self._console = now, Scene(frame_id=frame_id), console
+        self._fixed = fixed
 
     def read(self) -> tuple[float, TableReading]:
         """Return what the camera sees."""
@@ -137,7 +153,9 @@ class SeenTable:
 
     def carry(self, target: Scene, moved: tuple[str, ...]) -> None:
         """Look for the objects of the target from now on, and first where they should be."""
-        self._expected = target
+        there = {*moved, *self._expected.names}
+        seen = (o for o in target if o.model not in self._fixed or o.name in there)
+        self._expected = replace(target, objects=tuple(seen))
 
 
 class PractisedTable:
@@ -162,8 +180,9 @@ class PractisedTable:
         objects = [target[o.name] if o.name in moved and o.name in target else o for o in present]
         kept = [o for o in objects if o.name in target or o.name not in moved]
         brought = [o for o in target if o.name in moved and o.name not in present]
-        scene = replace(target, objects=(*kept, *brought))
-        if moved or scene.robot != present.robot:
+        robot = target.robot if ROBOT in moved else present.robot
+        if moved:
+            scene = replace(target, objects=(*kept, *brought), robot=robot)
             self._simulated.set_up(scene, setup_moves(present, scene, Tolerance()))
 
 
@@ -188,7 +207,7 @@ class OperatorCameraBackend(ByHand):
     def __init__(self, context: BackendContext) -> None:
         """Connect to the console."""
         console = _console(context)
-        table = SeenTable(context.now, context.robot.world_frame, console)
+        table = _seen(context, console)
         super().__init__(table, console, context.set_up_tolerance, context.task.store)
 
 
@@ -216,8 +235,13 @@ class PracticeCameraBackend(ByHand):
         console = _console(context)
         simulated = EmbeddedBackend(_free(context))
         self.description = f"practice: {simulated.description}"
-        camera = SeenTable(context.now, context.robot.world_frame, console)
+        camera = _seen(context, console)
         super().__init__(PractisedTable(simulated, camera), console, context.set_up_tolerance, context.task.store)
+
+
+def _seen(context: BackendContext, console: ConsolePort) -> SeenTable:
+    fixed = fixed_models(context.task.scenes.models.values())
+    return SeenTable(context.now, context.robot.world_frame, console, fixed)
 
 
 def _console(context: BackendContext) -> ConsolePort:

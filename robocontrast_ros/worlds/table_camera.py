@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from robocontrast_ros.configuration import parse_record, read_yaml, record, resolve_uri
 from robocontrast_ros.domain import Fault, Instruction, ObjectState, Pose, Scene
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.objects import ObjectModel
-from robocontrast_ros.objects.library import model_of_uri
+from robocontrast_ros.objects import library_of
 from robocontrast_ros.perception import (
     CalibratedCamera,
     ObjectTag,
@@ -46,12 +45,6 @@ def load_tags(file: Path) -> Tags:
         ConfigurationError: it does not fit.
     """
     return parse_record(TagsFile, read_yaml(file), str(file)).tags
-
-
-def library_of(uris: Iterable[str]) -> dict[str, ObjectModel]:
-    """Return the objects of a library among spawnable resources, by model, in the order of the names."""
-    models = (model_of_uri(uri) for uri in uris if ".yaml" in uri)
-    return {model.model: model for model in sorted(models, key=lambda model: model.model)}
 
 
 def standard_tags(uris: Iterable[str]) -> Tags:

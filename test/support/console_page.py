@@ -114,6 +114,10 @@ class PersonAtThePage:
         self.page.fill("#sheet input", words)
         self.tap("#sheet button.on")
 
+    def tap_on_map(self, x: float, y: float) -> None:
+        """Tap a point of the map, in its coordinates [m]."""
+        self.page.mouse.click(*self.page.evaluate(ON_SCREEN, [x, y]))
+
     def close(self) -> None:
         """Close the page; raise where a script of it failed."""
         self.context.close()
@@ -173,6 +177,11 @@ class Cable:
 
 SHOWN = "[document.body.dataset.phase, Number(document.body.dataset.step ?? -1), sending.size]"
 """Of the page: its state, the number of that, and the commands that have no reply yet."""
+
+ON_SCREEN = """at => {
+  const point = new DOMPoint(...at).matrixTransform(document.querySelector(".map").getScreenCTM());
+  return [point.x, point.y];
+}"""
 
 TARGETS = """least => {
   const shown = element => { const box = element.getBoundingClientRect(); return box.width > 0 && box.height > 0; };

@@ -53,9 +53,9 @@ class Workplace:
         path.write_text(yaml.safe_dump(content))
         return path
 
-    def short_task(self, steps: int) -> str:
+    def short_task(self, steps: int, name: str = "language_table") -> str:
         """Write a task whose trials are over after so many steps, however little the policy does; return its path."""
-        task = read_yaml(resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
+        task = read_yaml(resolve_uri(f"package://robocontrast_ros/config/tasks/{name}.yaml"))
         path = self.folder / "short.yaml"
         path.write_text(yaml.safe_dump({**task, "step_limit": steps}))
         return str(path)

@@ -123,8 +123,8 @@ function take(next) {
 }
 
 const TITLES = {
-  waiting: "Wait", checklist: "Check the place", set_up: "Set up the scene", start: "Ready to start",
-  running: "The robot moves", judge: "How did it go?", confirmed: "Confirmed", paused: "Paused",
+  waiting: "Wait", checklist: "Check the place", set_up: "Set up", start: "Ready to start",
+  running: "Running", judge: "How did it go?", confirmed: "Confirmed", paused: "Paused",
   stopped: "The robot is stopped", finished: "The session has ended",
 };
 
@@ -134,9 +134,9 @@ function render() {
   document.body.dataset.step = state.step;
   const facts = state.session_state;
   parts.title.textContent = (state.practice ? "Practice · " : "") + TITLES[state.phase];
-  const of = facts.expected ? ` of about ${facts.expected}` : "";
+  const of = facts.expected ? ` of ${facts.expected}` : "";
   const limit = facts.limit === null ? "" : ` of ${facts.limit}`;
-  const left = facts.time_left === null ? "" : `about ${Math.ceil(facts.time_left / 60)} min left`;
+  const left = facts.time_left === null ? "" : `${Math.ceil(facts.time_left / 60)} min left`;
   parts.where.textContent = [state.trial && `trial ${state.trial}`, facts.code && `run ${facts.code}`,
     `${facts.done}${of} done`, `${facts.spent.toFixed(2)}${limit} ${facts.unit}`, facts.void && `${facts.void} void`,
     left, facts.look && `interim look: ${facts.look}`].filter(Boolean).join(" · ");
@@ -165,17 +165,32 @@ function showBanner() {
 
 function showTimer() {
   if (!state) return;
-  const shown = state.phase === "set_up" || (state.phase === "running" && state.limit > 0);
+  const shown = ["set_up", "confirmed"].includes(state.phase) || (state.phase === "running" && state.limit > 0);
   parts.timer.hidden = !shown;
   if (!shown) return;
   const passed = state.elapsed + (performance.now() - received) / 1000;
+  if (state.phase === "confirmed") {
+    parts.timer.className = "";
+    parts.timer.textContent = `${Math.max(0, Math.ceil(state.limit - passed))} s`;
+    return;
+  }
   const share = state.limit ? passed / state.limit : 0;
   parts.timer.className = share >= 1 ? "red" : share >= 0.8 ? "amber" : "";
   parts.timer.textContent = state.limit ? `${Math.floor(passed)} / ${Math.round(state.limit)} s` : `${Math.floor(passed)} s`;
 }
 setInterval(showTimer, 250);
 
-function put(...elements) { parts.content.replaceChildren(...elements.filter(Boolean)); }
+// Whoever is writing while the session says something goes on writing.
+function put(...elements) {
+  const writing = document.activeElement, at = writing?.selectionStart;
+  parts.content.replaceChildren(...elements.filter(Boolean));
+  const again = writing?.id && !writing.isConnected ? document.getElementById(writing.id) : null;
+  again?.focus();
+  if (again && at !== null && at !== undefined) again.setSelectionRange(at, at);
+}
+
+// The largest text of the page, as large as its length allows.
+const instruction = (text) => make("p", { class: `instruction${text.length > 120 ? " long" : text.length > 60 ? " medium" : ""}` }, text);
 
 function make(tag, options = {}, ...children) {
   const element = document.createElement(tag);
@@ -198,21 +213,21 @@ function setPrimary(words, act, kind = "") {
 }
 
 function setChoices(...choices) {
-  const stop = ["running", "stopped"].includes(state.phase) ? null : STOP;
-  const allowed = [...choices, stop].filter((choice) => choice && state.allowed.includes(choice.command));
+  const stop = { running: null, stopped: null, waiting: { ...STOP, kind: "halt wide" } }[state.phase];
+  const allowed = [...choices, stop === undefined ? STOP : stop].filter((choice) => choice && state.allowed.includes(choice.command));
   parts.choices.replaceChildren(...allowed.map((choice) =>
     make("button", { onclick: choice.act ?? (() => send(choice.command)), class: choice.kind || "", "data-command": choice.command }, choice.words)));
 }
 
 const PAUSE = { command: "pause", words: "Pause" };
 const STOP = { command: "stop", words: "STOP", kind: "halt" };
-const SKIP = { command: "skip", words: "Skip trial …",
+const SKIP = { command: "skip", words: "Skip …",
   act: () => askReason("Leave this trial out?", ["cannot be set up", "an object is broken"], (reason) => send("skip", { reason })) };
-const VOID = { command: "void", words: "Void, run again …",
+const VOID = { command: "void", words: "Void …",
   act: () => askReason("Void: run it again?", ["I touched the scene", "the robot had a fault", "it was set up wrong"],
     (reason) => send("void", { reason })) };
-const CORRECT = { command: "correct", words: "Correct a judgement …", act: () => askCorrection() };
-const END = { command: "end", words: "End session …",
+const CORRECT = { command: "correct", words: "Correct …", act: () => askCorrection() };
+const END = { command: "end", words: "End …",
   act: () => askYes("End the session? It can be resumed.", "End", () => send("end")) };
 
 function showWaiting() {
@@ -233,39 +248,43 @@ function showChecklist() {
 
 function showSetUp() {
   const set = state.set_up;
-  const list = set.moves.map((move, index) => make("li", { "data-move": move.id }, make("label", {},
-    make("input", { type: "checkbox", checked: move.done,
-      onchange: (event) => send("tick", { name: move.id, done: event.target.checked }) }),
-    make("span", {}, `${index + 1}. ${move.name}`), make("span", { class: "words" }, move.words))));
+  const robot = set.robot ? [{ ...set.robot, name: "robot", words: "bring it to its start" }] : [];
+  const things = [...set.moves, ...robot];
+  const list = things.map((thing, index) => make("li", { "data-move": thing.id }, make("label", {},
+    make("input", { type: "checkbox", checked: thing.done,
+      onchange: (event) => send("tick", { name: thing.id, done: event.target.checked }) }),
+    make("span", { class: "what" }, make("span", {}, `${index + 1}. ${thing.name}`), make("span", { class: "words" }, thing.words),
+      thing.place ? make("small", {}, `to ${thing.place}`) : null))));
   const centimetres = (set.tolerance.position * 100).toFixed(1);
   const degrees = Math.round(set.tolerance.angle * 180 / Math.PI);
   put(
     ...set.problems.map((problem) => make("p", { class: "problem" }, problem)),
     set.unseen && set.objects.length ? make("p", { class: "instruction" }, "Put back what the robot moved: nothing sees it.") : null,
-    set.unseen || set.moves.length ? null : make("p", { class: "instruction" }, "Do not reset. Nothing has to be moved."),
+    set.unseen || set.moves.length ? null : make("p", { class: "instruction" },
+      robot.length ? "Move nothing but the robot." : "Do not reset. Nothing has to be moved."),
     drawMap(set),
     make("ul", { class: "list" }, ...list),
-    set.moves.length ? make("p", { class: "quiet" }, `to within ${centimetres} cm and ${degrees}°`) : null,
+    things.length ? make("p", { class: "quiet" }, `to within ${centimetres} cm and ${degrees}°; grid in ${set.unit}; short lines point to the front`) : null,
     photos(),
   );
   const doubted = set.problems.length > 0;
   const right = { command: "ready", words: "It stands right", act: () => send("ready", { overrule: true }) };
   const again = { command: "ready", words: "Look again", act: () => send("ready") };
-  const all = set.moves.length > 1 && !set.moves.every((move) => move.done);
+  const all = things.length > 1 && !things.every((thing) => thing.done);
   const tick = all ? { command: "tick", words: "Tick all", act: () => send("tick", { name: "", done: true }) } : null;
   if (doubted && set.doubts) setPrimary(right.words, right.act); else setPrimary("Ready", again.act);
   setChoices(tick, doubted ? (set.doubts ? again : right) : null, SKIP, CORRECT, PAUSE, END);
 }
 
 function showStart() {
-  put(make("p", { class: "quiet" }, "The robot will be told"), make("p", { class: "instruction" }, state.instruction),
+  put(make("p", { class: "quiet" }, "The robot will be told"), instruction(state.instruction),
     make("p", {}, "Is everybody out of the robot's reach?"), photos());
   setPrimary("Start", () => send("start"));
   setChoices(VOID, SKIP, CORRECT, PAUSE, END);
 }
 
 function showRunning() {
-  put(make("p", { class: "instruction" }, state.instruction), photos());
+  put(instruction(state.instruction), photos());
   setPrimary("STOP", () => send("stop"), "halt");
   setChoices({ command: "reached", words: "Goal reached" }, PAUSE);
 }
@@ -275,15 +294,14 @@ function showJudge() {
   form ??= begunForm() ?? { success: asked.reached ? true : null, progress: 0, stage: "", tags: [], note: "",
     by: asked.by || remembered("by"), ...asked.draft };
   const outcome = (value, words) => make("button", { class: form.success === value ? "on" : "", "data-outcome": value,
-    onclick: () => { form.success = value; showJudge(); } }, words);
+    onclick: () => { form.success = value; showJudge(); parts.content.querySelector("h2").scrollIntoView(); } }, words);
   const steps = asked.subgoals > 1 ? Array.from({ length: asked.subgoals }, (_, k) => k / asked.subgoals) : [0, 0.25, 0.5, 0.75];
   const words = (value) => asked.subgoals > 1 ? `${Math.round(value * asked.subgoals)} of ${asked.subgoals}` : `${value * 100} %`;
   const chip = (value, label, on, act) => make("button", { class: on ? "on" : "", onclick: act, "data-value": value }, label);
   const failed = form.success === false;
   put(
-    make("p", { class: "instruction" }, state.instruction),
+    instruction(state.instruction),
     make("p", { class: "quiet" }, asked.ended),
-    make("div", { class: "pair" }, outcome(true, "Success"), outcome(false, "Failure")),
     failed ? make("h2", {}, "How far did it come?") : null,
     failed ? make("div", { class: "chips", id: "progress" }, ...steps.map((value) =>
       chip(value, words(value), form.progress === value, () => { form.progress = value; showJudge(); }))) : null,
@@ -308,6 +326,7 @@ function showJudge() {
   setPrimary("Confirm", () => send("judge", { ...form, success: form.success === true }));
   parts.primary.disabled = form.success === null;
   setChoices(VOID);
+  parts.choices.prepend(make("div", { class: "pair" }, outcome(true, "Success"), outcome(false, "Failure")));
   keepForm();
 }
 
@@ -320,7 +339,8 @@ const keepForm = () => remember("form", JSON.stringify([state.step, form]));
 function showConfirmed() {
   const draft = state.judge.draft;
   put(make("p", { class: "instruction" }, draft.success ? "Success" : `Failure, ${Math.round(draft.progress * 100)} %`),
-    make("p", { class: "quiet" }, [draft.stage, ...draft.tags, draft.note].filter(Boolean).join(" · ")));
+    make("p", { class: "quiet" }, [draft.stage, ...draft.tags, draft.note].filter(Boolean).join(" · ")),
+    make("p", { class: "quiet" }, "It can be undone until the time is over."));
   setPrimary("Next", () => send("next"));
   setChoices({ command: "undo", words: "Undo" });
 }
@@ -343,7 +363,7 @@ function showRecording(recording) {
   drawInstance(map, recording.map);
   if (recording.asks_path) map.addEventListener("click", (event) => {
     const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(map.getScreenCTM().inverse());
-    if (!proposal.path.length && recording.map.robot) proposal.path.push(recording.map.robot);
+    if (!proposal.path.length && recording.map.robot) proposal.path.push(recording.map.robot.at);
     proposal.path.push([at.x, at.y]);
     proposal.changed = true;
     showPaused();
@@ -451,23 +471,60 @@ function drawMap(set) {
     "aria-label": "the scene from above, with the moves as arrows" });
   const polygon = (points, style) => svg.append(draw("polygon", { points: points.map((p) => p.join(",")).join(" "),
     "stroke-linejoin": "round", "stroke-width": unit * 0.4, ...style }));
-  const label = (at, words, colour) => svg.append(draw("text", { x: at[0], y: at[1], "font-size": unit * 3.2, fill: colour,
-    "text-anchor": "middle", "dominant-baseline": "central", "paint-order": "stroke", stroke: "white", "stroke-width": unit * 0.7 }, words));
+  const line = (from, to, style) => svg.append(draw("line", { x1: from[0], y1: from[1], x2: to[0], y2: to[1], ...style }));
   if (set.floor.length) polygon(set.floor, { fill: "white", stroke: "#8a8a8a" });
-  for (const wall of set.walls) polygon(wall, { fill: "#8a8a8a", stroke: "none" });
   for (const item of set.objects) if (item.outline.length) polygon(item.outline, { fill: "#e3dccf", stroke: "#8a8a8a" });
+  for (const { line: [from, to] } of set.grid) line(from, to, { stroke: "#1b1b1b", "stroke-width": unit * 0.2, opacity: 0.16 });
+  for (const wall of set.walls) polygon(wall, { fill: "#8a8a8a", stroke: "none" });
   for (const move of set.moves) {
     const faint = move.done ? 0.35 : 1;
+    const front = (at, ahead, colour) => { if (ahead) line(at, ahead, { stroke: colour, "stroke-width": unit * 0.6, opacity: faint }); };
     if (move.from_outline?.length) polygon(move.from_outline, { fill: "#f7d9b8", stroke: "#d9730d", opacity: faint });
-    if (move.to_outline?.length) polygon(move.to_outline, { fill: "none", stroke: "#1f6f43", "stroke-dasharray": unit, opacity: faint });
-    if (move.from && move.to) arrow(svg, move.from, move.to, unit, faint);
+    if (move.to_outline?.length) polygon(move.to_outline, { fill: "none", stroke: "#1f6f43", "stroke-dasharray": unit, "stroke-width": unit * 0.6, opacity: faint });
+    if (!move.fixed) { front(move.from, move.from_front, "#d9730d"); front(move.to, move.to_front, "#1f6f43"); }
+    if (move.from && (move.to || move.edge)) arrow(svg, move.from, move.to || move.edge, unit, faint, "#d9730d");
   }
-  for (const item of set.objects) label(item.at, item.name, "#6b6b6b");
+  if (set.robot) drawRobot(svg, set.robot, unit, set.robot.done ? 0.35 : 1);
+  // Names that would cover another are left out: the list below has them all.
+  const taken = [];
+  const label = (at, choices, colour, size, must = false) => {
+    for (const [words, alone] of choices.map((words, index) => [words, must && index === choices.length - 1])) {
+      const [w, h] = [words.length * size * 0.58 * unit, size * 1.15 * unit];
+      const shifts = [[0, 0], [0, -h], [0, h], [w / 2 + unit * 2, 0], [-w / 2 - unit * 2, 0], [w / 2, -h], [-w / 2, -h], [w / 2, h], [-w / 2, h],
+        [0, -2 * h], [0, 2 * h], [0, -3 * h], [0, 3 * h]];
+      const boxes = shifts.map(([dx, dy]) => [at[0] + dx - w / 2, at[1] + dy - h / 2, w, h]);
+      const free = boxes.find((one) => one[0] >= left && one[1] >= top && one[0] + w <= left + width && one[1] + h <= top + height &&
+        taken.every((other) => one[0] >= other[0] + other[2] || other[0] >= one[0] + one[2] || one[1] >= other[1] + other[3] || other[1] >= one[1] + one[3]));
+      const chosen = free ?? (alone ? boxes[0] : null);
+      if (!chosen) continue;
+      taken.push(chosen);
+      svg.append(draw("text", { x: chosen[0] + w / 2, y: chosen[1] + h / 2, "font-size": size * unit, fill: colour, "font-weight": must ? 700 : 400,
+        "text-anchor": "middle", "dominant-baseline": "central", "paint-order": "stroke", stroke: "white", "stroke-width": unit * 0.7 }, words));
+      return;
+    }
+  };
+  for (const { line: [[x, y], end], words } of set.grid) {
+    // At the left of lines that go across, at the bottom of those that go down.
+    const across = Math.abs(y - end[1]) < Math.abs(x - end[0]);
+    label(across ? [left + unit * 4, y] : [x, top + height - unit * 2], [words], "#6b6b6b", 2.8);
+  }
   set.moves.forEach((move, index) => {
-    if (move.from) label(move.from, `${index + 1} ${move.name}`, "#8a4300");
-    if (move.to) label([move.to[0], move.to[1] + (move.from ? unit * 4 : 0)], move.from ? move.words : `${index + 1} ${move.name}`, "#1f6f43");
+    const number = `${index + 1}`;
+    if (move.fixed) return;
+    if (move.from) label(move.from, [`${number} ${move.name}`, number], "#8a4300", 3.8, true);
+    if (move.to) label(move.to, move.from ? [number] : [`${number} ${move.name}`, number], "#1f6f43", 3.8, true);
   });
+  if (set.robot) label([set.robot.at[0], set.robot.at[1] + unit * 5], ["robot"], "#1b1b1b", 3.8, true);
+  for (const move of set.moves) {
+    if (move.distance && !move.fixed) label([(move.from[0] + move.to[0]) / 2, (move.from[1] + move.to[1]) / 2], [move.distance], "#8a4300", 3.2);
+  }
+  for (const item of set.objects) if (item.outline.length) label(item.at, [item.name], "#6b6b6b", 3.2);
   return svg;
+}
+
+function drawRobot(svg, robot, unit, opacity) {
+  svg.append(draw("circle", { cx: robot.at[0], cy: robot.at[1], r: unit * 2, fill: "#1b1b1b", opacity }));
+  arrow(svg, robot.at, robot.ahead, unit, opacity, "#1b1b1b");
 }
 
 // Beside what stands: the robot, where it has to be, and the way that was walked.
@@ -476,21 +533,20 @@ function drawInstance(svg, map) {
   const line = (tag, points, style) => svg.append(draw(tag, { points: points.map((p) => p.join(",")).join(" "), fill: "none",
     "stroke-width": unit * 0.6, ...style }));
   for (const region of map.regions) line("polygon", region, { stroke: "#1f6f43", "stroke-dasharray": unit });
-  if (map.robot) svg.append(draw("circle", { cx: map.robot[0], cy: map.robot[1], r: unit * 1.6, fill: "#1b1b1b" }));
   if (proposal.path.length) line("polyline", proposal.path, { stroke: "#d9730d", "stroke-linejoin": "round" });
   for (const [x, y] of proposal.path) svg.append(draw("circle", { cx: x, cy: y, r: unit, fill: "#d9730d" }));
 }
 
-function arrow(svg, from, to, unit, opacity) {
+function arrow(svg, from, to, unit, opacity, colour) {
   const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
   const length = Math.hypot(dx, dy);
   if (length < unit) return;
   const [ux, uy] = [dx / length, dy / length];
   const head = unit * 2.5;
   const end = [to[0] - ux * head, to[1] - uy * head];
-  svg.append(draw("line", { x1: from[0], y1: from[1], x2: end[0], y2: end[1], stroke: "#d9730d", "stroke-width": unit * 0.7, opacity }));
+  svg.append(draw("line", { x1: from[0], y1: from[1], x2: end[0], y2: end[1], stroke: colour, "stroke-width": unit * 0.7, opacity }));
   const tip = [to, [end[0] - uy * head / 2, end[1] + ux * head / 2], [end[0] + uy * head / 2, end[1] - ux * head / 2]];
-  svg.append(draw("polygon", { points: tip.map((p) => p.join(",")).join(" "), fill: "#d9730d", opacity }));
+  svg.append(draw("polygon", { points: tip.map((p) => p.join(",")).join(" "), fill: colour, opacity }));
 }
 
 // The camera's picture; while a scene is set up, with a picture of the wanted scene over it.

@@ -48,10 +48,11 @@ class ConsoleClient:
             moves=[move_to_msg(move) for move in question.moves],
             problems=list(question.problems),
             doubts=question.doubts,
+            bring_robot=question.bring_robot,
         )
         with fault_without_answer(Fault.JUDGE_LOST):
             response = checked(patient_call(self._ask, request, PATIENCE))
-        return Answer("done", moved=tuple(response.moved), overruled=response.overruled)
+        return Answer("done", moved=tuple(response.moved), overruled=response.overruled, seconds=response.seconds)
 
     def read_table(self, expected: Scene) -> TableReading:
         """Return what the camera sees."""

@@ -68,6 +68,9 @@ class WantedScenes:
             for item in scene:
                 world.set_entity_state(item.name, EntityState(item.pose))
             self._spawned = wanted
+            if scene.robot is not None:
+                # A camera on a base sees the scene from the base's start.
+                world.set_entity_state(self._robot.name, EntityState(scene.robot))
             return world.cameras.render(self._camera.name)
         except RenderingUnavailable:
             return None

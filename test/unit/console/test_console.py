@@ -172,6 +172,7 @@ def test_a_trial_runs_from_its_start_to_its_judgement_and_its_goal_may_be_reache
     asked = Asked(console, START)
     given(console, c.Start)
     assert asked.answer() == Answer("done")
+    console.tell_moving(True)
     view = console.view()
     assert (view.phase, view.limit, view.question) == (Phase.RUNNING, 30.0, START)
     assert given(console, c.Reached).accepted and steered.done == ["reached"] and console.view().reached
@@ -243,6 +244,39 @@ def test_a_pause_takes_back_what_was_asked_before_a_trial_as_void_and_waits_for_
     assert not console.carry_out(c.Pause(id="late")).accepted and asked.open
     console.close()
     assert steered.done == ["pause", "pause", "resume"]
+
+
+def test_a_set_up_is_timed_while_it_is_shown_alone_and_its_ticks_outlast_a_pause():
+    console, _, clock = made(("Nobody at the robot",))
+    asked = Asked(console, SET_UP)
+    clock.now += 100.0  # with the checklist
+    given(console, c.Tick, name="Nobody at the robot")
+    given(console, c.Checked)
+    given(console, c.Tick, name="cup")
+    clock.now += 20.0
+    given(console, c.Pause)
+    asked.answer()
+    clock.now += 86400.0
+    asked = Asked(console, SET_UP)
+    assert console.view().moved == {"cup": True, "red_block": False}
+    clock.now += 3.0
+    console.tell_stop("the emergency stop was pressed")
+    clock.now += 50.0
+    console.tell_stop("")
+    clock.now += 4.0
+    assert console.view().elapsed == 27.0
+    given(console, c.Ready)
+    assert asked.answer().seconds == 27.0
+    clock.now += 2.0  # while the camera looks
+    asked = Asked(console, DOUBTED)
+    clock.now += 5.0
+    given(console, c.Ready, overrule=True)
+    assert asked.answer().seconds == 32.0
+    asked = Asked(console, SET_UP)
+    assert not any(console.view().moved.values())
+    clock.now += 6.0
+    given(console, c.Ready)
+    assert asked.answer().seconds == 6.0
 
 
 def test_a_pause_that_the_session_refuses_takes_nothing_back():
@@ -593,7 +627,7 @@ class AnyOrder(RuleBasedStateMachine):
     def note(self, name, more, view):
         if name == "ready":
             moved = tuple(key for key, done in view.moved.items() if done)
-            self.expected = Answer("done", moved=moved, overruled=more["overrule"])
+            self.expected = Answer("done", moved=moved, overruled=more["overrule"], seconds=view.elapsed)
         elif name == "start":
             self.expected = Answer("done")
         elif name in ("void", "skip"):

@@ -206,13 +206,8 @@ def test_an_instance_of_the_scene_as_it_stands_is_recorded_with_a_path_tapped_on
     along = planned[-1] - planned[-2]
     # A finger is as exact as a pixel of the map, so the person goes a little farther into the last place.
     planned[-1] += 0.1 * along / np.linalg.norm(along)
-    for x, y in planned[1:] @ TableMap(task)._turn:
-        at = person.page.evaluate(
-            "at => { const map = document.querySelector('.map');"
-            " const p = new DOMPoint(...at).matrixTransform(map.getScreenCTM()); return [p.x, p.y]; }",
-            [x, y],
-        )
-        person.page.mouse.click(*at)
+    for x, y in TableMap(task).on_map(planned[1:]):
+        person.tap_on_map(x, y)
     person.tap_primary()
     person.until("state.recording.draft !== null && sending.size === 0")
     assert "Understood" in person.text

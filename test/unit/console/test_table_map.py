@@ -29,7 +29,8 @@ AHEAD = {"x": (1.0, 0.0), "-x": (-1.0, 0.0), "y": (0.0, 1.0), "-y": (0.0, -1.0)}
 def drawing(up):
     """Return the map of a task with this backdrop; None for a task without one."""
     backdrop = Backdrop(FLOOR, (((0.0, 0.0), (1.0, 0.0), (1.0, 1.0)),), up=up) if up else None
-    return TableMap(SimpleNamespace(backdrop=backdrop, scenes=SimpleNamespace(outline=lambda model: CORNER)))
+    scenes = SimpleNamespace(outline=lambda model: CORNER, models={})
+    return TableMap(SimpleNamespace(backdrop=backdrop, scenes=scenes, store=None))
 
 
 def scene(**places):
@@ -100,6 +101,42 @@ def test_all_that_is_drawn_lies_in_the_picture(places, up):
         assert left <= x <= left + width and top <= y <= top + height
 
 
+@pytest.mark.parametrize("up", UPS)
+def test_the_way_out_ends_at_the_nearest_edge_and_the_grid_has_the_scene_s_numbers(up):
+    present = scene(stays=(0.0, 0.0), out=(2.9, -0.5))
+    drawn = drawing(up).of(asked(present, scene(stays=(0.0, 0.0))))
+    (move,) = drawn["moves"]
+    left, top, width, height = drawn["box"]
+    x, y = move["edge"]
+    assert min(abs(x - left), abs(x - left - width), abs(y - top), abs(y - top - height)) < 1e-3
+    assert np.hypot(x - move["from"][0], y - move["from"][1]) < 0.6
+    for line in drawn["grid"]:
+        axis, value = line["words"].replace("\u2212", "-").split()
+        ends = np.array(drawing(up).in_scene(line["line"]))
+        assert ends[:, "xy".index(axis)] == pytest.approx([float(value)] * 2, abs=1e-3)
+
+
+def test_a_robot_and_its_start_are_told_in_metres_in_a_room():
+    start = scene(a=(0.0, 0.0))
+    target = replace(start, robot=Pose.planar(2.5, -1.25, math.radians(90.0)))
+    drawn = drawing("y").of(replace(asked(start, target), bring_robot=True))
+    assert drawn["robot"]["at"] == [2.5, 1.25] and drawn["robot"]["place"] == "x 2.50 m, y \u22121.25 m, 90°"
+    ahead = np.subtract(drawn["robot"]["ahead"], drawn["robot"]["at"])
+    assert ahead[0] == pytest.approx(0.0, abs=1e-3) and ahead[1] < -0.1
+    assert drawing("y").of(asked(start, target))["robot"] is None
+
+
+def test_what_is_fixed_is_put_in_place_first_and_the_table_is_not_all_of_the_picture():
+    task = tabletop()
+    instance = task.sample(np.random.default_rng(3), "x")
+    drawn = TableMap(task).of(asked(Scene(), instance.scene))
+    fixed = [move for move in drawn["moves"] if move.get("fixed")]
+    assert fixed == drawn["moves"][:3] and {move["words"] for move in fixed} == {"put it in place; it stays"}
+    assert drawn["unit"] == "cm" and drawn["moves"][3]["place"].count("cm") == 2
+    table = np.array(fixed[0]["to_outline"])
+    assert np.ptp(table[:, 0]) > drawn["box"][2]
+
+
 def test_the_shipped_task_is_drawn():
     task = tabletop()
     model = next(iter(task.scenes.models))
@@ -114,7 +151,7 @@ def test_the_shipped_task_is_drawn():
         (None, (0.0, 0.0), "bring it in"),
         ((0.0, 0.0), None, "take it out"),
         ((0.0, 0.0), (0.0, 0.123), "12.3 cm"),
-        ((0.0, 0.0), (1.5, 0.0), "1.50 m"),
+        ((0.0, 0.0), (0.5, 0.0), "0.50 m"),
         ((0.0, 0.0), (0.1, 0.0, math.radians(90)), "10.0 cm, turn 90° left"),
         ((0.0, 0.0, math.radians(170)), (0.0, 0.0, math.radians(-170)), "turn 20° left"),
         ((0.0, 0.0, math.radians(-170)), (0.0, 0.0, math.radians(170)), "turn 20° right"),

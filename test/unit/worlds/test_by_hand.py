@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robocontrast_ros.console.questions import Answer
+from robocontrast_ros.console.questions import ROBOT, Answer
 from robocontrast_ros.domain import ObjectState, Pose, Scene
 from robocontrast_ros.strategies.effort import Tolerance, scenes_match, setup_moves
 from robocontrast_ros.worlds.backends import TableReading
@@ -20,14 +20,6 @@ TOLERANCE = Tolerance(0.01, 0.15)
 
 def scene(**places):
     return Scene(tuple(ObjectState(name, name, Pose.planar(*place)) for name, place in places.items()))
-
-
-class Clock:
-    def __init__(self):
-        self.now = 50.0
-
-    def __call__(self):
-        return self.now
 
 
 class OwnTable:
@@ -51,15 +43,13 @@ class OwnTable:
 class Scripted:
     """A console at which one function after the other plays the person."""
 
-    def __init__(self, *people, clock=None):
-        self.questions, self._people, self._clock = [], list(people), clock
+    def __init__(self, *people):
+        self.questions, self._people = [], list(people)
 
     def ask_moves(self, question):
         self.questions.append(question)
-        if self._clock is not None:
-            self._clock.now += 20.0
         person = self._people.pop(0) if len(self._people) > 1 else self._people[0]
-        return person(question)
+        return replace(person(question), seconds=20.0 * len(self.questions))
 
     @property
     def asked(self):
@@ -68,7 +58,7 @@ class Scripted:
 
 
 def done(question):
-    return Answer("done", moved=tuple(move.name for move in question.moves))
+    return Answer("done", moved=question.things)
 
 
 def overrules(question):
@@ -91,8 +81,8 @@ def moves_only(table, *names):
     return person
 
 
-def set_up(table, console, target, moves=None, clock=None, **more):
-    by_hand = ByHand(table, console, TOLERANCE, None, clock or Clock())
+def set_up(table, console, target, moves=None, **more):
+    by_hand = ByHand(table, console, TOLERANCE, None)
     moves = setup_moves(table.read()[1].scene, target, TOLERANCE) if moves is None else moves
     return by_hand, by_hand.set_up(target, moves, **more)
 
@@ -233,13 +223,39 @@ def test_a_person_who_overrules_is_believed_of_what_was_to_be_moved_and_of_what_
     assert len(console.questions) == 2
 
 
-def test_the_time_is_that_from_the_first_question_to_the_last_word():
-    table, clock = OwnTable(BEFORE), Clock()
-    console = Scripted(moves_only(table, "block"), moves_all(table), clock=clock)
-    by_hand, _ = set_up(table, console, TARGET, clock=clock)
+def test_the_time_is_that_of_the_last_answer():
+    table = OwnTable(BEFORE)
+    console = Scripted(moves_only(table, "block"), moves_all(table))
+    by_hand, _ = set_up(table, console, TARGET)
     assert by_hand.seconds == 40.0
-    by_hand.set_up(TARGET, ())
-    assert by_hand.seconds == 20.0
+
+
+def at_home(*place):
+    return replace(TARGET, robot=Pose.planar(*place))
+
+
+def test_a_robot_that_moves_about_is_brought_to_its_start_each_time():
+    told = ToldTable(lambda: 3.0, "world")
+    console = Scripted(done)
+    by_hand, (_, found) = set_up(told, console, at_home(1.0, 2.0, 0.5))
+    by_hand.set_up(at_home(1.0, 2.0, 0.5), ())
+    assert [question.bring_robot for question in console.questions] == [True, True]
+    assert found.robot == Pose.planar(1.0, 2.0, 0.5)
+
+
+def test_in_practice_a_robot_that_was_not_brought_is_told_and_asked_for_again_alone():
+    simulated = Simulated(replace(BEFORE, robot=Pose.planar(3.0, 2.0, 0.5)))
+    console = Scripted(lambda question: Answer("done", moved=("cup", "block")), done)
+    _, (_, found) = set_up(PractisedTable(simulated), console, at_home(1.0, 2.0, 2.0))
+    assert console.questions[1].problems == ("the robot is 2.00 m and 86° from its start",)
+    assert console.questions[1].things == (ROBOT,) and found == at_home(1.0, 2.0, 2.0)
+
+
+def test_a_person_who_says_that_all_stands_right_has_brought_the_robot_too():
+    simulated = Simulated(replace(BEFORE, robot=Pose.planar(3.0, 2.0)))
+    console = Scripted(lambda question: Answer("done"), overrules)
+    _, (_, found) = set_up(PractisedTable(simulated), console, at_home(1.0, 2.0))
+    assert found == simulated.things == at_home(1.0, 2.0)
 
 
 def test_moves_are_asked_for_again_in_an_order_that_is_short_to_walk():
@@ -356,3 +372,11 @@ def test_a_camera_looks_where_things_should_be_and_not_at_an_empty_table():
     assert camera.looked == [TARGET] and found["cup"].pose.xy == pytest.approx((-0.005, 0.3))
     table.read()
     assert camera.looked[1] == found
+
+
+def test_what_is_fixed_counts_as_there_when_it_was_ticked_for_the_camera_is_not_asked_about_it():
+    camera = Camera(lambda question: Answer("done", moved=("block",)), done)
+    table = SeenTable(lambda: 4.0, "world", camera, {"cup", "spoon"})
+    set_up(table, camera, TARGET)
+    assert camera.questions[1].problems == ("cup is missing", "spoon is missing")
+    assert camera.asked[1] == {"cup", "spoon"} and camera.looked[-1] == TARGET
