@@ -59,12 +59,14 @@ HIDDEN = 0.35
 """Share of a block behind something from which its pose is unsure."""
 LEAST_MATCH = 0.8
 """Overlap of silhouette and patch, divided by their union, below which the pose is unsure."""
+CLEAR = 0.88
+"""Overlap from which it is this block, whatever else has its colour."""
 AREA = 0.30
 """Share of the silhouette by which the visible area may differ from what it should be."""
 ALIKE = 0.08
 """Difference of two ways to name patches, as a share of a silhouette, below which both fit."""
 LEFT = 0.35
-"""Area of a colour that no block explains, in silhouettes, from which all blocks of the colour are unsure."""
+"""Area of a colour that no block explains, in silhouettes, from which blocks of the colour may be mistaken."""
 NOISE = 0.10
 """Least error of a pixel's cover, as least squares takes it; edges are correlated with their neighbours."""
 SYSTEMATIC = 0.10
@@ -368,7 +370,7 @@ class BlockFinder:
 
     @staticmethod
     def _doubt_strangers(chosen: Sequence[_Candidate], cover: Map) -> None:
-        """Doubt all blocks of a colour where much of that colour belongs to none of them."""
+        """Doubt the blocks of a colour that fit less than clearly where much of that colour belongs to none of them."""
         if not chosen:
             return
         left = cover > SEEN
@@ -376,7 +378,8 @@ class BlockFinder:
             left[candidate.window.part] &= cv2.dilate(candidate.cover, np.ones((3, 3), np.uint8)) < 0.1
         if left.sum() > LEFT * np.mean([candidate.cover.sum() for candidate in chosen]):
             for candidate in chosen:
-                candidate.reasons.append("something else of its colour is in the picture")
+                if candidate.match < CLEAR:
+                    candidate.reasons.append("something else of its colour is in the picture")
 
     # -- fitting ----------------------------------------------------------------------------------
 
