@@ -106,7 +106,9 @@ class Camera:
 
     def begin(self, task: Task, instance: TestInstance, start_scene: Scene) -> Judging:
         """Begin with the goal of the instance in this scene."""
-        return SeenProgress(TRUE_SCENE.begin(task, instance, start_scene))
+        goal = task.goals.goal(instance.instruction, start_scene)
+        staged = isinstance(goal, StagedGoal)
+        return SeenProgress(LeftProgress(goal) if staged else goal_progress(goal, start_scene, 1))
 
 
 TRUE_SCENE = TrueScene()
@@ -206,6 +208,39 @@ class SeenProgress:
     def success(self, stopped: bool) -> bool:
         """Tell whether it is a success: as somebody said, or as seen."""
         return self._seen.success(stopped) if self._told is None else self._told.success
+
+
+class LeftProgress:
+    """What the scene in which a trial was left says of a goal with subgoals: whether the goal itself is fulfilled.
+
+    Nobody saw the subgoals on the way there, so that those of a failure do not count.
+    """
+
+    distance = 0.0
+    holds = False
+
+    def __init__(self, goal: StagedGoal) -> None:
+        """Begin a trial with nothing reached."""
+        self._goal, self._fulfilled = goal, False
+        self.subgoals = len(goal.subgoals)
+        self.reached = 0
+        self.succeeded = False
+
+    @property
+    def progress(self) -> float:
+        """All or nothing."""
+        return self.reached / self.subgoals
+
+    def update(self, scene: Scene) -> None:
+        """Take the scene in which the trial was left."""
+        self.distance, self._fulfilled = self._goal.distance(scene), self._goal.satisfied(scene)
+        if self._fulfilled:
+            self.reached = self.subgoals
+        self.succeeded = not self._goal.stop_required and self.reached == self.subgoals
+
+    def success(self, stopped: bool) -> bool:
+        """Tell whether the goal is fulfilled and, where required, the policy stopped there."""
+        return self.succeeded or (stopped and self._fulfilled)
 
 
 class DistanceProgress:

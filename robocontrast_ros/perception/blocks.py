@@ -36,6 +36,10 @@ LEAST_COLOUR = 30.0
 """Of a block's colour."""
 APART = math.radians(22.0)
 """Angle in Lab's plane of colours up to which a pixel may have a block's colour."""
+AROUND = 7
+"""Side of the square in which a pixel's chroma is compared with the greatest one [pixel]."""
+LEAST_SHADE = 0.4
+"""Least chroma of a block's sides, as a share of its top's."""
 COMMON = 0.03
 """Share of the picture from which a colour is background; what is rarer and no block hides something."""
 
@@ -53,14 +57,16 @@ FIRST_STEPS, STEPS, ROUNDS = 6, 8, 2
 
 HIDDEN = 0.35
 """Share of a block behind something from which its pose is unsure."""
-LEAST_MATCH = 0.68
+LEAST_MATCH = 0.8
 """Overlap of silhouette and patch, divided by their union, below which the pose is unsure."""
+CLEAR = 0.88
+"""Overlap from which it is this block, whatever else has its colour."""
 AREA = 0.30
 """Share of the silhouette by which the visible area may differ from what it should be."""
 ALIKE = 0.08
 """Difference of two ways to name patches, as a share of a silhouette, below which both fit."""
 LEFT = 0.35
-"""Area of a colour that no block explains, in silhouettes, from which all blocks of the colour are unsure."""
+"""Area of a colour that no block explains, in silhouettes, from which blocks of the colour may be mistaken."""
 NOISE = 0.10
 """Least error of a pixel's cover, as least squares takes it; edges are correlated with their neighbours."""
 SYSTEMATIC = 0.10
@@ -220,8 +226,11 @@ class BlockFinder:
             strong_ones = strength[strength > LEAST_COLOUR]
             full = float(np.quantile(strong_ones, 0.7)) if strong_ones.size > 20 else LEAST_COLOUR
             cover = np.zeros(inside.shape, dtype=np.float32)
-            # Half of a pixel's cover gives half of the chroma; a block's sides have less than its top.
-            cover[own] = np.clip((strength / full - 0.2) / 0.5, 0.0, 1.0)
+            # Half of a pixel's cover gives half of the chroma around it, which is less at a block's sides than on top.
+            own_chroma = np.where(own, chroma, np.float32(0.0))
+            around = cv2.dilate(cv2.blur(own_chroma, (3, 3)), np.ones((AROUND, AROUND), np.uint8))
+            local = np.clip(around[own], LEAST_SHADE * full, full)
+            cover[own] = np.clip(strength / local * 2.0 - 0.5, 0.0, 1.0)
             covers[colour] = cover
             any_block |= cover > 0.1
         return covers, self._hiding(lab, any_block, inside)
@@ -361,7 +370,7 @@ class BlockFinder:
 
     @staticmethod
     def _doubt_strangers(chosen: Sequence[_Candidate], cover: Map) -> None:
-        """Doubt all blocks of a colour where much of that colour belongs to none of them."""
+        """Doubt the blocks of a colour that fit less than clearly where much of that colour belongs to none of them."""
         if not chosen:
             return
         left = cover > SEEN
@@ -369,7 +378,8 @@ class BlockFinder:
             left[candidate.window.part] &= cv2.dilate(candidate.cover, np.ones((3, 3), np.uint8)) < 0.1
         if left.sum() > LEFT * np.mean([candidate.cover.sum() for candidate in chosen]):
             for candidate in chosen:
-                candidate.reasons.append("something else of its colour is in the picture")
+                if candidate.match < CLEAR:
+                    candidate.reasons.append("something else of its colour is in the picture")
 
     # -- fitting ----------------------------------------------------------------------------------
 

@@ -92,6 +92,27 @@ class CalibratedCamera:
         along[~(along > 0.0)] = np.nan
         return np.array((x, y)) + along[:, None] * rays[:, :2]
 
+    def shifts(self, point: ArrayLike) -> Floats:
+        """Return by how much one standard deviation of each of the calibration's errors shifts what is seen at a point.
+
+        The errors are those of the position along x, y, z and of the rotation about them, independent of each other.
+        They are the same for all that one camera sees, so that near things are shifted alike.
+
+        Args:
+            point: world frame, shape (3,) [m], in front of the camera; what is seen there keeps its height.
+
+        Returns:
+            Shifts along x and y of the world, shape (6, 2) [m]; NaN where the point is not in front of the camera.
+        """
+        ray = np.asarray(point, dtype=float) - self.pose.position
+        along = np.eye(3) * self.position_error / math.sqrt(3.0)
+        turned = np.cross(np.eye(3), ray) * self.orientation_error / math.sqrt(3.0)
+        moved = np.concatenate((along, turned))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # Where the moved ray meets the same height again.
+            back = np.where(ray[2] < 0.0, moved[:, 2] / ray[2], np.nan)
+        return moved[:, :2] - back[:, None] * ray[:2]
+
     def shift_at(self, distance: float) -> float:
         """Return the standard deviation of what the calibration's own error shifts at a distance, both in [m]."""
         # Both errors are those of three axes together, and what is seen is shifted along two.

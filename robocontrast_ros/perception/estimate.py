@@ -19,8 +19,12 @@ class ObjectEstimate:
         position_std: standard deviation of the position, along each of x and y [m]; NaN without a pose.
         yaw_std: of the yaw, up to ``turns`` [rad]; NaN without a pose.
         turns: equally spaced turns about z that look the same: the yaw is one of so many.
-        unsure: why a person should look, each a sentence without the object's name; empty where nothing is in doubt.
+        unsure: why a person should look, each a sentence without the object's name; empty where nothing but the height
+            is in doubt.
         hidden: share of the object that something hides, 0 to 1.
+        shifts: what one standard deviation of each of the calibration's errors shifts it, along x and y [m]: a part of
+            ``position_std`` that all objects share. Empty where the calibration does not matter.
+        others: its poses at other heights that explain the picture as well.
     """
 
     name: str
@@ -31,16 +35,24 @@ class ObjectEstimate:
     turns: int = 1
     unsure: tuple[str, ...] = ()
     hidden: float = 0.0
+    shifts: tuple[tuple[float, float], ...] = ()
+    others: tuple[Pose, ...] = ()
 
     @property
     def certain(self) -> bool:
         """Whether the pose is there and nothing is in doubt."""
-        return self.pose is not None and not self.unsure
+        return self.pose is not None and not self.reasons
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why a person should look, each a sentence without the object's name."""
+        heights = (f"it may stand at a height of {_mm(self.pose)} or of {_mm(other)} mm" for other in self.others[:1])
+        return (*self.unsure, *heights)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What is in doubt, as lines for people."""
-        return tuple(f"{self.name.replace('_', ' ')}: {reason}" for reason in self.unsure)
+        """The same as lines for people."""
+        return tuple(f"{self.name.replace('_', ' ')}: {reason}" for reason in self.reasons)
 
 
 @dataclass(frozen=True)
@@ -86,3 +98,7 @@ class SceneEstimate:
             KeyError: an object was not looked for.
         """
         return not self.doubts(names)
+
+
+def _mm(pose: Pose) -> str:
+    return f"{1e3 * pose.position[2]:.0f}"

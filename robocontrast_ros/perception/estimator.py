@@ -165,27 +165,42 @@ class SceneEstimator:
                 be = "is" if len(own) == 1 else "are"
                 reasons = (f"its tag {numbers} {be} not seen: hidden, out of the picture, or too small in it",)
             return _unseen(name, model, reasons)
+        own, shifts = self._with_calibration(placed.position_std, placed.pose)
         return ObjectEstimate(
-            name, model, placed.pose, placed.position_std, placed.yaw_std, 1, (*reasons, *placed.unsure)
+            name,
+            model,
+            placed.pose,
+            own,
+            placed.yaw_std,
+            unsure=(*reasons, *placed.unsure),
+            shifts=shifts,
+            others=placed.others,
         )
 
     def _block(self, name: str, found: Found | None) -> ObjectEstimate:
         model = self._expected[name].model
         if found is None:
             return _unseen(name, model, ("it is not seen: hidden, or out of the picture",))
-        x, y, _ = self._camera.pose.position
-        shift = self._camera.shift_at(math.dist((x, y), (found.x, found.y)))
+        pose = Pose.planar(found.x, found.y, found.yaw, self._table)
+        deviation, shifts = self._with_calibration(found.position_std, pose)
         turns = self._finder.turns(name)
         return ObjectEstimate(
             name,
             model,
-            Pose.planar(found.x, found.y, found.yaw, self._table),
-            math.hypot(found.position_std, shift),
+            pose,
+            deviation,
             math.hypot(found.yaw_std, self._camera.orientation_error),
             turns,
             found.unsure,
             found.hidden,
+            shifts,
         )
+
+    def _with_calibration(self, deviation: float, pose: Pose) -> tuple[float, tuple[tuple[float, float], ...]]:
+        """Return a position's standard deviation with the calibration's error, and what that error shifts [m]."""
+        shifts = self._camera.shifts(pose.position)
+        along, across = (shifts**2).sum(axis=0).tolist()
+        return math.sqrt(deviation**2 + (along + across) / 2.0), tuple((x, y) for x, y in shifts.tolist())
 
     def _misfits(
         self, placed: Mapping[str, Placed], found: Mapping[str, Found | None], seen: SeenTags

@@ -20,11 +20,23 @@ from robocontrast_ros.perception.camera import CalibratedCamera, Floats
 LAST = 586
 """Number of the last tag of AprilTag 36h11."""
 
-CORNER = 0.25
+MODULES = 8
+"""Along each side of a tag's black square."""
+ALONG = (0.14, 0.86)
+"""Part of a side on which its edge is looked for: blur rounds the corners."""
+ACROSS = 0.9, 2.5
+"""How far on either side of an edge its slope is looked for: in modules, beyond which is the next edge, and [pixel]."""
+SLOPE = 0.5
+"""Share of the usual slope from which a place belongs to an edge, and is not hidden."""
+ROUNDS = 3
+"""How often edges are looked for around where they were found."""
+FAR = 2.0
+"""Distance by which the lines along the edges may correct a corner [pixel]."""
+CORNER = 0.15
 """Least standard deviation of a corner that is seen [pixel]."""
 STEPS = 8
 """Steps of least squares, at most."""
-SHRINK = 0.5
+SHRINK = 0.15
 """By how much a tag's side may be seen too short [pixel]."""
 FITS = 1.5
 """Distance of corners from where the result puts them up to which tags and calibration fit together, RMS [pixel]."""
@@ -108,10 +120,11 @@ class Placed:
 
     Attributes:
         pose: world frame.
-        position_std: along each of x and y [m].
+        position_std: along each of x and y, for a camera that stands where its calibration tells [m].
         yaw_std: [rad].
         off: distance of corners from where the pose puts them, RMS [pixel].
         unsure: why a person should look.
+        others: its poses at other heights that explain what is seen as well.
     """
 
     pose: Pose
@@ -119,6 +132,7 @@ class Placed:
     yaw_std: float
     off: float
     unsure: tuple[str, ...] = ()
+    others: tuple[Pose, ...] = ()
 
 
 class TagReader:
@@ -141,7 +155,7 @@ class TagReader:
         found = [] if numbers is None else numbers.ravel().tolist()
         several = sorted({number for number in found if found.count(number) > 1})
         once = {
-            number: np.asarray(four, dtype=float).reshape(4, 2)
+            number: _by_edges(grey, np.asarray(four, dtype=float).reshape(4, 2))
             for number, four in zip(found, corners, strict=True)
             if number not in several
         }
@@ -179,7 +193,7 @@ def place(
         fitting = [found for found in rest if found is not None and found.off <= FITS]
         if fitting:
             return min(fitting, key=lambda found: found.off)
-    reasons = []
+    reasons, others = [], []
     if off > FITS and (lying := _lying(camera, points, pixels)) is not None:
         turn, position, tilted = lying
         tilt = math.degrees(math.acos(min(max(float(turn[2, 2]), -1.0), 1.0)))
@@ -196,16 +210,17 @@ def place(
             )
     sides = np.linalg.norm(pixels.reshape(-1, 4, 2) - np.roll(pixels.reshape(-1, 4, 2), 1, axis=1), axis=2)
     distance = _distance(camera, best[:3])
-    # Blur makes a tag look smaller, and so farther away.
+    # What blur does to all edges makes a tag look smaller or larger, and so farther away or nearer.
     error = math.hypot(
         math.sqrt(float(spread[2, 2])), camera.shift_at(distance), SHRINK * distance / float(sides.max())
     )
     near = min(heights, key=lambda height: abs(height - best[2])) if heights else None
     if near is not None and abs(near - best[2]) < max(SIGMAS * error, FLOATS):
-        several = [h for h in heights if abs(h - best[2]) < 2.0 * error and abs(h - near) > FLOATS]
+        several = [h for h in heights if abs(h - best[2]) < SIGMAS * error and abs(h - near) > FLOATS]
+        for height in several:
+            x, y, z, yaw = _upright(camera, points, pixels, np.array((*best[:2], height, best[3])), False)[0].tolist()
+            others.append(Pose.planar(x, y, yaw, z))
         best, spread, off = _upright(camera, points, pixels, np.array((*best[:2], near, best[3])), free_height=False)
-        if several:
-            reasons.append(f"it may stand at a height of {1e3 * near:.0f} or of {1e3 * several[0]:.0f} mm")
     elif near is not None:
         reasons.append(f"it seems to be {1e3 * (best[2] - near):+.0f} mm above or below what it can stand on")
     if off > FITS:
@@ -216,10 +231,69 @@ def place(
     if side < SMALL:
         reasons.append(f"its tag is small in the picture ({side:.0f} pixels)")
     x, y, z, yaw = best.tolist()
-    shift = camera.shift_at(_distance(camera, best[:3]))
-    deviation = math.hypot(math.sqrt(max(float(np.linalg.eigvalsh(spread[:2, :2])[-1]), 0.0)), shift)
+    deviation = math.sqrt(max(float(np.linalg.eigvalsh(spread[:2, :2])[-1]), 0.0))
     turned = math.hypot(math.sqrt(max(float(spread[3, 3]), 0.0)), camera.orientation_error)
-    return Placed(Pose.planar(x, y, yaw, z), deviation, turned, off, tuple(reasons))
+    return Placed(Pose.planar(x, y, yaw, z), deviation, turned, off, tuple(reasons), tuple(others))
+
+
+def _by_edges(grey: NDArray[np.uint8], corners: Floats) -> Floats:
+    """Return the corners of a tag where the lines along its edges meet.
+
+    Blur moves the corners of a square inwards, which turns it and makes it seem farther away, but not its edges.
+
+    Args:
+        grey: the picture.
+        corners: as they were found, shape (4, 2) [pixel]; they are returned where an edge cannot be followed.
+    """
+    sides = np.linalg.norm(corners - np.roll(corners, -1, axis=0), axis=1)
+    reach = min(ACROSS[0] * float(sides.mean()) / MODULES, ACROSS[1])
+    along = np.linspace(*ALONG, max(int((ALONG[1] - ALONG[0]) * float(sides.mean())), 6))
+    across = np.linspace(-reach, reach, 17)
+    found = corners
+    for _ in range(ROUNDS):
+        lines = [_edge(grey, found, side, along, across) for side in range(4)]
+        if any(line is None for line in lines):
+            return corners
+        found = np.stack([_meet(*lines[side - 1], *lines[side]) for side in range(4)])
+        if not (np.abs(found - corners) < FAR).all():
+            return corners
+    return found
+
+
+def _edge(
+    grey: NDArray[np.uint8], corners: Floats, side: int, along: Floats, across: Floats
+) -> tuple[Floats, Floats] | None:
+    """Return a point and the direction of the line along one side of a tag, each of shape (2,) [pixel]."""
+    begin, end = corners[side], corners[(side + 1) % 4]
+    length = max(float(np.linalg.norm(end - begin)), 1e-6)
+    forward = (end - begin) / length
+    outward = np.array((forward[1], -forward[0]))
+    if float((((begin + end) / 2.0 - corners.mean(axis=0)) * outward).sum()) < 0.0:
+        outward = -outward
+    looked = begin + along[:, None, None] * (end - begin) + across[None, :, None] * outward
+    columns, rows = (looked[..., k].astype(np.float32) for k in (0, 1))
+    shown = cv2.remap(grey, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE).astype(float)
+    # From black to white: the middle of the slope is the edge, however wide it is.
+    slope = np.maximum(np.diff(shown, axis=1), 0.0)
+    height = slope.sum(axis=1)
+    off = (slope * (across[1:] + across[:-1]) / 2.0).sum(axis=1) / np.maximum(height, 1e-9)
+    place, clear = (along - 0.5) * length, height > SLOPE * np.median(height)
+    for _ in range(2):
+        if clear.sum() < len(along) / 2:
+            return None
+        tilt, shift = np.polyfit(place[clear], off[clear], 1)
+        apart = np.abs(off - shift - tilt * place)
+        clear &= apart < max(0.5, 2.5 * float(apart[clear].std()))
+    return (begin + end) / 2.0 + shift * outward, forward + tilt * outward
+
+
+def _meet(one: Floats, along_one: Floats, other: Floats, along_other: Floats) -> Floats:
+    """Return where two lines meet, shape (2,); infinity where they do not."""
+    turn = along_one[0] * along_other[1] - along_one[1] * along_other[0]
+    if abs(turn) < 1e-9:
+        return np.full(2, math.inf)
+    away = other - one
+    return one + along_one * (away[0] * along_other[1] - away[1] * along_other[0]) / turn
 
 
 def seen_off(camera: CalibratedCamera, tag: ObjectTag, corners: Floats) -> float:

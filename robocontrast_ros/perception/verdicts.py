@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.perception.camera import Floats
 from robocontrast_ros.perception.estimate import ObjectEstimate, SceneEstimate
 
 SIGMAS = 3.0
@@ -16,6 +20,7 @@ DIRECTIONS = 12
 """In which each object is moved."""
 LEAST = 0.001
 """Least distance by which objects are moved [m]: what camera and goal are never better than."""
+NEAR_THE_LIMIT = "The result is near the limit between success and failure."
 
 
 class Goal(Protocol):
@@ -46,8 +51,10 @@ class Verdict:
 def verdict(goal: Goal, estimate: SceneEstimate, names: Iterable[str]) -> Verdict:
     """Return whether an estimated scene fulfils a goal.
 
-    It is certain where no object of the goal is in doubt, and the answer stays the same when each of them is moved and
-    turned by three standard deviations of all.
+    It is certain where no object of the goal is in doubt, and the answer stays the same when each of them is moved
+    and turned by three standard deviations: alone, by what is not known of all of them relative to each other; with
+    the others, by what the error of the calibration shifts them all. Where an object may stand at several heights, the
+    answer has to be the same at each.
 
     Args:
         goal: of the task.
@@ -58,26 +65,64 @@ def verdict(goal: Goal, estimate: SceneEstimate, names: Iterable[str]) -> Verdic
         KeyError: an object was not looked for.
     """
     concerned = [estimate[name] for name in dict.fromkeys(names)]
-    doubts = estimate.doubts([o.name for o in concerned])
+    doubts = (*estimate.problems, *(f"{o.name.replace('_', ' ')}: {reason}" for o in concerned for reason in o.unsure))
     if any(o.pose is None for o in concerned):
         return Verdict(None, doubts)
     scene = estimate.scene
     success = goal.satisfied(scene)
-    if any(goal.satisfied(other) != success for other in _moved(scene, concerned)):
-        doubts = (*doubts, "The result is near the limit between success and failure.")
+    found = [scene]
+    for item in concerned:
+        elsewhere = [scene.moved(item.name, other) for other in item.others]
+        found += elsewhere
+        if any(goal.satisfied(some) != success for some in elsewhere):
+            doubts = (*doubts, *(words for words in item.words if words not in doubts))
+    moved = itertools.chain.from_iterable(_moved(some, concerned) for some in found)
+    if any(goal.satisfied(some) != success for some in moved):
+        doubts = (*doubts, NEAR_THE_LIMIT)
     return Verdict(success, doubts)
 
 
-def _moved(scene: Scene, concerned: Iterable[ObjectEstimate]) -> Iterator[Scene]:
-    concerned = list(concerned)
-    far = max(SIGMAS * math.sqrt(sum(o.position_std**2 for o in concerned)), LEAST)
+def _moved(scene: Scene, concerned: Sequence[ObjectEstimate]) -> Iterator[Scene]:
+    own = [max(o.position_std**2 - _spread(o.shifts).trace() / 2.0, 0.0) for o in concerned]
     for item in concerned:
-        (x, y, z), yaw = item.pose.position, item.pose.yaw
-        for k in range(DIRECTIONS):
-            angle = math.tau * k / DIRECTIONS
-            place = (x + far * math.cos(angle), y + far * math.sin(angle), z)
-            yield scene.moved(item.name, Pose(place, item.pose.orientation))
-        for sign in (-1.0, 1.0):
-            turned = Pose.planar(x, y, yaw + sign * SIGMAS * item.yaw_std, z)
-            if item.pose.orientation[0] == item.pose.orientation[1] == 0.0:
-                yield scene.moved(item.name, turned)
+        apart = max((_spread(_apart(item, other)) for other in concerned), key=np.trace)
+        for x, y in _around(sum(own), apart):
+            yield _shifted(scene, [item], x, y)
+        turned, yaw = scene[item.name].pose, SIGMAS * item.yaw_std
+        if turned.orientation[0] == turned.orientation[1] == 0.0:
+            for sign in (-1.0, 1.0):
+                yield scene.moved(item.name, Pose.planar(*turned.xy, turned.yaw + sign * yaw, turned.position[2]))
+    together = [o for o in concerned if o.shifts]
+    if together:
+        for x, y in _around(max(own), max((_spread(o.shifts) for o in together), key=np.trace)):
+            yield _shifted(scene, together, x, y)
+
+
+def _around(own: float, shared: Floats) -> Iterator[tuple[float, float]]:
+    """Yield how far to go in each direction for a variance along each axis, and a covariance of shape (2, 2) [m2]."""
+    for k in range(DIRECTIONS):
+        x, y = math.cos(math.tau * k / DIRECTIONS), math.sin(math.tau * k / DIRECTIONS)
+        variance = own + x * x * shared[0, 0] + 2.0 * x * y * shared[0, 1] + y * y * shared[1, 1]
+        far = max(SIGMAS * math.sqrt(max(float(variance), 0.0)), LEAST)
+        yield far * x, far * y
+
+
+def _shifted(scene: Scene, items: Iterable[ObjectEstimate], x: float, y: float) -> Scene:
+    for item in items:
+        pose = scene[item.name].pose
+        place = (pose.position[0] + x, pose.position[1] + y, pose.position[2])
+        scene = scene.moved(item.name, Pose(place, pose.orientation))
+    return scene
+
+
+def _spread(shifts: Sequence[tuple[float, float]]) -> Floats:
+    """Return the covariance of shifts that are independent of each other, shape (2, 2) [m2]."""
+    columns = np.array(shifts, dtype=float).reshape(-1, 2)
+    return np.einsum("ki,kj->ij", columns, columns)
+
+
+def _apart(item: ObjectEstimate, other: ObjectEstimate) -> Sequence[tuple[float, float]]:
+    """Return what each of the calibration's errors shifts one object relative to another [m]."""
+    if not (item.shifts and other.shifts):
+        return ()
+    return [(a - c, b - d) for (a, b), (c, d) in zip(item.shifts, other.shifts, strict=True)]

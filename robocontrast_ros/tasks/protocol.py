@@ -73,6 +73,18 @@ class StagedGoal(Goal, Protocol):
 
 
 @runtime_checkable
+class PartlySeenGoal(Goal, Protocol):
+    """A goal of which a single scene, that in which a trial was left, does not show everything."""
+
+    def unseen(self, success: bool) -> str:
+        """Return what such a scene does not show, as a sentence for people; empty where it shows whether it succeeded.
+
+        Args:
+            success: whether the scene fulfils the goal, without contacts of the robot.
+        """
+
+
+@runtime_checkable
 class RegionGoal(Goal, Protocol):
     """A goal, or a subgoal, that can be drawn on a map."""
 

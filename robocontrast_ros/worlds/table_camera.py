@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from robocontrast_ros.perception import (
 from robocontrast_ros.perception.estimator import nearest_turn
 from robocontrast_ros.perception.plates import supports, tags_for
 from robocontrast_ros.strategies.effort import Tolerance
-from robocontrast_ros.tasks.protocol import Goal, Task
+from robocontrast_ros.tasks.protocol import Goal, PartlySeenGoal, StagedGoal, Task
 from robocontrast_ros.worlds.backends import TableReading
 
 Tags = Mapping[str, Sequence[ObjectTag]]
@@ -98,7 +99,7 @@ class TableCamera:
         except ValueError as error:
             raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
         self._estimate = estimate = estimator.estimate(image)
-        unsure = {o.name: " ".join(o.unsure) or "not seen" for o in estimate.objects if not o.certain}
+        unsure = {o.name: " ".join(o.reasons) or "not seen" for o in estimate.objects if not o.certain}
         if estimate.problems:
             unsure |= {o.name: " ".join(estimate.problems) for o in expected if o.name not in given}
         deviations = {o.name: Tolerance(o.position_std, o.yaw_std) for o in estimate.objects if o.certain}
@@ -120,7 +121,27 @@ class TableCamera:
             return Verdict(None, ("no picture was looked at",))
         names = [o.name for o in self._estimate.objects]
         named = [str(value) for _, value in instruction.arguments if value in names]
-        return verdict(goal, self._estimate, named or names)
+        return seen_verdict(goal, self._estimate, named or names)
+
+
+def seen_verdict(goal: Goal, estimate: SceneEstimate, names: Iterable[str]) -> Verdict:
+    """Return whether the scene in which a trial was left fulfils a goal, and whether a camera can tell.
+
+    Args:
+        goal: of the task.
+        estimate: of the scene.
+        names: objects that the goal is about.
+    """
+    said = verdict(goal, estimate, names)
+    if said.success is None:
+        return said
+    if isinstance(goal, PartlySeenGoal):
+        unseen = goal.unseen(said.success)
+    else:
+        unseen = "The goal has several steps, and a picture of the end does not show them." * isinstance(
+            goal, StagedGoal
+        )
+    return replace(said, doubts=(*said.doubts, unseen)) if unseen else said
 
 
 def _turned_as(pose: Pose, turns: int, wanted: Pose) -> Pose:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +110,17 @@ def printed(command: str, work: Path) -> Made:
     values = json.loads(_execute(shlex.split(command)))
     seed = values.pop("seed")
     return Made(values, tuple(seed) if isinstance(seed, list) else seed)
+
+
+def printed_with_picture(picture: str, colours: int | None = None) -> Callable[[str, Path], Made]:
+    """Return what runs a command that prints one JSON object, as for ``printed``, and draws a picture."""
+
+    def make(command: str, work: Path) -> Made:
+        drawn = work / "picture.png"
+        made = printed(f"{command} --picture {shlex.quote(str(drawn))}", work)
+        return replace(made, files={picture: pictures.compact(drawn, colours)})
+
+    return make
 
 
 def measurement(command: str, work: Path) -> Made:

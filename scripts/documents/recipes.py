@@ -175,6 +175,8 @@ STOPPING = (
     "test/support/wall_clock_line.py",
 )
 
+CAMERA_SCENES = "docs/images/camera_judge.png"
+
 RECIPES = (
     Recipe(
         "stop_times",
@@ -455,6 +457,28 @@ RECIPES = (
             "robocontrast_ros/nodes/runtime/qos.py",
         ),
         small="--minutes 0.2",
+    ),
+    Recipe(
+        "camera_judge",
+        Pace.LONG,
+        "python -m benchmark.camera_judge --scenes 200 --first 20000 --json",
+        making.printed_with_picture(CAMERA_SCENES, colours=128),
+        (
+            "benchmark/camera_judge.py",
+            "config/objects/*.yaml",
+            "config/robots/franka_hand.yaml",
+            "config/robots/ur5e.yaml",
+            "config/tasks/language_table.yaml",
+            "config/tasks/tabletop.yaml",
+            "models/language_table/*.xml",
+            "models/tabletop.xml",
+            "robocontrast_ros/images/boards.py",
+            "robocontrast_ros/perception/*.py",
+            "robocontrast_ros/tasks/tabletop/goals.py",
+            "robocontrast_ros/worlds/table_camera.py",
+        ),
+        (CAMERA_SCENES,),
+        "--scenes 4",
     ),
     Recipe(
         "sequential_comparison",

@@ -30,7 +30,7 @@ from robocontrast_ros.robots.drivers import ArmDriver, BaseDriver
 from robocontrast_ros.statistics.changes import difference_in_differences
 from robocontrast_ros.statistics.clusters import DIFFERENCES, UNIT, cluster_mean, paired_difference
 from robocontrast_ros.statistics.estimate import Estimate
-from robocontrast_ros.statistics.proportions import wilson
+from robocontrast_ros.statistics.proportions import clopper_pearson, wilson
 from robocontrast_ros.studies import results as study_results
 from robocontrast_ros.studies.claims import OURS, Decided
 from robocontrast_ros.studies.job import Job, SessionOfStudy
@@ -1122,6 +1122,86 @@ def recorded_table() -> str:
         counts_ = (row["refused"], row["published"], row["recorded"], lost)
         lines.append([topic, f"{row['rate']:g}", *map(str, counts_)])
     return markdown(lines)
+
+
+# --- the camera as a judge --------------------------------------------------------------------------------------------
+
+
+def camera_judge_table() -> str:
+    """Return how well a camera sees objects and judges scenes, compared with the truth: a column for each task."""
+    lines = [["", *(CAMERA_TASKS[task] for task in _camera())]]
+
+    def line(words: str, cells: Mapping[str, str]) -> None:
+        lines.append([words, *cells.values()])
+
+    def errors(key: str, scale: float) -> dict[str, str]:
+        return {k: ", ".join(f"{scale * value:.2f}" for value in r[key]) for k, r in rows.items()}
+
+    rows = _camera()
+    line("objects; seen; certain", {k: f"{r['objects']}; {r['seen']}; {r['certain']}" for k, r in rows.items()})
+    line("position of certain ones, error: median, 95 %, greatest [mm]", errors("position", 1e3))
+    line("their yaw: median, 95 %, greatest [deg]", errors("yaw", math.degrees(1.0)))
+    covered = {
+        k: [f"{100.0 * r[f'covered_{what}'] / r['certain']:.1f} %" for what in ("position", "yaw")]
+        for k, r in rows.items()
+    }
+    line("positions, and yaws, within what is told with 95 %", {k: ", ".join(both) for k, both in covered.items()})
+    line("scenes; successes", {k: f"{r['scenes']}; {r['successes']}" for k, r in rows.items()})
+    line("**judged without asking**", {k: _exact(r["alone"], r["scenes"]) for k, r in rows.items()})
+    line("**of these right**", {k: _exact(r["alone_right"], r["alone"]) for k, r in rows.items()})
+    frequent = {k: max(r["alone_successes"], r["alone"] - r["alone_successes"]) for k, r in rows.items()}
+    line(
+        "control: the more frequent answer to all of these",
+        {k: _exact(frequent[k], r["alone"]) for k, r in rows.items()},
+    )
+    line(
+        "right where there is an answer, certain or not",
+        {k: _exact(r["told_right"], r["told"]) for k, r in rows.items()},
+    )
+    return markdown(lines)
+
+
+def camera_asks_table() -> str:
+    """Return in how many scenes a person is asked: by distance to the goal's limit, light, and what hides something."""
+    lines = [["a person is asked", *(CAMERA_TASKS[task] for task in _camera())]]
+    found = list(_camera().values())
+    for rows in zip(*(row["by_limit"] for row in found), strict=True):
+        low, high = (None if end is None else f"{1e3 * end:g}" for end in rows[0][:2])
+        words = f"{low} to {high} mm from the limit" if high else f"farther than {low} mm from it"
+        lines.append([words, *(_asked(row[2]) for row in rows)])
+    for light in found[0]["by_light"]:
+        lines.append([f"{light} light", *(_asked(row["by_light"][light]) for row in found)])
+    for key, words in (("False", "nothing covered"), ("True", "two patches cover something")):
+        lines.append([words, *(_asked(row["hidden"][key]) for row in found)])
+    return markdown(lines)
+
+
+def camera_agreement() -> str:
+    """Return how many answers that a camera gives alone are right: ``240 of 240 (100.0 %, 98.5 to 100.0)``."""
+    rows = _camera().values()
+    return _exact(sum(row["alone_right"] for row in rows), sum(row["alone"] for row in rows))
+
+
+def camera_scenes() -> str:
+    """Return of how many scenes of each task the comparison is: ``200``."""
+    return str(result("camera_judge").values["scenes"])
+
+
+CAMERA_TASKS = {"language_table": "blocks by colour and outline", "tabletop": "objects by tags"}
+
+
+def _camera() -> Mapping[str, Mapping[str, Any]]:
+    return result("camera_judge").values["results"]
+
+
+def _exact(hits: int, of: int) -> str:
+    found = clopper_pearson(hits, of)
+    share_, low, high = (100.0 * value for value in (found.mean, found.low, found.high))
+    return f"{hits} of {of} ({share_:.1f} %, {low:.1f} to {high:.1f})"
+
+
+def _asked(row: Mapping[str, int]) -> str:
+    return f"{row['scenes'] - row['alone']} of {row['scenes']}"
 
 
 # --- perturbations of navigation --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -65,6 +66,10 @@ class Near:
         raised = abs(shapes.heights(self.target, target)[0])
         return max(between - self.rules.near, 0.0) + max(raised - self.rules.height, 0.0)
 
+    def barrier(self, reference: Pose) -> float:
+        """Return the height that the target has to pass [m]: none."""
+        return -math.inf
+
     def region(self, reference: Pose) -> Polygon:
         """Return where the target's footprint has to reach into."""
         return shapes.footprint(self.reference, reference).buffer(self.rules.near)
@@ -86,6 +91,10 @@ class On:
         aside = float(shapely.distance(self.region(reference), Point(x, y)))
         return aside + max(abs(off) - self.rules.height, 0.0) + fallen
 
+    def barrier(self, reference: Pose) -> float:
+        """Return the height that the target has to pass on its way there [m]: of the reference's edge."""
+        return reference.position[2] + self.reference.size[2]
+
     def region(self, reference: Pose) -> Polygon:
         """Return where the target's centre has to be."""
         return shapes.placed(self.reference.top.polygon, reference)
@@ -105,6 +114,10 @@ class In:
         fallen = 0.0 if shapes.is_upright(reference) else self.reference.size[2]
         above = max(float(z) - (reference.position[2] + self.reference.cavity.rim), 0.0)
         return float(shapely.distance(self.region(reference), Point(x, y))) + above + fallen
+
+    def barrier(self, reference: Pose) -> float:
+        """Return the height that the target has to pass on its way there [m]: of the reference's edge."""
+        return reference.position[2] + self.reference.size[2]
 
     def region(self, reference: Pose) -> Polygon:
         """Return where the target's centre has to be."""
@@ -168,12 +181,28 @@ class TabletopGoal:
         """Return how far the last subgoal is from being fulfilled [m]."""
         return self.subgoals[-1].distance(scene)
 
+    def unseen(self, success: bool) -> str:
+        """Return what the scene in which a trial was left does not show: that the robot held the target."""
+        return "A picture of the end does not show whether the robot lifted it."
+
 
 @dataclass(frozen=True)
 class PlacingGoal(TabletopGoal):
-    """A goal with a place, which can be drawn on a map."""
+    """A goal with a place, which can be drawn on a map.
+
+    Attributes:
+        barrier: height that the target has to pass on its way there, world frame [m].
+    """
 
     subgoals: tuple[Lifted, Placed]
+    barrier: float = -math.inf
+
+    def unseen(self, success: bool) -> str:
+        """Return what the scene in which a trial was left does not show: that the robot did not push the target."""
+        lifted = self.subgoals[0]
+        if not success or self.barrier >= lifted.ground + lifted.height:
+            return ""
+        return "A picture of the end does not show whether the robot lifted it or pushed it."
 
     def regions(self, scene: Scene) -> tuple[protocol.Polygon, ...]:
         """Return the edge of where the target belongs."""
@@ -204,7 +233,8 @@ class TabletopGoals:
         reference = start[argument(instruction, "reference")]
         relation = self.relation(instruction.family, target.model, reference.model)
         at_rest = Holding(p.steps(rules.rest_time), (target.name,), rules.rest_speed / p.control_rate)
-        return PlacingGoal((lifted, Placed(target.name, reference.name, relation, rules.contact, at_rest)), rules.near)
+        placed = Placed(target.name, reference.name, relation, rules.contact, at_rest)
+        return PlacingGoal((lifted, placed), rules.near, barrier=relation.barrier(reference.pose))
 
     def relation(self, family: str, target: str, reference: str) -> Relation:
         """Return how a target belongs to a reference, both given as models.

@@ -59,6 +59,16 @@ class TestCamera(OnTheTable):
         assert not judging.success(True) and judging.progress < 1.0
 
 
+class TestCameraThatSeesNoSubgoals(JudgeContract):
+    draws = 3
+
+    def task(self):
+        return APARTMENT
+
+    def make(self):
+        return Camera()
+
+
 def test_no_judge_is_without_a_contract():
     made = {type(case().make()) for case in (TestTrueScene, TestOutside, TestPerson, TestCamera)}
     assert len(made) == len(plugin_names("judges"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import cv2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,15 +23,21 @@ def estimated(image, names=("mug",), **options):
     return SceneEstimator(CAMERA, scene, tags=TAGS, **options).estimate(image)
 
 
-@given(x=st.floats(0.3, 0.5), y=st.floats(-0.12, 0.12), yaw=st.floats(-3.1, 3.1))
+@given(
+    x=st.floats(0.3, 0.5),
+    y=st.floats(-0.12, 0.12),
+    yaw=st.floats(-3.1, 3.1),
+    blur=st.sampled_from((0.3, 0.8, 1.2)),
+)
 @settings(max_examples=15, deadline=None, derandomize=True)
-def test_an_object_is_found_by_its_tag(x, y, yaw):
+def test_an_object_is_found_by_its_tag_however_blurred_it_is(x, y, yaw, blur):
     pose, image = Pose.planar(x, y, yaw), table()
     put_tag(image, MUG, pose)
-    found = estimated(noisy(image))["mug"]
+    found = estimated(noisy(cv2.GaussianBlur(image, (0, 0), blur)))["mug"]
     assert found.certain, found.words
-    assert math.dist(found.pose.xy, pose.xy) < 0.002
-    assert abs(math.remainder(found.pose.yaw - yaw, math.tau)) < math.radians(3.0)
+    off, turned = math.dist(found.pose.xy, pose.xy), abs(math.remainder(found.pose.yaw - yaw, math.tau))
+    assert off < min(4.0 * found.position_std, 0.0006)
+    assert turned < min(4.0 * found.yaw_std, math.radians(0.6))
     assert found.pose.position[2] == pytest.approx(0.0, abs=1e-9)
 
 
