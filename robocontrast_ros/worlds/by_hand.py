@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import ClassVar, Protocol
 
 from robocontrast_ros.console.questions import SetUpQuestion
-from robocontrast_ros.console.table_map import in_words, misplaced
+from robocontrast_ros.console.table_map import doubts_in_words, misplaced
 from robocontrast_ros.domain import Scene, SetupMove
 from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
@@ -62,13 +62,15 @@ class ByHand:
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> tuple[float, Scene]:
         """Have a person carry out moves until the scene is the target, and return it as read back, and its time [s].
 
-        What the person need not move is not checked: it may have slid when the robot let go.
+        What the person need not move is not checked, for it may have slid when the robot let go; but what could not be
+        seen before, for the robot may have moved it.
 
         Raises:
             BenchFault: the person declares the attempt void or skips the trial, or the console or the camera is gone.
         """
-        asked, wanted = self._clock(), {move.name for move in moves}
-        present, problems, doubts = self._table.read()[1].scene, (), False
+        asked, before = self._clock(), self._table.read()[1]
+        wanted = {move.name for move in moves} | before.unsure.keys()
+        present, problems, doubts = before.scene, (), False
         while True:
             answer = self._console.ask_moves(SetUpQuestion(target, present, moves, problems, doubts))
             self.seconds = self._clock() - asked
@@ -80,7 +82,7 @@ class ByHand:
             wrong = self._misplaced(reading, target, wanted)
             if not wrong and not reading.unsure:
                 return stamp, present
-            problems = (*wrong.values(), *(f"{in_words(name)}: {reason}" for name, reason in reading.unsure.items()))
+            problems = (*wrong.values(), *doubts_in_words(reading.unsure))
             doubts = not wrong
             moves = self._moves(present, target, {*wrong, *(wanted & reading.unsure.keys())})
 
