@@ -99,14 +99,19 @@ class Person(Outside):
 class Camera:
     """The judge that compares the scene that a camera saw with the task's goal, and asks a person where it is unsure.
 
-    Whoever is asked says by ``Judgement.advises`` whether the camera was sure, and has decided.
+    The camera sees how a trial ends, and not what happened on the way: of a goal with subgoals the last one decides,
+    and progress is by the distance from it. Whoever is asked says by ``Judgement.advises`` whether the camera was sure,
+    and has decided.
     """
 
     asks = True
 
     def begin(self, task: Task, instance: TestInstance, start_scene: Scene) -> Judging:
         """Begin with the goal of the instance in this scene."""
-        return SeenProgress(TRUE_SCENE.begin(task, instance, start_scene))
+        goal = task.goals.goal(instance.instruction, start_scene)
+        if isinstance(goal, StagedGoal) and goal.stop_required:
+            return SeenProgress(StagedProgress(goal, start_scene, 1))
+        return SeenProgress(DistanceProgress(goal, start_scene, 1))
 
 
 TRUE_SCENE = TrueScene()

@@ -1,11 +1,12 @@
 """Every judge of the package keeps its contract."""
 
 from language_table_instances import EIGHT
+from tabletop_scenes import asked, scene, tabletop
 from vln_scenes import APARTMENT
 
 from robocontrast_ros.configuration import plugin_names
 from robocontrast_ros.contracts.judge import JudgeContract
-from robocontrast_ros.domain import Judgement
+from robocontrast_ros.domain import Judgement, Pose, TestInstance
 from robocontrast_ros.episodes.judging import Camera, Outside, Person, TrueScene
 
 
@@ -57,6 +58,26 @@ class TestCamera(OnTheTable):
         judging = self.begun(instance)
         judging.tell(Judgement(True, 1.0, advises=True))
         assert not judging.success(True) and judging.progress < 1.0
+
+
+class TestCameraOnATableTop(JudgeContract):
+    draws = 3
+
+    def task(self):
+        return tabletop()
+
+    def make(self):
+        return Camera()
+
+
+def test_a_camera_judges_by_how_a_trial_ends_where_the_task_asks_what_happened_on_the_way():
+    start = scene(red_apple=(0.4, 0.2), banana=(0.5, -0.2))
+    instance = TestInstance("x", "tabletop", asked("move_near", "red_apple", "banana"), start)
+    judging = Camera().begin(tabletop(), instance, start)
+    judging.update(start.moved("red_apple", Pose.planar(0.45, 0.0)))
+    assert not judging.success(False) and 0.3 < judging.progress < 1.0
+    judging.update(start.moved("red_apple", Pose.planar(0.5, -0.13)))
+    assert judging.success(False) and judging.progress == 1.0
 
 
 def test_no_judge_is_without_a_contract():
