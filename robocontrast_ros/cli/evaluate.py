@@ -138,11 +138,11 @@ def _check(session: ResolvedSession) -> None:
             "`robocontrast serve` says which it is.",
         )
     check_policies(session)
-    _check_camera(session)
+    check_camera(session)
     begin_stopping(session.evaluation())
 
 
-def _check_camera(session: ResolvedSession) -> None:
+def check_camera(session: ResolvedSession) -> None:
     """Refuse files of the camera that reads the table which the console could not use."""
     operator, features = session.parameters.operator, session.world.features
     if not features.camera:

@@ -9,6 +9,7 @@ from board_images import LENS, looking_at, photograph
 from PIL import Image
 from typer.testing import CliRunner
 
+from robocontrast_ros.cli.evaluate import check_camera
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.configuration import ConfigurationError, load_configured, read_yaml, resolve_uri
 from robocontrast_ros.domain import Pose
@@ -17,6 +18,7 @@ from robocontrast_ros.objects import SHIPPED, load_library
 from robocontrast_ros.perception.plates import tags_for
 from robocontrast_ros.perception.tag_pages import tag_pages
 from robocontrast_ros.perception.tags import TagReader
+from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.worlds.table_camera import load_tags, standard_tags
 
 BOARD = Board()
@@ -180,3 +182,32 @@ def test_what_cannot_be_printed_is_refused_in_one_line(arguments, words, tmp_pat
     done = run("print-tags", *arguments)
     assert done.exit_code == 2 and words in " ".join(done.output.split()) and "Traceback" not in done.output
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("operator", "words"),
+    [
+        ({}, "session.yaml: `operator.calibration`: got 'nothing'"),
+        ({"calibration": "camera.yaml"}, "camera.yaml: `position`: got .0.0.+robocontrast calibrate"),
+        ({"calibration": "elsewhere.yaml"}, "elsewhere.yaml: got 'No such file"),
+        ({"tags": "tags.yaml"}, "tags.yaml: `tags.bannana`: .+Did you mean 'banana'"),
+    ],
+)
+def test_a_session_whose_camera_could_not_be_used_is_refused_before_it_starts(operator, words, tmp_path):
+    (tmp_path / "camera.yaml").write_text("frame_id: world\nposition: [0.0]\n")
+    (tmp_path / "tags.yaml").write_text("tags: {bannana: [{number: 1, size: 0.04, position: [0.0, 0.0, 0.04]}]}\n")
+    session = {
+        "name": "mine",
+        "seed": 1,
+        "task": "tabletop",
+        "robot": "franka_hand_real",
+        "policy": "random",
+        "strategy": {"name": "standard"},
+        "test_set": {"size": 1},
+        "cameras": [{"name": "top", "width": 640, "height": 480}],
+        "world": {"backend": "operator_camera", "pacing": "wall_clock", "judge": "camera"},
+        "operator": operator,
+    }
+    (tmp_path / "session.yaml").write_text(yaml.safe_dump(session))
+    with pytest.raises(ConfigurationError, match=words):
+        check_camera(resolve(tmp_path / "session.yaml"))
