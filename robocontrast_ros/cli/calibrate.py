@@ -1,8 +1,9 @@
-"""`robocontrast print-tags` and `robocontrast calibrate`: a board of tags, and where the camera stands that sees it."""
+"""`robocontrast print-tags` and `robocontrast calibrate`: tags for print, and where a camera stands."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,19 @@ from numpy.typing import NDArray
 from PIL import Image
 from rich.console import Console
 
-from robocontrast_ros.configuration import ConfigurationError, load_record
+from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record
+from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.images.boards import Board, BoardNotSeen, CameraPose, Intrinsics, camera_pose, drawn
 from robocontrast_ros.images.files import read_picture
+from robocontrast_ros.images.rendering import RenderingUnavailable
+from robocontrast_ros.objects import library_of
 from robocontrast_ros.perception import read_intrinsics
+from robocontrast_ros.perception.tag_pages import pictures_of, tag_pages
 from robocontrast_ros.system.disk import new_file, write_file
+from robocontrast_ros.tasks.protocol import Task
+from robocontrast_ros.worlds.table_camera import standard_tags
 
 DOTS_PER_INCH = 300
 SHARP = 1.0
@@ -36,15 +43,9 @@ def print_board(board_file: Path | None, to: Path, console: Console) -> None:
         ConfigurationError: the board's file is wrong, or the other one no .pdf or .png.
         DiskError: the file cannot be written.
     """
-    if to.suffix.lower() not in (".pdf", ".png"):
-        raise ConfigurationError("command line", "--to", str(to), "the name of a .pdf or .png file")
+    _require_page(to)
     board = _board(board_file)
-    page = Image.fromarray(drawn(board, DOTS_PER_INCH))
-    with new_file(to) as part:
-        if to.suffix.lower() == ".pdf":
-            page.save(part, resolution=DOTS_PER_INCH)
-        else:
-            page.save(part, dpi=(DOTS_PER_INCH, DOTS_PER_INCH))
+    _write_pages(iter([Image.fromarray(drawn(board, DOTS_PER_INCH))]), to)
     width, height = board.size
     console.print(
         f"{to}: {1e3 * width:.0f} x {1e3 * height:.0f} mm, {counted(board.tags, 'tag')}.\n"
@@ -157,5 +158,90 @@ def _show(found: CameraPose, apart: float | None, frame: str, world: str, consol
         console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
+def _require_page(to: Path) -> None:
+    """Refuse a file that is no page for print."""
+    if to.suffix.lower() not in (".pdf", ".png"):
+        raise ConfigurationError("command line", "--to", str(to), "the name of a .pdf or .png file")
+
+
+def _write_pages(pages: Iterator[Image.Image], to: Path) -> list[Path]:
+    """Write pages for print, as one PDF or as a PNG file each, and return the files."""
+    if to.suffix.lower() == ".pdf":
+        with new_file(to) as part:
+            # Edges of tags stay sharp.
+            next(pages).save(part, save_all=True, append_images=pages, resolution=DOTS_PER_INCH, quality=95)
+        return [to]
+    drawn_pages = list(pages)
+    files = (
+        [to]
+        if len(drawn_pages) == 1
+        else [to.with_stem(f"{to.stem}_{number:02d}") for number in range(1, len(drawn_pages) + 1)]
+    )
+    for page, file in zip(drawn_pages, files, strict=True):
+        with new_file(file) as part:
+            page.save(part, dpi=(DOTS_PER_INCH, DOTS_PER_INCH))
+    return files
+
+
 def _board(file: Path | None) -> Board:
     return Board() if file is None else load_record(Board, file)
+
+
+def print_object_tags(task_name: str, to: Path, console: Console) -> None:
+    """Write the tags for the objects of a task for print in their true size, and the file for `operator.tags`.
+
+    Args:
+        task_name: name in config/tasks/, or path of a .yaml file.
+        to: the PDF file, or the PNG file, whose name gets a number where there are several pages. The YAML file goes
+            beside it.
+        console: where it says what to do with them.
+
+    Raises:
+        ConfigurationError: there is no such task, its objects need no tags, or the file is no .pdf or .png.
+        DiskError: a file cannot be written.
+    """
+    _require_page(to)
+    task: Task = load_configured("tasks", find_file("tasks", task_name, "command line", "objects", Path.cwd()))
+    uris = task.scenes.models.values()
+    library = library_of(uris)
+    try:
+        tags = standard_tags(uris)
+    except ValueError as error:
+        raise ConfigurationError(
+            "command line", "--objects", task_name, "a task with fewer objects", f"{error}."
+        ) from None
+    if not tags:
+        expected = "a task whose objects are of a library (config/objects/)"
+        raise ConfigurationError(
+            "command line", "--objects", task_name, expected, "The camera tells its objects by colour and outline."
+        )
+    tagged = [(library[name], own) for name, own in tags.items()]
+    pictures = {}
+    try:
+        with console.status("drawing …"):
+            pictures = {model.model: pictures_of(model, own) for model, own in tagged}
+    except RenderingUnavailable as error:
+        console.print(f"The pages have no pictures of the objects: {error}", soft_wrap=True, highlight=False)
+    files = _write_pages(tag_pages(tagged, pictures, DOTS_PER_INCH), to)
+    content = {
+        "tags": {
+            name: [{"number": tag.number, "size": tag.size, "position": list(tag.position)} for tag in own]
+            for name, own in tags.items()
+        }
+    }
+    said = (
+        f"# Tags on the objects of the task {task.name}, for `operator.tags`. size: side of the black square, as\n"
+        "# measured on the print [m]; position: of its middle in the object's frame [m]; orientation, where it is\n"
+        "# turned: a quaternion x, y, z, w.\n"
+    )
+    beside = to.with_suffix(".yaml")
+    write_file(beside, said + yaml.safe_dump(content, sort_keys=False, default_flow_style=None))
+    number = sum(map(len, tags.values()))
+    console.print(
+        f"{', '.join(map(str, files))}: {counted(number, 'tag')} for {counted(len(tags), 'object')}.\n"
+        "Print it in its true size (100 %), and measure the line of 100 mm. Glue the tags on stiff card, cut them out "
+        f"with their white border, and fix them as the pages say.\n{beside}: the same for `operator.tags`. Where a tag "
+        "is elsewhere on your object, or of another size, change it there.",
+        soft_wrap=True,
+        highlight=False,
+    )

@@ -29,6 +29,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.graph.description import checked_namespace, processes_of
 from robocontrast_ros.graph.ros_domain import Domain
+from robocontrast_ros.perception import load_camera
 from robocontrast_ros.runs import events
 from robocontrast_ros.runs.journal import (
     JournalError,
@@ -44,6 +45,7 @@ from robocontrast_ros.sessions.plan import Plan, plan_session
 from robocontrast_ros.sessions.policy_check import check_policies
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
 from robocontrast_ros.system.disk import DiskError
+from robocontrast_ros.worlds.table_camera import load_tags
 
 INTERRUPTED = 3
 """Exit code of a session that ended early and can be resumed."""
@@ -136,7 +138,23 @@ def _check(session: ResolvedSession) -> None:
             "`robocontrast serve` says which it is.",
         )
     check_policies(session)
+    check_camera(session)
     begin_stopping(session.evaluation())
+
+
+def check_camera(session: ResolvedSession) -> None:
+    """Refuse files of the camera that reads the table which the console could not use."""
+    operator, features = session.parameters.operator, session.world.features
+    if not features.camera:
+        return
+    if operator.tags:
+        load_tags(Path(operator.tags), session.task)
+    if features.embedded:
+        return
+    if not operator.calibration:
+        expected = "the file that `robocontrast calibrate` wrote for the camera that reads the table"
+        raise ConfigurationError(str(session.source), "operator.calibration", "nothing", expected)
+    load_camera(Path(operator.calibration))
 
 
 def _run(

@@ -410,12 +410,27 @@ def clutter(
 @one_line_errors
 def print_tags(
     board: BoardOption = None,
-    to: Annotated[Path, typer.Option(help="PDF or PNG file to write.")] = Path("board.pdf"),
+    objects: Annotated[
+        str | None,
+        typer.Option(
+            help="Task, such as tabletop, or path of its .yaml file: draw the tags for its objects instead, and write "
+            "the YAML file for `operator.tags` beside them.",
+            show_default=False,
+        ),
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option(help="PDF or PNG file to write; else board.pdf, or tags.pdf.", show_default=False)
+    ] = None,
 ) -> None:
-    """Draw the board of tags with which a camera is calibrated, for print in its true size."""
-    from robocontrast_ros.cli.calibrate import print_board
+    """Draw the board of tags with which a camera is calibrated, or the tags for objects, for print in its true size."""
+    from robocontrast_ros.cli.calibrate import print_board, print_object_tags
 
-    print_board(board, to, Console())
+    if objects is None:
+        print_board(board, to or Path("board.pdf"), Console())
+        return
+    if board is not None:
+        raise ConfigurationError("command line", "--board", str(board), "nothing, where --objects is given")
+    print_object_tags(objects, to or Path("tags.pdf"), Console())
 
 
 @app.command()

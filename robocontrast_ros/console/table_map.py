@@ -193,6 +193,21 @@ def place_in_words(pose: Pose, room: bool) -> str:
     return f"{x_and_y}, {degrees}°".replace("-", "\u2212")
 
 
+def doubts_in_words(unsure: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what a camera is unsure of, as lines for people: one for each reason.
+
+    Args:
+        unsure: name of an object -> why its pose is not certain.
+    """
+    reasons: dict[str, list[str]] = {}
+    for name, reason in unsure.items():
+        reasons.setdefault(reason, []).append(in_words(name))
+    if len(unsure) > 1 and len(reasons) == 1:
+        # It is the picture as a whole.
+        return tuple(reasons)
+    return tuple(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+
+
 def move_in_words(move: SetupMove) -> str:
     """Return what a person does, with distance and turn."""
     if move.goal is None:

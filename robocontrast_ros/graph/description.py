@@ -177,6 +177,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "camera_period": 0.0 if when_asked else period,
         "real_time": not world.lockstep,
         "tags": world.features.camera,
+        "tags_file": session.parameters.operator.tags,
         # An arm that nobody resets begins at rest, and is sent to its start by commands.
         **({} if world.features.resets_robot else {"start_position": []}),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
@@ -18,10 +19,9 @@ from robocontrast_ros.console.console import Console, SessionFacts
 from robocontrast_ros.console.new_instances import NewInstances, NotRecorded
 from robocontrast_ros.console.questions import Answer, JudgeQuestion, SetUpQuestion, StartQuestion, why_ended
 from robocontrast_ros.console.server import ConsoleServer
-from robocontrast_ros.console.table_map import TableMap, in_words
+from robocontrast_ros.console.table_map import TableMap, doubts_in_words
 from robocontrast_ros.console.web import console_app
 from robocontrast_ros.domain import Fault, Scene
-from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, start_scene_from_msg, trial_from_msg
 from robocontrast_ros.msg import Heartbeat, SessionStatus, Stopped
@@ -105,7 +105,7 @@ class Operator(Node):
             (console.position_tolerance, console.orientation_tolerance),
         )
         token = new_token(run.path)
-        files = (run.session_file.parent / f if f else None for f in (console.certificate, console.key))
+        files = (Path(f) if f else None for f in (console.certificate, console.key))
         app = console_app(self._backstage, token)
         self._server = ConsoleServer(app, console.host, console.port, *files, source=str(session.source))
         node.create_subscription(SessionStatus, "session_status", self._on_status, LATCHED)
@@ -126,19 +126,19 @@ class Operator(Node):
 
     def _table_camera(self, session: ResolvedSession, size: tuple[int, int] | None) -> TableCamera:
         """Return what reads scenes from the camera's pictures; in practice its calibration is that of the simulator."""
-        console, folder = session.parameters.operator, session.source.parent
+        console = session.parameters.operator
         if self._camera is None or size is None:
             cameras = [camera.name for camera in session.parameters.cameras or ()]
             raise ConfigurationError.unknown(
                 str(session.source), "operator.camera", console.camera, cameras, "camera of the session"
             )
-        tags = load_tags(folder / console.tags) if console.tags else None
+        tags = load_tags(Path(console.tags), session.task) if console.tags else None
         if session.world.features.embedded:
             return TableCamera(session.task, self._wanted.calibrated(), tags)
         if not console.calibration:
             expected = f"the file that `robocontrast calibrate` wrote for the camera '{self._camera.name}'"
             raise ConfigurationError(str(session.source), "operator.calibration", "nothing", expected)
-        return TableCamera(session.task, load_camera(folder / console.calibration), tags)
+        return TableCamera(session.task, load_camera(Path(console.calibration)), tags)
 
     def on_end(self) -> None:
         """Answer what is asked as void, and close the page."""
@@ -173,15 +173,12 @@ class Operator(Node):
 
     def _read_table(self, request: ReadTable.Request, response: Any) -> Any:
         with self._reading:
-            try:
-                picture = self._camera.next_picture(PICTURE)
-                if picture is None:
-                    raise BenchFault(Fault.SENSOR_LOST, self._camera.silence or "no new picture came")
-                reading = self._table.read(picture, scene_from_msg(request.expected))
-            except BenchFault as error:
-                self._console.tell_problems((error.detail,))
-                response.fault = fault_to_msg(error.fault, error.detail)
-                return response
+            expected, picture = scene_from_msg(request.expected), self._camera.next_picture(PICTURE)
+            if picture is None:
+                # The person mends the camera and has it look again, or says how things stand.
+                reading = self._table.unseen(expected, self._camera.silence or "No new picture came.")
+            else:
+                reading = self._table.read(picture, expected)
         self._unsure = dict(reading.unsure)
         response.scene = scene_to_msg(reading.scene, self._camera.stamp)
         spread = [reading.deviations.get(name, UNKNOWN) for name in reading.scene.names]
@@ -199,7 +196,7 @@ class Operator(Node):
         self._unsure = {}
         scene = self._steering.scene()
         if self._unsure:
-            doubts = "; ".join(f"{in_words(name)}: {reason}" for name, reason in self._unsure.items())
+            doubts = "; ".join(doubts_in_words(self._unsure))
             raise NotRecorded(f"the camera cannot tell where everything stands: {doubts}")
         return scene
 
@@ -246,8 +243,8 @@ class Operator(Node):
         self._console.tell_moving(message.phase == Heartbeat.RUNNING)
 
     def _look(self) -> None:
-        silence = self._camera.silence if self._camera is not None else ""
-        seen = self._table.problems if self._table is not None else ()
+        silence, picture = (self._camera.silence, self._camera.picture()) if self._camera is not None else ("", None)
+        seen = self._table.problems(picture) if self._table is not None and picture is not None else ()
         self._console.tell_problems((silence,) if silence else seen)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, ClassVar
 
 from rclpy.node import Node
@@ -39,7 +40,7 @@ from robocontrast_ros.srv import CaptureImages, MoveCameras
 from robocontrast_ros.worlds.mujoco.entities import ResetScope
 from robocontrast_ros.worlds.mujoco.sensors import Sensor, Transforms
 from robocontrast_ros.worlds.mujoco.world import start_world
-from robocontrast_ros.worlds.table_camera import standard_tags
+from robocontrast_ros.worlds.table_camera import Tags, load_tags, standard_tags
 
 UNHURRIED = ("get_entities_states",)
 """Services that change nothing, and are answered before images are drawn."""
@@ -69,7 +70,7 @@ class Simulator(Node):
             [Camera(*size) for size in sizes],
             parameters.physics_step,
             f"parameters of node '{self.get_name()}'",
-            standard_tags(parameters.spawnables) if parameters.tags else None,
+            _tags(parameters),
         )
         self.exit_code: int | None = None
         self._real_time = parameters.real_time
@@ -198,6 +199,13 @@ class Simulator(Node):
         if not self._real_time:
             return self._world.time
         return self.get_clock().now().nanoseconds / NANOSECONDS - self._control.behind
+
+
+def _tags(parameters: SimulatorParameters) -> Tags | None:
+    """Return the tags on objects of a library; None where they carry none."""
+    if not parameters.tags:
+        return None
+    return load_tags(Path(parameters.tags_file)) if parameters.tags_file else standard_tags(parameters.spawnables)
 
 
 def main() -> None:

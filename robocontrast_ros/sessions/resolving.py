@@ -44,11 +44,17 @@ from robocontrast_ros.sessions.fitting import (
     with_cameras,
 )
 from robocontrast_ros.sessions.overrides import Overrides, given_keys, overridden
-from robocontrast_ros.sessions.schema import CameraParameters, SessionParameters
+from robocontrast_ros.sessions.schema import CameraParameters, OperatorParameters, SessionParameters
 from robocontrast_ros.strategies.effort import COST_MODELS, CostModel, Tolerance, cost_model
 from robocontrast_ros.strategies.protocol import Strategy
 from robocontrast_ros.tasks.protocol import Task
 from robocontrast_ros.tasks.recorded import load_instances
+
+COPIED = ("calibration", "tags")
+"""Files of the console's that decide what a camera says, and of which a run folder has a copy."""
+
+OPERATOR_FILES = (*COPIED, "certificate", "key")
+"""All files of the console's."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,8 @@ class ResolvedSession:
 
     Attributes:
         source: the session's file.
-        parameters: its record, overrides applied; robot, policy and task are known names or absolute paths.
+        parameters: its record, overrides applied; robot, policy and task are known names or absolute paths, and so
+            are the console's files.
         robot: the robot's profile.
         robot_file: where it came from.
         policy_file: the policy's parameter file; its plug-in exists, but nothing is loaded yet. None where a policy
@@ -119,6 +126,8 @@ class ResolvedSession:
         files = {"robot": self.robot_file, "policy": self.policy_file, "task": self.task_file}
         if self.parameters.test_set.file:
             files[TEST_SET] = Path(self.parameters.test_set.file)
+        console = self.parameters.operator
+        files |= {key: Path(name) for key in COPIED if (name := getattr(console, key))}
         if self.blind_files:
             del files["policy"]
             files |= {f"policy_{number}": file for number, file in enumerate(self.blind_files, start=1)}
@@ -226,6 +235,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
             where = origin("test_set.families")[:2]
             raise ConfigurationError.unknown(*where, family, task.families, f"family of the task '{task.name}'")
     parameters, recorded = _with_recorded(parameters, task, origin)
+    parameters = replace(parameters, operator=_with_places(parameters.operator, origin))
     if parameters.cost not in COST_MODELS:
         raise ConfigurationError.unknown(*origin("cost")[:2], parameters.cost, COST_MODELS, "cost model")
     strategy: Strategy = make_plugin("strategies", parameters.strategy.name, *origin("strategy.name")[:2])
@@ -275,6 +285,13 @@ def _with_recorded(
         raise ConfigurationError(*where, test_set.size, f"at most {len(recorded)}, for {file} has no more")
     size = test_set.size or len(recorded)
     return replace(parameters, test_set=replace(test_set, size=size, file=str(file))), recorded
+
+
+def _with_places(operator: OperatorParameters, origin: Origin) -> OperatorParameters:
+    """Return the console's parameters with the paths of their files."""
+    named = {key: name for key in OPERATOR_FILES if (name := getattr(operator, key))}
+    places = {key: origin(f"operator.{key}")[2] / Path(name).expanduser() for key, name in named.items()}
+    return replace(operator, **{key: str(place.resolve()) for key, place in places.items()})
 
 
 def _wanted_of_all(policies: tuple[Path, ...]) -> dict[str, CameraParameters]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import ClassVar, Protocol
 
 from robocontrast_ros.console.questions import ROBOT, SetUpQuestion
-from robocontrast_ros.console.table_map import in_words, misplaced
+from robocontrast_ros.console.table_map import doubts_in_words, misplaced
 from robocontrast_ros.domain import Scene, SetupMove
 from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.objects import fixed_models
@@ -60,14 +60,16 @@ class ByHand:
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> tuple[float, Scene]:
         """Have a person carry out moves until the scene is the target, and return it as read back, and its time [s].
 
-        What the person need not move is not checked: it may have slid when the robot let go. A robot that moves about
-        is to be brought to its start each time, for it has driven away from there.
+        What the person need not move is not checked, for it may have slid when the robot let go; but what could not be
+        seen before, for the robot may have moved it. A robot that moves about is to be brought to its start each time,
+        for it has driven away from there.
 
         Raises:
             BenchFault: the person declares the attempt void or skips the trial, or the console or the camera is gone.
         """
-        wanted, bring_robot = {move.name for move in moves}, target.robot is not None
-        present, problems, doubts = self._table.read()[1].scene, (), False
+        before = self._table.read()[1]
+        wanted, bring_robot = {move.name for move in moves} | before.unsure.keys(), target.robot is not None
+        present, problems, doubts = before.scene, (), False
         while True:
             question = SetUpQuestion(target, present, moves, problems, doubts, bring_robot=bring_robot)
             answer = self._console.ask_moves(question)
@@ -80,7 +82,7 @@ class ByHand:
             wrong = self._misplaced(reading, target, wanted)
             if not wrong and not reading.unsure:
                 return stamp, present
-            problems = (*wrong.values(), *(f"{in_words(name)}: {reason}" for name, reason in reading.unsure.items()))
+            problems = (*wrong.values(), *doubts_in_words(reading.unsure))
             doubts = not wrong
             moves = self._moves(present, target, {*wrong, *(wanted & reading.unsure.keys())})
             bring_robot = ROBOT in wrong

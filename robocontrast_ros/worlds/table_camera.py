@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +10,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.configuration import parse_record, read_yaml, record, resolve_uri
-from robocontrast_ros.domain import Fault, Instruction, ObjectState, Pose, Scene
-from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.configuration import ConfigurationError, parse_record, read_yaml, record, resolve_uri
+from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
 from robocontrast_ros.objects import library_of
 from robocontrast_ros.perception import (
     CalibratedCamera,
+    ObjectEstimate,
     ObjectTag,
     SceneEstimate,
     SceneEstimator,
@@ -23,6 +24,7 @@ from robocontrast_ros.perception import (
     verdict,
 )
 from robocontrast_ros.perception.estimator import nearest_turn
+from robocontrast_ros.perception.pictures import problems_of
 from robocontrast_ros.perception.plates import supports, tags_for
 from robocontrast_ros.strategies.effort import Tolerance
 from robocontrast_ros.tasks.protocol import Goal, PartlySeenGoal, StagedGoal, Task
@@ -38,14 +40,28 @@ class TagsFile:
 
     tags: dict[str, tuple[ObjectTag, ...]]
 
+    def __post_init__(self) -> None:
+        """Refuse a number that is on two tags: a camera could not tell them apart."""
+        numbers = [tag.number for own in self.tags.values() for tag in own]
+        if twice := sorted({number for number in numbers if numbers.count(number) > 1}):
+            raise ValueError(f"each number on one tag; {twice[0]} is there twice")
 
-def load_tags(file: Path) -> Tags:
+
+def load_tags(file: Path, task: Task | None = None) -> Tags:
     """Return the tags that a file describes.
 
+    Args:
+        file: YAML of a ``TagsFile``.
+        task: on whose objects they are; None where that was checked before.
+
     Raises:
-        ConfigurationError: it does not fit.
+        ConfigurationError: it does not fit, or names an object that is not the task's.
     """
-    return parse_record(TagsFile, read_yaml(file), str(file)).tags
+    tags = parse_record(TagsFile, read_yaml(file), str(file)).tags
+    if task is not None and (unknown := next((name for name in tags if name not in task.scenes.models), None)):
+        kind = f"object of the task '{task.name}'"
+        raise ConfigurationError.unknown(str(file), f"tags.{unknown}", unknown, task.scenes.models, kind)
+    return tags
 
 
 def standard_tags(uris: Iterable[str]) -> Tags:
@@ -74,6 +90,7 @@ class TableCamera:
         corners = np.array(task.backdrop.floor) if task.backdrop else None
         self._region = None if corners is None else (tuple(corners.min(axis=0)), tuple(corners.max(axis=0)))
         self._estimate: SceneEstimate | None = None
+        self._misfits: tuple[str, ...] = ()
 
     def read(self, image: NDArray[np.uint8], expected: Scene) -> TableReading:
         """Return what a picture tells.
@@ -82,23 +99,23 @@ class TableCamera:
             image: RGB, shape (rows, columns, 3).
             expected: what is on the table, and where it was last.
 
-        Raises:
-            BenchFault: the picture shows nothing that can be used, or an object can be told by nothing.
+        An object that has no tag and is no known block is unsure, as one is that is not seen.
         """
         given = [o.name for o in expected if o.model in self._fixed]
-        try:
-            estimator = SceneEstimator(
-                self._camera,
-                expected,
-                tags=self._tags,
-                blocks=self._blocks,
-                supports=self._supports,
-                given=given,
-                region=self._region,
-            )
-        except ValueError as error:
-            raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
-        self._estimate = estimate = estimator.estimate(image)
+        untold = [o.name for o in expected if o.name not in given and not self._told(o)]
+        estimator = SceneEstimator(
+            self._camera,
+            expected,
+            tags=self._tags,
+            blocks=self._blocks,
+            supports=self._supports,
+            given=[*given, *untold],
+            region=self._region,
+        )
+        seen = estimator.estimate(image)
+        known = (_without_tag(o) if o.name in untold else o for o in seen.objects)
+        self._estimate = estimate = replace(seen, objects=tuple(known))
+        self._misfits = () if problems_of(image, self._camera.intrinsics) else estimate.problems
         unsure = {o.name: " ".join(o.reasons) or "not seen" for o in estimate.objects if not o.certain}
         if estimate.problems:
             unsure |= {o.name: " ".join(estimate.problems) for o in expected if o.name not in given}
@@ -110,10 +127,20 @@ class TableCamera:
             objects.append(ObjectState(item.name, item.model, pose))
         return TableReading(Scene(tuple(objects), expected.frame_id, expected.robot), unsure, deviations)
 
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What was wrong with the last picture, in words."""
-        return self._estimate.problems if self._estimate is not None else ()
+    def unseen(self, expected: Scene, reason: str) -> TableReading:
+        """Return what is known without a picture: nothing is sure, for this reason."""
+        self._estimate = None
+        return TableReading(expected, {o.name: reason for o in expected if o.model not in self._fixed})
+
+    def problems(self, image: NDArray[np.uint8]) -> tuple[str, ...]:
+        """Return what is wrong with a picture, or seemed to be wrong with the calibration last, in words.
+
+        It may be called while another thread reads.
+
+        Args:
+            image: RGB, shape (rows, columns, 3).
+        """
+        return problems_of(image, self._camera.intrinsics) or self._misfits
 
     def verdict(self, goal: Goal, instruction: Instruction) -> Verdict:
         """Return whether the last picture shows that a goal is reached, and whether that is certain."""
@@ -122,6 +149,10 @@ class TableCamera:
         names = [o.name for o in self._estimate.objects]
         named = [str(value) for _, value in instruction.arguments if value in names]
         return seen_verdict(goal, self._estimate, named or names)
+
+    def _told(self, item: ObjectState) -> bool:
+        """Tell whether an object can be told by a tag, or by its colour and outline."""
+        return bool(self._tags.get(item.name)) or item.model in self._blocks
 
 
 def seen_verdict(goal: Goal, estimate: SceneEstimate, names: Iterable[str]) -> Verdict:
@@ -135,13 +166,17 @@ def seen_verdict(goal: Goal, estimate: SceneEstimate, names: Iterable[str]) -> V
     said = verdict(goal, estimate, names)
     if said.success is None:
         return said
+    unseen = ""
     if isinstance(goal, PartlySeenGoal):
         unseen = goal.unseen(said.success)
-    else:
-        unseen = "The goal has several steps, and a picture of the end does not show them." * isinstance(
-            goal, StagedGoal
-        )
+    elif isinstance(goal, StagedGoal):
+        unseen = "The goal has several steps, and a picture of the end does not show them."
     return replace(said, doubts=(*said.doubts, unseen)) if unseen else said
+
+
+def _without_tag(item: ObjectEstimate) -> ObjectEstimate:
+    reason = "the camera cannot tell it: it has no tag in the file of the tags"
+    return replace(item, pose=None, position_std=math.nan, yaw_std=math.nan, unsure=(reason,))
 
 
 def _turned_as(pose: Pose, turns: int, wanted: Pose) -> Pose:

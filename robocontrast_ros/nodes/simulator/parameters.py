@@ -35,6 +35,9 @@ class SimulatorParameters(LedParameters):
     tags: bool = Field(
         default=False, description="Whether objects of a library carry the tags that `print-tags --objects` prints."
     )
+    tags_file: str = Field(
+        default="", description="File of the tags that they carry instead, as `operator.tags` names it."
+    )
     real_time: bool = Field(
         default=False,
         description="Whether it plays from the start, stamps with the system clock and publishes no `clock`, as the "

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import yaml
 from board_images import LENS, looking_at, photograph
 from PIL import Image
 from typer.testing import CliRunner
 
+from robocontrast_ros.cli.evaluate import check_camera
 from robocontrast_ros.cli.main import app
+from robocontrast_ros.configuration import ConfigurationError, load_configured, read_yaml, resolve_uri
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.images.boards import Board
+from robocontrast_ros.objects import SHIPPED, load_library
+from robocontrast_ros.perception.plates import tags_for
+from robocontrast_ros.perception.tag_pages import tag_pages
+from robocontrast_ros.perception.tags import TagReader
+from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.worlds.table_camera import load_tags, standard_tags
 
 BOARD = Board()
 CAMERA = looking_at((0.1, -0.2, 0.5), (BOARD.size[0] / 2.0, BOARD.size[1] / 2.0, 0.0))
@@ -98,3 +107,107 @@ def test_a_board_without_white_borders_is_refused(tmp_path):
     (tmp_path / "board.yaml").write_text("square: 0.03\ntag: 0.03\n")
     done = run("print-tags", "--board", tmp_path / "board.yaml", "--to", tmp_path / "board.pdf")
     assert done.exit_code == 2 and "white border" in done.output
+
+
+MM = 300 / 25.4
+"""Pixels of a millimetre of a page."""
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """Print the tags of a task with three objects; return the task and the folder."""
+    folder = tmp_path_factory.mktemp("printed")
+    content = read_yaml(resolve_uri("package://robocontrast_ros/config/tasks/tabletop.yaml"))
+    content["objects"] = ["banana", "lemon", "red_mug"]
+    content["sampling"]["objects"] = [2, 3]
+    (folder / "few.yaml").write_text(yaml.safe_dump(content))
+    done = run("print-tags", "--objects", folder / "few.yaml", "--to", folder / "tags.png")
+    assert done.exit_code == 0, done.output
+    assert "5 tags for 3 objects" in done.output
+    page = Image.open(folder / "tags.png")
+    assert page.info["dpi"] == pytest.approx((300, 300), abs=0.5)
+    assert np.array(page.size) / MM == pytest.approx((210, 297), abs=0.1)
+    return load_configured("tasks", folder / "few.yaml"), folder
+
+
+def test_printed_tags_are_read_at_their_true_size_with_their_x_axis_to_the_right():
+    models = load_library(f"{SHIPPED}/{name}.yaml" for name in ("banana", "lemon", "mug", "plate", "stapler"))
+    tags = tags_for(models.values())
+    pages = [np.array(page.convert("L")) for page in tag_pages([(models[name], own) for name, own in tags.items()], {})]
+    assert len(pages) > 1
+    found = {}
+    for page in pages:
+        found |= TagReader().read(page).corners
+        ruler = np.flatnonzero(page[round(266.2 * MM), : round(112 * MM)] < 50)
+        assert (ruler[-1] - ruler[0] + 1) / MM == pytest.approx(100.0, abs=0.1)
+    assert found.keys() == {tag.number for own in tags.values() for tag in own}
+    for tag in (tag for own in tags.values() for tag in own):
+        left_top, right_top, right_bottom, _ = found[tag.number] / MM / 1e3
+        assert right_top - left_top == pytest.approx((tag.size, 0.0), abs=0.0002)
+        assert right_bottom - right_top == pytest.approx((0.0, tag.size), abs=0.0002)
+
+
+def test_the_file_beside_the_printed_tags_has_the_tags_of_the_task(printed):
+    task, folder = printed
+    assert load_tags(folder / "tags.yaml", task) == standard_tags(task.scenes.models.values())
+
+
+def test_a_file_of_tags_with_a_number_twice_or_an_object_of_another_task_is_refused(printed):
+    task, folder = printed
+    content = yaml.safe_load((folder / "tags.yaml").read_text())
+    content["tags"]["lemon"] = content["tags"]["banana"]
+    with pytest.raises(ConfigurationError, match=r"each number on one tag; 10\d is there twice"):
+        load_tags(written(folder, content))
+    content["tags"] = {"bananna": content["tags"]["banana"]}
+    with pytest.raises(ConfigurationError, match="Did you mean 'banana'"):
+        load_tags(written(folder, content), task)
+
+
+def written(folder, content):
+    (folder / "edited.yaml").write_text(yaml.safe_dump(content))
+    return folder / "edited.yaml"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--objects", "tabeltop"], "Did you mean 'tabletop'"),
+        (["--objects", "language_table"], "by colour and outline"),
+        (["--objects", "tabletop", "--board", "board.yaml"], "nothing, where --objects is given"),
+        (["--objects", "tabletop", "--to", "tags.docx"], "a .pdf or .png file"),
+    ],
+)
+def test_what_cannot_be_printed_is_refused_in_one_line(arguments, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run("print-tags", *arguments)
+    assert done.exit_code == 2 and words in " ".join(done.output.split()) and "Traceback" not in done.output
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("operator", "words"),
+    [
+        ({}, "session.yaml: `operator.calibration`: got 'nothing'"),
+        ({"calibration": "camera.yaml"}, "camera.yaml: `position`: got .0.0.+robocontrast calibrate"),
+        ({"calibration": "elsewhere.yaml"}, "elsewhere.yaml: got 'No such file"),
+        ({"tags": "tags.yaml"}, "tags.yaml: `tags.bannana`: .+Did you mean 'banana'"),
+    ],
+)
+def test_a_session_whose_camera_could_not_be_used_is_refused_before_it_starts(operator, words, tmp_path):
+    (tmp_path / "camera.yaml").write_text("frame_id: world\nposition: [0.0]\n")
+    (tmp_path / "tags.yaml").write_text("tags: {bannana: [{number: 1, size: 0.04, position: [0.0, 0.0, 0.04]}]}\n")
+    session = {
+        "name": "mine",
+        "seed": 1,
+        "task": "tabletop",
+        "robot": "franka_hand_real",
+        "policy": "random",
+        "strategy": {"name": "standard"},
+        "test_set": {"size": 1},
+        "cameras": [{"name": "top", "width": 640, "height": 480}],
+        "world": {"backend": "operator_camera", "pacing": "wall_clock", "judge": "camera"},
+        "operator": operator,
+    }
+    (tmp_path / "session.yaml").write_text(yaml.safe_dump(session))
+    with pytest.raises(ConfigurationError, match=words):
+        check_camera(resolve(tmp_path / "session.yaml"))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tabletop_scenes import tabletop
 
 from robocontrast_ros.console.questions import SetUpQuestion
-from robocontrast_ros.console.table_map import TableMap, misplaced, move_in_words
+from robocontrast_ros.console.table_map import TableMap, doubts_in_words, misplaced, move_in_words
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
 from robocontrast_ros.tasks.protocol import Backdrop
@@ -192,3 +192,14 @@ def test_what_stands_right_is_what_needs_no_move(place, position, orientation):
     tolerance = Tolerance(position, orientation)
     actual, target = scene(a=place), scene(a=(0.0, 0.0))
     assert bool(misplaced(actual, target, tolerance)) == bool(setup_moves(actual, target, tolerance))
+
+
+def test_a_reason_that_several_objects_share_is_said_once():
+    assert doubts_in_words({"red_mug": "hidden", "cup": "dark", "lemon": "hidden"}) == (
+        "red mug, lemon: hidden",
+        "cup: dark",
+    )
+    assert doubts_in_words({"red_mug": "The picture is dark.", "cup": "The picture is dark."}) == (
+        "The picture is dark.",
+    )
+    assert doubts_in_words({"red_mug": "hidden"}) == ("red mug: hidden",)

@@ -113,6 +113,18 @@ def test_paths_in_the_file_are_relative_to_it_and_kept_as_absolute_ones(write, t
     assert resolve(write(robot="./mine.yaml")).robot_file == robot
 
 
+def test_files_of_the_console_are_relative_to_the_session_and_what_its_camera_needs_is_copied(write, tmp_path):
+    (tmp_path / "tags.yaml").write_text("tags: {}\n")
+    session = resolve(
+        write(output=str(tmp_path / "runs"), operator={"tags": "tags.yaml", "key": "k", "certificate": "c"})
+    )
+    assert session.parameters.operator.tags == str(tmp_path / "tags.yaml")
+    assert session.parameters.operator.certificate == str(tmp_path / "c")
+    run = session.new_run(now=0.0)
+    assert (run.parameters / "tags.yaml").read_text() == "tags: {}\n"
+    assert resolve(run.session_file).parameters.operator == session.parameters.operator
+
+
 def test_handling_times_are_read_by_their_former_name_too(write):
     former, present = (resolve(write(**{key: {"taking": 30.0}})) for key in ("mover", "handling_times"))
     assert former.parameters == present.parameters

@@ -146,6 +146,22 @@ def test_what_is_left_on_the_table_and_what_was_not_brought_is_told():
     assert console.asked == [{"old", "new"}] * 2 and set(found.names) == {"cup", "new"}
 
 
+def test_what_could_not_be_seen_before_is_checked_even_if_it_need_not_be_moved():
+    table = OwnTable(BEFORE)
+    table.unsure = dict.fromkeys(BEFORE.names, "The picture is dark.")
+
+    def switches_the_light_on(question):
+        table.put(question.target, {"cup", "block"})
+        # The robot had moved it in the dark.
+        table.things, table.unsure = table.things.moved("spoon", Pose.planar(0.7, 0.0)), {}
+        return done(question)
+
+    console = Scripted(switches_the_light_on, moves_all(table))
+    _, (_, found) = set_up(table, console, TARGET)
+    assert console.questions[1].problems == ("spoon is 30.0 cm off, allowed is 1.0 cm",)
+    assert console.asked == [{"cup", "block"}, {"spoon"}] and found == TARGET
+
+
 def test_a_thing_that_comes_to_the_table_meanwhile_is_told():
     table = OwnTable(BEFORE)
 

@@ -1,0 +1,172 @@
+"""Pages of tags for objects, for print in their true size: which is glued where, and how it is turned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from robocontrast_ros.images.boards import INCH, RULER
+from robocontrast_ros.images.portraits import portrait
+from robocontrast_ros.objects import ObjectModel
+from robocontrast_ros.objects.mjcf import object_spec
+from robocontrast_ros.perception.plates import MODULES, add_plates, picture
+from robocontrast_ros.perception.tags import ObjectTag
+
+Picture = NDArray[np.uint8]
+
+PAGE = 210.0, 297.0
+"""Width and height of A4 [mm]."""
+LEFT, TOP, FOOT = 10.0, 16.0, 266.0
+"""Where tags begin and the foot begins [mm]. Letter paper is 18 mm shorter than A4: 9 mm at each end."""
+GAP, LINE = 2.0, 3.4
+"""Between what is printed, and from one line of words to the next [mm]."""
+PICTURE = 30.0
+"""Side of an object's picture [mm]."""
+SMALL, LARGE = 2.5, 3.2
+"""Heights of letters [mm]."""
+GREY = (120, 120, 120)
+
+Tagged = tuple[ObjectModel, Sequence[ObjectTag]]
+"""An object and the tags on it."""
+
+
+def pictures_of(model: ObjectModel, tags: Sequence[ObjectTag], size: int = 192) -> tuple[Picture, Picture]:
+    """Return pictures of an object with its x axis to the right: without its tags and with them.
+
+    Args:
+        model: the object.
+        tags: on it.
+        size: of the pictures [pixel].
+
+    Returns:
+        Two pictures, RGB, each of the shape (size, size, 3).
+
+    Raises:
+        RenderingUnavailable: OpenGL does not work on this machine.
+    """
+    plain, tagged = object_spec(model), object_spec(model)
+    add_plates(tagged, tagged.worldbody.first_body(), tags)
+    return portrait(plain, -math.pi / 2.0, size), portrait(tagged, -math.pi / 2.0, size)
+
+
+def tag_pages(
+    tagged: Sequence[Tagged], pictures: Mapping[str, Sequence[Picture]], dots_per_inch: int = 300
+) -> Iterator[Image.Image]:
+    """Return the pages, each of the size of A4, in the order of the objects.
+
+    Args:
+        tagged: the objects and their tags.
+        pictures: of the objects by model, as of ``pictures_of``; none are drawn of those that are not there.
+        dots_per_inch: of the pages.
+    """
+    page = _Page(1, dots_per_inch)
+    for row in _rows(tagged):
+        if not page.has_room(row):
+            yield page.image
+            page = _Page(page.number + 1, dots_per_inch)
+        page.add(row, pictures)
+    yield page.image
+
+
+def place_in_words(tag: ObjectTag, model: ObjectModel) -> str:
+    """Return where a tag is glued, in words."""
+    x, y, z = tag.position
+    if z >= model.size[2]:
+        return "flat on top, over the middle"
+    corners = np.array(model.footprint, dtype=np.float32)
+    if cv2.pointPolygonTest(corners, (float(x), float(y)), False) < 0.0:
+        return "beside it, on a card under it"
+    return "where the numbers say"
+
+
+def _width(tag: ObjectTag) -> float:
+    """Return the width of a tag with its white border [mm]."""
+    return 1e3 * tag.size * MODULES / (MODULES - 2)
+
+
+def _size(tags: Sequence[ObjectTag]) -> tuple[float, float]:
+    """Return the width and the height of an object's tags, words and pictures [mm]."""
+    high = max(_width(tag) for tag in tags) + 3.0 * LINE
+    return sum(_width(tag) + GAP for tag in tags) + PICTURE, max(high, 2.0 * PICTURE)
+
+
+def _rows(tagged: Sequence[Tagged]) -> Iterator[list[Tagged]]:
+    """Return the objects whose tags are beside each other."""
+    row: list[Tagged] = []
+    for item in tagged:
+        if row and sum(_size(tags)[0] + GAP for _, tags in (*row, item)) - GAP > PAGE[0] - 2.0 * LEFT:
+            yield row
+            row = []
+        row.append(item)
+    if row:
+        yield row
+
+
+class _Page:
+    def __init__(self, number: int, dots_per_inch: int) -> None:
+        """Begin with the foot: the line that shows whether the printer kept the size, and what to do."""
+        self.number, self._scale, self._next = number, dots_per_inch / (1e3 * INCH), TOP
+        self.image = Image.new("RGB", self._dots(*PAGE), "white")
+        self._draw = ImageDraw.Draw(self.image)
+        x, y = self._dots(LEFT, FOOT)
+        self._draw.rectangle((x, y, x + self._dots(1e3 * RULER)[0] - 1, y + self._dots(0.5)[0] - 1), fill="black")
+        self._write(LEFT + 1e3 * RULER + GAP, FOOT - 1.0, f"100 mm. AprilTag 36h11. Page {number}.", SMALL)
+        self._write(LEFT, FOOT + 2.0, "Print at 100 %, and measure the line. Cut along the grey lines.", SMALL)
+        turned = "The arrow on a tag points along the object's x axis, which is to the right in the pictures."
+        self._write(LEFT, FOOT + 2.0 + LINE, turned, SMALL)
+
+    def has_room(self, row: Sequence[Tagged]) -> bool:
+        return self._next == TOP or self._next + max(_size(tags)[1] for _, tags in row) <= FOOT - GAP
+
+    def add(self, row: Sequence[Tagged], pictures: Mapping[str, Sequence[Picture]]) -> None:
+        left = LEFT
+        for model, tags in row:
+            for tag in tags:
+                self._add_tag(left, tag, model)
+                left += _width(tag) + GAP
+            for index, shown in enumerate(pictures.get(model.model, ())):
+                side = self._dots(PICTURE)[0]
+                small = Image.fromarray(shown).resize((side, side), Image.Resampling.LANCZOS)
+                self.image.paste(small, self._dots(left, self._next + index * PICTURE))
+            left += PICTURE + GAP
+        self._next += max(_size(tags)[1] for _, tags in row) + GAP
+
+    def _add_tag(self, left: float, tag: ObjectTag, model: ObjectModel) -> None:
+        top, width = self._next, _width(tag)
+        (x, y), side = self._dots(left, top), self._dots(width)[0]
+        drawn = cv2.resize(picture(tag.number, 64), (side, side), interpolation=cv2.INTER_AREA)
+        self.image.paste(Image.fromarray(drawn), (x, y))
+        self._draw.rectangle((x, y, x + side - 1, y + side - 1), outline=GREY)
+        # What is in the white border stays small and near the edge, so that the black square keeps its contrast.
+        border = width / MODULES
+        tip, middle = left + width - 0.05 * border, top + width / 2.0
+        arrow = [
+            (tip, middle),
+            (tip - 0.4 * border, middle - 0.25 * border),
+            (tip - 0.4 * border, middle + 0.25 * border),
+        ]
+        self._draw.polygon([self._dots(*point) for point in arrow], fill=GREY)
+        self._write(
+            left + 0.15 * border, top + width - 0.5 * border, f"{tag.number} {_words(model)}", 0.36 * border, GREY
+        )
+        self._write(left, top + width + 0.6, f"{tag.number} {_words(model)}", LARGE)
+        self._write(left, top + width + 0.9 + LINE, place_in_words(tag, model), SMALL)
+        place = ", ".join(f"{axis} {1e3 * value:.0f}" for axis, value in zip("xyz", tag.position, strict=True))
+        self._write(left, top + width + 0.6 + 2.0 * LINE, f"{place} mm", SMALL)
+
+    def _write(self, x: float, y: float, words: str, height: float, fill: object = "black") -> None:
+        font = ImageFont.load_default(self._dots(height)[0])
+        self._draw.text(self._dots(x, y), words, font=font, fill=fill)
+
+    def _dots(self, *lengths: float) -> tuple[int, ...]:
+        """Return lengths [mm] in pixels."""
+        return tuple(round(length * self._scale) for length in lengths)
+
+
+def _words(model: ObjectModel) -> str:
+    return model.model.replace("_", " ")
