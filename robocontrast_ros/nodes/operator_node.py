@@ -73,7 +73,7 @@ class Operator(Node):
         self._task, console = session.task, session.parameters.operator
         self._blind, self._looks = session.parameters.blind is not None, session.parameters.stop_early is not None
         features = session.world.features
-        self._unseen = not (features.camera or features.streams)
+        self._unseen = features.unseen
         self._times = SecondsToMove(session.parameters.handling_times, session.task.store)
         self._reading = threading.Lock()
         self._channel = Channel(self)
@@ -251,7 +251,7 @@ class Operator(Node):
 def _how_known(features: BackendFeatures) -> str:
     if features.camera:
         return "as the camera sees it"
-    return "as it is in the simulator" if features.embedded else "as it was set up last, for nothing sees it"
+    return "as it was set up last, for nothing sees it" if features.unseen else "as it is in the simulator"
 
 
 def _fault_of(answer: Answer) -> Any:

@@ -42,6 +42,11 @@ class BackendFeatures:
     console: bool = False
     camera: bool = False
 
+    @property
+    def unseen(self) -> bool:
+        """Whether nothing tells what the robot has moved."""
+        return not (self.embedded or self.streams or self.camera)
+
 
 class ConsolePort(Protocol):
     """The console, as a backend reaches it."""

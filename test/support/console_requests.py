@@ -78,6 +78,9 @@ def head(method: str, path: str, *lines: str) -> bytes:
     return "\r\n".join((f"{method} {path} HTTP/1.1", *lines, "", "")).encode("latin-1")
 
 
+DEADLINE = 240.0
+"""Of a session that a person without a browser runs [s]."""
+
 PRIMARY = {"checklist": "checked", "set_up": "ready", "start": "start", "judge": "judge", "confirmed": "next"}
 """State of the page -> the command of its large button."""
 
@@ -96,9 +99,10 @@ class PersonByRequests:
 
     def play(self, look: Callable[[str], None]) -> None:
         """Go on to the end of the session; ``look`` is told each phase before what is asked there is answered."""
-        step = -1
+        step, deadline = -1, time.monotonic() + DEADLINE
         with urlopen(self._request("events"), timeout=PATIENCE) as stream:
             for line in stream:
+                assert time.monotonic() < deadline, f"the session has not ended; the last state is {self.seen[-1:]}"
                 if not line.startswith(b"data: "):
                     continue
                 state = json.loads(line[6:])

@@ -71,3 +71,9 @@ class TestPracticeCamera(ByHandContract):
 def test_no_backend_is_without_a_contract():
     by_hand = {case.name for case in (TestOperator, TestOperatorCamera, TestPractice, TestPracticeCamera)}
     assert set(plugin_names("scene_backends")) == {"embedded", "simulation_interfaces"} | by_hand
+
+
+def test_only_with_the_backend_operator_nothing_sees_what_the_robot_moved():
+    names = ("operator", "operator_camera", "practice", "practice_camera")
+    unseen = [name for name in names if load_plugin("scene_backends", name, "test", "").features.unseen]
+    assert unseen == ["operator"]
