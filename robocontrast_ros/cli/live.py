@@ -141,7 +141,7 @@ class LiveView:
                 **_PLAIN,
             )
         elif isinstance(event, Paused) and event.detail:
-            self._console.print(f"      [yellow]the robot is stopped:[/] {_shown(event.detail)}", **_PLAIN)
+            self._console.print(f"      [yellow]the session waits:[/] {_shown(event.detail)}", **_PLAIN)
         elif isinstance(event, Resumed) and event.by:
             self._console.print(f"      [green]released by {_shown(event.by)}:[/] the session goes on", **_PLAIN)
         elif isinstance(event, PolicyLoaded) and self._policy_loaded:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from robocontrast_ros.policies.serving.runner import image_digest
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.homing import farthest_joint
 from robocontrast_ros.robots.safety.filter import SafetyFilter
-from robocontrast_ros.robots.state_estimation import NotAtStart, StateEstimator
+from robocontrast_ros.robots.state_estimation import NotAtStart, Reading, StateEstimator
 
 ARRIVED = 0.05
 """How far a joint may be from the end of a piece of its way when the next one begins [rad]."""
@@ -81,7 +81,7 @@ class EpisodeAssembly:
         """Bring a robot that the world does not reset to its posture of rest, after an episode.
 
         Raises:
-            BenchFault: ROBOT_NOT_READY where there is no way that was checked.
+            BenchFault: ROBOT_NOT_READY where there is no way that was checked, or something is in it; the robot stops.
         """
         if self._robot.homes:
             self._robot.prepare()
@@ -89,35 +89,60 @@ class EpisodeAssembly:
             self._go(None, self._stamp)
 
     def _go(self, start: Pose | None, after: float, cancelled: Callable[[], bool] = lambda: False) -> None:
-        for command in self._robot.way(start, after):
-            after = self._go_one_piece(command, after, cancelled)
+        way = self._robot.way(start, after)
+        try:
+            for command in way:
+                after = self._go_one_piece(command, after, cancelled)
+        except BenchFault:
+            # It was sent to the end of a piece, and would go on.
+            with contextlib.suppress(BenchFault):
+                self.stop()
+            raise
 
     def _go_one_piece(self, command: RobotCommand, after: float, cancelled: Callable[[], bool]) -> float:
-        """Return when the robot has arrived: the next piece was checked from there."""
-        after = self._robot.state(after).stamp
-        self._robot.command(command, after)
-        # A command can be lost.
-        again = math.ceil((command.duration + REPEAT) / self._period)
-        for number in itertools.count(1):
-            if cancelled():
-                raise BenchFault(Fault.ABORTED, "somebody stopped the trial while the robot was on its way")
-            self._pacer.step()
-            late = number * self._period - command.duration
-            if late < 0.0:
-                continue
-            reading = self._robot.state(after)
-            after, off = reading.stamp, farthest_joint(command, reading)
-            if off <= ARRIVED:
-                break
-            if late > SLOWEST * command.duration + LATE:
+        """Return when the robot has arrived: the next piece was checked from there.
+
+        Its state is read in each control period: its driver may have a fault, the force may become too great, and a
+        person may come near, or leave, for whom the rest of the piece is commanded again at another speed.
+        """
+        reading = self._robot.state(after)
+        piece, sent, speed, number = farthest_joint(command, reading), command, 0.0, 0
+        while True:
+            off, allowed = farthest_joint(command, reading), self._homing_speed(reading)
+            late = number * self._period - sent.duration
+            if number and late >= 0.0 and off <= ARRIVED:
+                return reading.stamp
+            if late > SLOWEST * sent.duration + LATE:
                 raise BenchFault(
                     Fault.ROBOT_NOT_READY,
                     f"on its way the robot is still {off:.2f} rad from where it was sent, {late:.1f} s after it "
                     "should be there: is its speed slider down, or something in its way?",
                 )
-            if number % again == 0:
-                self._robot.command(command, after)
-        return after
+            if allowed != speed:
+                ahead = min(off / piece, 1.0) if speed and piece > ARRIVED else 1.0
+                duration = max(command.duration * ahead / allowed, min(command.duration, self._period))
+                sent, speed, number = replace(command, duration=duration), allowed, 0
+            # A command can be lost.
+            if number % math.ceil((sent.duration + REPEAT) / self._period) == 0:
+                self._robot.command(sent, reading.stamp)
+            if cancelled():
+                raise BenchFault(Fault.ABORTED, "somebody stopped the trial while the robot was on its way")
+            self._pacer.step()
+            number += 1
+            reading = self._robot.state(reading.stamp)
+
+    def _homing_speed(self, reading: Reading) -> float:
+        """Return the share of its speed at which the robot may go on its way.
+
+        Raises:
+            BenchFault: ROBOT_NOT_READY where it has to stop.
+        """
+        share, stopping = self._safety.homing(reading, self._surroundings.person_near)
+        if stopping is not None:
+            self.interventions[stopping.kind] += 1
+            self._surroundings.intervened(reading.stamp, (stopping,))
+            raise BenchFault(Fault.ROBOT_NOT_READY, f"on its way, {stopping.words}: is something in its way?")
+        return share
 
     def reset_policy(self, instruction: str, seed: int, segments: tuple[Segment, ...] = ()) -> None:
         """Tell the policy the instruction, or its segments where it takes them."""

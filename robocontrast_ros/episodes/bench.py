@@ -145,6 +145,17 @@ class StoppableBench(Protocol):
         """
 
 
+@runtime_checkable
+class HomingBench(Protocol):
+    """A bench whose robot goes home after each trial, out of the way of whoever sets the next scene up."""
+
+    def not_home(self) -> str:
+        """Return why the robot could not go home, and what a person does about it; empty where there is nothing."""
+
+    def go_home(self) -> None:
+        """Have it try once more; ``not_home`` then says whether it arrived."""
+
+
 class Bench(Protocol):
     """A robot with a scene that can be set up, in simulation or real."""
 

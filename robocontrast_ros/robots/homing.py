@@ -49,7 +49,8 @@ def way_of_arm(
 
     A hand opens first, where it is. The tool goes straight up to the top of the workspace, or as far as it can, over
     the table in joint space, and straight down: so nothing on the table is swept away that is lower than ``CLEAR`` of
-    the workspace's height. In each piece the joint with the longest way has the profile's homing speed.
+    the workspace's height. In each piece the joint with the longest way has the profile's homing speed, or the limit of
+    the joints' velocity where that is lower.
 
     Args:
         profile: the arm.
@@ -60,7 +61,8 @@ def way_of_arm(
         Unreachable: the tool cannot go there by such a way; the message says why.
         ValueError: the reading lacks a joint.
     """
-    arm, speed = Kinematics(profile), profile.safety.homing_speed
+    limit = profile.safety.velocity.limit
+    arm, speed = Kinematics(profile), min(profile.safety.homing_speed, math.inf if limit is None else limit)
     positions = dict(zip(reading.names, reading.positions, strict=True))
     missing = [name for name in profile.joint_names if name not in positions]
     if missing:

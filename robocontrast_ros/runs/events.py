@@ -328,7 +328,8 @@ class Paused:
 
     Attributes:
         time: when [s].
-        detail: why the robot is stopped, and how it is released; empty where somebody asked for the pause.
+        detail: why the robot is stopped, or could not go home, and what a person does about it; empty where somebody
+            asked for the pause.
     """
 
     time: float

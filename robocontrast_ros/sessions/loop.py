@@ -3,8 +3,8 @@
 It knows no ROS and no simulator: the world is a ``Bench``, the disk an ``EventSink``. For each trial
 that the strategy proposes:
 
-1. Wait while the session is paused, or the robot is stopped; go on with another policy where one is asked for; end
-   when the session is aborted.
+1. Wait while the session is paused, the robot is stopped, or it could not go home; go on with another policy where
+   one is asked for; end when the session is aborted.
 2. Compute the moves from the actual scene to the wanted one, and their cost. A set-up that would
    exceed the budget K is not made: the session ends.
 3. Set up the scene, and write it down.
@@ -29,7 +29,15 @@ from pathlib import Path
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, SetupMove, Trial, TrialResult
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.episodes.bench import Bench, BenchFault, DescribedBench, PolicyBench, StoppableBench, TimedBench
+from robocontrast_ros.episodes.bench import (
+    Bench,
+    BenchFault,
+    DescribedBench,
+    HomingBench,
+    PolicyBench,
+    StoppableBench,
+    TimedBench,
+)
 from robocontrast_ros.episodes.delivery import compare_delivery, unchanged_words
 from robocontrast_ros.perturbations.protocol import Perturbation, spec_of
 from robocontrast_ros.policies.protocol import PolicyDescription
@@ -396,8 +404,12 @@ class Session:
                 self._void(trial, fault)
                 if fault.fault in ENDS_SESSION:
                     raise
-                # Where a person decides it, or releases the robot, no number of attempts says that it cannot work.
-                by_person = fault.fault is Fault.VOIDED or (fault.fault is Fault.ROBOT_STOPPED and self._stopped())
+                # Where a person decides it, or helps the robot, no number of attempts says that it cannot work.
+                by_person = (
+                    fault.fault is Fault.VOIDED
+                    or (fault.fault is Fault.ROBOT_STOPPED and self._stopped())
+                    or (fault.fault is Fault.ROBOT_NOT_READY and self._not_home())
+                )
                 retries += not by_person
                 if retries > self._evaluation.void_retries:
                     detail = (
@@ -437,7 +449,23 @@ class Session:
         self._next = trial
 
     def _checkpoint(self) -> None:
-        """Wait while paused, and swap the policy where another one is asked for.
+        """Wait while paused, while the robot is stopped, and while it is not home; swap the policy where that is asked.
+
+        Raises:
+            BenchFault: the session was aborted, or the policy server is lost.
+        """
+        self._wait_while_paused()
+        self._await_release()
+        while reason := self._not_home():
+            self._control.pause()
+            self._wait_while_paused(reason)
+            self._await_release()
+            self._report(SessionState.RUNNING, "the robot goes home")
+            self._bench.go_home()
+        self._policies.notice_other()
+
+    def _wait_while_paused(self, reason: str = "") -> None:
+        """Wait while paused; the reason is empty where somebody asked for the pause.
 
         Raises:
             BenchFault: the session was aborted, or the policy server is lost.
@@ -449,8 +477,8 @@ class Session:
                 self._policies.swap(swaps, state)
             elif control.paused:
                 if not waited:
-                    self._append(Paused(self._clock()))
-                    self._report(SessionState.PAUSED, "waiting to go on")
+                    self._append(Paused(self._clock(), reason))
+                    self._report(SessionState.PAUSED, reason or "waiting to go on")
                 waited = True
                 control.wait()
             else:
@@ -459,8 +487,10 @@ class Session:
             self._append(Resumed(False, self._clock()))
         if control.abort_reason:
             raise BenchFault(Fault.ABORTED, control.abort_reason)
-        self._await_release()
-        self._policies.notice_other()
+
+    def _not_home(self) -> str:
+        """Return why the robot could not go home; empty where it did, and where it need not."""
+        return self._bench.not_home() if isinstance(self._bench, HomingBench) else ""
 
     def _stopped(self) -> str:
         """Return why the robot is stopped; empty where it is not."""

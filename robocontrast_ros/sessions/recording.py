@@ -35,11 +35,19 @@ def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
         *((JUDGEMENT,) if world.judge.asks else ()),
         *((SHOWN,) if any("O" in perturbation.axes for perturbation in session.perturbations) else ()),
         *robot.driver_topics,
+        *_wrench(session),
         *kept_topics(session),
         *robot.command_topics,
         *itertools.chain.from_iterable(images),
         *(Topic.parse(text, str(session.source), "recording.topics") for text in recording.topics),
     )
+
+
+def _wrench(session: ResolvedSession) -> tuple[Topic, ...]:
+    """Return the topic of the force at the tool, where a real driver publishes it."""
+    robot = session.robot
+    topic = getattr(robot.driver, "wrench", "") if robot.port != "topics" and not session.world.lockstep else ""
+    return (Topic(topic, "geometry_msgs/msg/WrenchStamped"),) if topic else ()
 
 
 def kept_topics(session: ResolvedSession) -> tuple[Topic, ...]:

@@ -13,16 +13,17 @@ import yaml
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from robocontrast_ros.msg import Judgement
-from robocontrast_ros.srv import JudgeTrial
+from robocontrast_ros.srv import JudgeTrial, ResumeSession
 from rosbags.highlevel import AnyReader
-from session_runs import Workplace, events_of, finish, finished, scores
+from session_runs import Workplace, events_of, finish, finished, scores, wait_until
 from spinning import spun_node
 
 from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
 from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault, Outcome
-from robocontrast_ros.runs.events import SetUp, TrialVoid
+from robocontrast_ros.nodes.runtime.channel import first_call
+from robocontrast_ros.runs.events import Paused, SetUp, TrialVoid
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.resolving import resolve
@@ -121,11 +122,11 @@ def test_a_session_without_simulator_clock_or_streamed_scene_is_judged_from_outs
         assert (score.offline.scores["success"], score.offline.scores["progress"]) == (float(success), progress)
 
 
-def test_a_session_on_a_robot_whose_driver_takes_goals_is_void_where_it_stops_and_goes_on(place):
+def test_a_session_on_a_robot_that_stops_and_meets_a_hand_on_its_way_home_waits_for_a_person_and_goes_on(place):
     robot = place.folder / "arm.yaml"
     driver = {"universal_robots": {}, "follow_joint_trajectory": {"controller": "trajectory_controller"}}
-    driver |= {"answer_timeout": 60.0, "clock_tolerance": 60.0}
-    keys = {"extends": "franka", "port": "follow_joint_trajectory", "driver": driver}
+    driver |= {"answer_timeout": 60.0, "clock_tolerance": 60.0, "wrench": "force_torque_sensor_broadcaster/wrench"}
+    keys = {"extends": "franka", "port": "follow_joint_trajectory", "driver": driver, "safety": "franka_with_force"}
     robot.write_text(yaml.safe_dump(keys))
     session = write_session(
         place,
@@ -134,9 +135,19 @@ def test_a_session_on_a_robot_whose_driver_takes_goals_is_void_where_it_stops_an
         strategy={"name": "standard"},
         test_set={"size": 2},
     )
-    code, output = place.run("evaluate", session)
+    with spun_node("person") as person:
+        client = person.create_client(ResumeSession, "episode_manager/resume")
+        process = place.begin("evaluate", session)
+        try:
+            run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
+            (paused,) = wait_until(lambda: [e for e in events_of(run) if isinstance(e, Paused)], "the pause")
+            assert len(finished(run)) == 1, "the trial counts, and no scene is set up under the arm"
+            assert "force of the tool: 40 N, at most 30" in paused.detail and "by hand" in paused.detail
+            wait_until(lambda: first_call(client, ResumeSession.Request(), 60.0).accepted, "it to go on")
+        finally:
+            code, output = finish(process)
     assert code == 0, output
-    (run,) = place.runs
+    assert "the session waits: the robot could not go home" in output
     (void,) = [event for event in events_of(run) if isinstance(event, TrialVoid)]
     assert void.fault is Fault.ROBOT_FAULT, void
     assert "PROTECTIVE_STOP (3)" in void.detail or "PATH_TOLERANCE_VIOLATED (-4)" in void.detail
@@ -146,6 +157,7 @@ def test_a_session_on_a_robot_whose_driver_takes_goals_is_void_where_it_stops_an
     assert all(0.0 < event.result.scores["path_length"] <= 0.25 for event in trials)
     bag = topics_of(run / trials[0].recording.bag)
     assert len(bag["commanded/fr3_arm_controller/joint_trajectory"]) >= 10, "the bag has what was commanded"
+    assert len(bag["force_torque_sensor_broadcaster/wrench"]) > 40, "and the force at the tool"
 
 
 def test_a_real_robot_is_not_stepped(place):

@@ -21,7 +21,7 @@ import rclpy
 from control_msgs.action import FollowJointTrajectory
 from domains import own_domain
 from emulated_controllers import POSITION, TRAJECTORY, VELOCITY, EmulatedControllers, PointJoints
-from geometry_msgs.msg import TransformStamped, Twist, WrenchStamped
+from geometry_msgs.msg import TransformStamped, Twist
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from tf2_msgs.msg import TFMessage
@@ -378,20 +378,11 @@ class TestWhatIsNotThere:
 
 
 class TestForce:
-    def test_the_force_at_the_tool_is_that_of_the_drivers_topic(self, lab):
-        lab.drive()
-        robot = lab.port(wrench="force_torque_sensor_broadcaster/wrench")
-        node = lab.node("sensor")
-        publisher = node.create_publisher(WrenchStamped, "force_torque_sensor_broadcaster/wrench", 10)
-        message = WrenchStamped()
-        message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = 2.0, 3.0, -6.0
-
-        def publish() -> None:
-            message.header.stamp = node.get_clock().now().to_msg()
-            publisher.publish(message)
-
-        node.create_timer(0.01, publish)
-        assert until(lambda: robot.state(0.0)).force == pytest.approx(7.0)
+    def test_the_force_at_the_tool_is_that_of_the_topic_in_the_files_of_the_real_robots(self, lab):
+        lab.drive().wrench.force = 2.0, 3.0, -6.0
+        for name in ("ur5e_real", "franka_hand_real"):
+            robot = lab.port(wrench=load_profile(name).driver.wrench)
+            assert until(lambda robot=robot: robot.state(0.0)).force == pytest.approx(7.0), name
 
     def test_a_topic_that_nobody_publishes_is_named(self, lab):
         lab.drive()

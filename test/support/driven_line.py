@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import ClassVar
 
 import rclpy
@@ -10,13 +11,20 @@ from emulated_controllers import EmulatedControllers, PointJoints
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from wall_clock_line import RATE, Helper
+from wall_clock_line import RATE, START, Helper
 
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.worlds.backends import BackendContext
 
 TRIPPED = 6
 """After how many goals the robot has its one protective stop; a person unlocks it at the next set-up."""
+
+
+PUSHED = 0.15
+"""How far along the line the tool was pushing when it meets somebody's hand, once, on its way up from there [m]."""
+
+HELD = 1.0
+"""How long that hand stays [s]."""
 
 
 class DrivenArm:
@@ -36,7 +44,7 @@ class DrivenArm:
         self._executor.add_node(self._node)
         self._thread = threading.Thread(target=self._executor.spin, daemon=True)
         self._thread.start()
-        self._tripped = False
+        self._tripped, self._met = False, 0.0
 
     def close(self) -> None:
         self._executor.shutdown(timeout_sec=2.0)
@@ -46,7 +54,14 @@ class DrivenArm:
         rclpy.shutdown(context=self._context)
 
     def _look(self) -> None:
-        self._moved(self._kinematics.tool_pose(self._joints.positions()))
+        tool = self._kinematics.tool_pose(self._joints.positions())
+        self._moved(tool)
+        _, y, z = tool.position
+        if not self._met and y > START[1] + PUSHED and z > START[2] + 0.05:
+            self._met = time.monotonic()
+            self.controllers.wrench.force = 0.0, 0.0, -40.0
+        elif self._met and time.monotonic() > self._met + HELD:
+            self.controllers.wrench.force = 0.0, 0.0, 0.0
         if not self._tripped and len(self.controllers.seen.goals) >= TRIPPED:
             self._tripped = True
             self.controllers.protective_stop()

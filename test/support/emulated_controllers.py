@@ -17,6 +17,7 @@ from control_msgs.action import FollowJointTrajectory
 from control_msgs.action import GripperCommand as GripperAction
 from controller_manager_msgs.msg import ControllerState
 from controller_manager_msgs.srv import ListControllers, SwitchController
+from emulated_wrench import EmulatedWrench
 from franka_msgs.action import ErrorRecovery, Grasp, Homing, Move
 from geometry_msgs.msg import TwistStamped
 from moveit_msgs.srv import ServoCommandType
@@ -102,6 +103,7 @@ class EmulatedControllers:
         seen: what clients asked for.
         states: controller -> inactive or active.
         parameters: (node, parameter) -> what GetParameters answers.
+        wrench: the force at the tool.
     """
 
     def __init__(
@@ -149,6 +151,7 @@ class EmulatedControllers:
         self._serve_servo()
         self._states = node.create_publisher(JointState, states_topic, 10) if states_topic else None
         node.create_timer(1.0 / RATE, self._tick)
+        self.wrench = EmulatedWrench(node)
 
     def close(self) -> None:
         """Destroy the action servers, which a node does not destroy; its executor has to be shut down before."""

@@ -348,7 +348,7 @@ function showConfirmed() {
 function showPaused() {
   if (state.recording?.map) { showRecording(state.recording); return; }
   const kept = state.recording?.kept ?? [];
-  put(make("p", { class: "instruction" }, "The session waits, as long as you like."), make("p", { class: "quiet" }, state.detail),
+  put(make("p", { class: "instruction" }, state.detail), make("p", { class: "quiet" }, "The session waits, as long as you like."),
     kept.length ? make("h2", {}, "Recorded test instances") : null,
     make("ul", { class: "list" }, ...kept.map((one) => make("li", {}, `${one.id}: ${one.instruction}`))));
   setPrimary("Go on", () => send("resume"));

@@ -101,6 +101,7 @@ class RosBench:
         self._start_scoring = node.create_client(StartScoring, f"{p.scorer}/start")
         self._finish_scoring = node.create_client(FinishScoring, f"{p.scorer}/finish")
         self._rollout_rests = node.create_client(Trigger, f"{p.rollout}/rest") if p.rest else None
+        self._not_home, self._name = "", owner.get_fully_qualified_name()
         self._judge = node.create_client(JudgeTrial, p.judge) if asks_judge else None
         self._starter = node.create_client(StartTrial, f"{p.operator}/start_trial") if p.operator else None
         self._recordings = RecordingClients(node, p, run_folder, recorded)
@@ -187,6 +188,20 @@ class RosBench:
             time.sleep(POLL)
         return self._stops.released_by if self._stops is not None else ""
 
+    def not_home(self) -> str:
+        """Return why the robot stays where it is, and what a person does about it; empty where it could go home."""
+        if not self._not_home:
+            return ""
+        return (
+            f"the robot could not go home: {self._not_home}. Bring it above the table by hand, stand back, and let the "
+            "session go on: the robot then goes to its posture of rest. Without a console: ros2 service call "
+            f"{self._name}/resume robocontrast_ros/srv/ResumeSession"
+        )
+
+    def go_home(self) -> None:
+        """Have the robot go to its posture of rest; ``not_home`` then says whether it is there."""
+        self._await_rest()
+
     def policy(self) -> ServingPolicy:
         """Return the policy that serves; the messages of the trials to come name it."""
         policy = self._policies.serving()
@@ -267,6 +282,11 @@ class RosBench:
         except BenchFault as error:
             void = void or error
         if void is not None:
+            if self._rollout_rests is not None and void.fault is Fault.ROBOT_NOT_READY:
+                self._not_home = void.detail
+            elif void.fault in (Fault.VOIDED, Fault.SKIPPED) and not rested:
+                # A person decided it: the robot has no fault.
+                self._rest()
             raise void
         left = left if rested else self._rest()
         return Execution(
@@ -286,9 +306,9 @@ class RosBench:
         )
 
     def _rest(self) -> Scene | None:
-        """Have the robot go to its posture of rest; where it has no safe way there, somebody has to move it by hand.
+        """Have the robot go to its posture of rest; where it has no safe way there, ``not_home`` says so.
 
-        The trial is over and counts all the same. The next one begins only where the robot finds its way to the start.
+        The trial is over and counts all the same.
 
         Returns:
             The scene afterwards: what the robot held or pressed may have moved. None where it does not go, and where
@@ -304,7 +324,7 @@ class RosBench:
             return None
 
     def _await_rest(self) -> None:
-        log = self._channel.node.get_logger()
+        log, self._not_home = self._channel.node.get_logger(), ""
         while True:
             try:
                 # Asked again, the rollout brings a robot that is at rest to where it is.
@@ -313,11 +333,13 @@ class RosBench:
                 # Nobody may set a scene up while the robot moves.
                 if self._aborted() or not self._rollout_rests.service_is_ready():
                     log.warning(f"the robot may still be on its way to its posture of rest: {error}")
+                    self._not_home = f"it may still be on its way ({error})"
                     return
                 log.warning("the robot is on its way to its posture of rest")
                 continue
             if not response.success:
                 log.warning(f"the robot stays where the trial left it: {response.message}")
+                self._not_home = response.message
             return
 
     def _goal(self, trial: Trial, bag: str, start: float, scene: Scene) -> RunEpisode.Goal:

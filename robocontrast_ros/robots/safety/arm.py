@@ -13,6 +13,7 @@ from robocontrast_ros.robots.controllers.arm import workspace_margins
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.safety.filter import Bound, Checked, Motion, greatest_share, stops
+from robocontrast_ros.robots.state_estimation import JointReading, Reading
 
 SIDES = ("least x", "least y", "least z", "greatest x", "greatest y", "greatest z")
 """Sides of a workspace, in the order of ``workspace_margins``."""
@@ -53,6 +54,12 @@ class ArmFilter:
             self._motion.rest()
             self._to = self._from = self._ordered(command, np.zeros(len(self._names)))
 
+    def homing(self, reading: Reading, person_near: bool) -> tuple[float, Intervention | None]:
+        """Return the share of the homing speed, and the force where it is too great: then the arm stops."""
+        share = self._limits.reduced_speed if person_near else 1.0
+        found = self._force(reading.force) if isinstance(reading, JointReading) else []
+        return share, replace(found[0], action="stop", person_near=person_near) if found else None
+
     def check(self, command: RobotCommand, state: RobotState, person_near: bool) -> Checked:
         """Return what may be sent in place of a command."""
         if isinstance(command, GripperCommand):
@@ -66,7 +73,7 @@ class ArmFilter:
             self._stamp, self._duration = state.stamp, command.duration
             return Checked(command)
         share, found = self._motion.allowed((target - start) / command.duration, person_near)
-        found = [*self._jump(target, measured), *self._force(state), *found]
+        found = [*self._jump(target, measured), *self._force(state.force), *found]
         if any(each.kind == "force" for each in found):
             share = 0.0
         inside = self._inside(start, target, share)
@@ -105,11 +112,11 @@ class ArmFilter:
         value = float(away[worst])
         return [Intervention("jump", self._names[worst], value, limit, "rad", "stop")] if value > limit else []
 
-    def _force(self, state: RobotState) -> list[Intervention]:
+    def _force(self, force: float | None) -> list[Intervention]:
         given = self._limits.force
-        if given.limit is None or state.force is None or state.force <= given.limit:
+        if given.limit is None or force is None or force <= given.limit:
             return []
-        return [Intervention("force", "the tool", state.force, given.limit, "N", given.action)]
+        return [Intervention("force", "the tool", force, given.limit, "N", given.action)]
 
     def _inside(self, start: NDArray[np.float64], target: NDArray[np.float64], share: float) -> float:
         """Return the share, at most one given, of a step after which the tool is inside, or no further out."""

@@ -12,6 +12,7 @@ from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.safety.filter import Bound, Checked, Motion, greatest_share, stops
 from robocontrast_ros.robots.safety_limits import Area
+from robocontrast_ros.robots.state_estimation import Reading
 
 PLACES = 10
 """Places on the way ahead that are compared with where the base must not go; at most 8 cm apart for the LoCoBot."""
@@ -46,6 +47,10 @@ class BaseFilter:
     def held(self, command: RobotCommand) -> None:
         """Take the base to be at rest."""
         self._motion.rest()
+
+    def homing(self, reading: Reading, person_near: bool) -> tuple[float, Intervention | None]:
+        """Return the share of its speed while a person is near; nothing else limits it on its way."""
+        return self._limits.reduced_speed if person_near else 1.0, None
 
     def check(self, command: RobotCommand, state: RobotState, person_near: bool) -> Checked:
         """Return what may be sent in place of a command."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from robocontrast_ros.domain import Intervention, RobotState
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.safety_limits import Limit
+from robocontrast_ros.robots.state_estimation import Reading
 
 SLACK = 1e-9
 """Share of a limit by which rounding may exceed it."""
@@ -55,6 +56,17 @@ class SafetyFilter(Protocol):
 
     def held(self, command: RobotCommand) -> None:
         """Take note of a command to stop and stay, which is never refused."""
+
+    def homing(self, reading: Reading, person_near: bool) -> tuple[float, Intervention | None]:
+        """Return how the robot may go on to where an episode starts, or to its posture of rest.
+
+        Args:
+            reading: of the robot, the newest.
+            person_near: whether a person is near, so that it has to be slower.
+
+        Returns:
+            The share of its homing speed, above 0; and the limit for which it has to stop, or None.
+        """
 
 
 @dataclass(frozen=True)

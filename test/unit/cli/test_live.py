@@ -20,9 +20,9 @@ def shown(folder, *events) -> list[str]:
     return [line.strip() for line in console.file.getvalue().splitlines()]
 
 
-def test_a_stop_of_the_robot_is_shown_and_then_who_released_it(tmp_path):
+def test_why_a_session_waits_is_shown_and_then_who_released_the_robot(tmp_path):
     assert shown(tmp_path, Paused(1.0, "smoke [red]"), Resumed(False, 2.0, "Ada [Lovelace]")) == [
-        "the robot is stopped: smoke [red]",
+        "the session waits: smoke [red]",
         "released by Ada [Lovelace]: the session goes on",
     ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,6 +20,7 @@ from robocontrast_ros.policies.serving.runner import Answer
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistCommand
 from robocontrast_ros.robots.kinds import make_safety_filter, stop_command
 from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.robots.safety_limits import Limit
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading
 
 
@@ -102,6 +105,7 @@ class Robot:
     def __init__(self, homes: bool, lag: int = 0) -> None:
         self.homes, self.asked, self.sent, self.prepared = homes, [], [], 0
         self.at, self.lag, self._behind, self.repeated = 0.0, lag, 0, 0
+        self.stopped = 0
 
     def prepare(self):
         self.prepared += 1
@@ -125,6 +129,9 @@ class Robot:
         self.sent.append(command)
         self._behind = self.lag
 
+    def stop(self):
+        self.stopped += 1
+
 
 class Counting:
     """A pacer that counts."""
@@ -140,9 +147,16 @@ class Counting:
 
 
 class Alone:
-    """Surroundings without a camera."""
+    """Surroundings without a camera, and with what the safety filter said there."""
 
     movable = ()
+    person_near = False
+
+    def __init__(self) -> None:
+        self.told = []
+
+    def intervened(self, stamp, interventions):
+        self.told += interventions
 
 
 class Estimator:
@@ -189,10 +203,111 @@ def test_a_robot_that_does_not_arrive_is_sent_nowhere_else_and_one_whose_trial_i
         episode.begin(REQUEST)
     assert raised.value.fault is Fault.ROBOT_NOT_READY and robot.sent == [WAY[0]]
     assert robot.repeated > 2, "a command can be lost"
+    assert robot.stopped, "it does not go on to where it was sent"
     episode, robot, pacer = homing(0)
     with pytest.raises(BenchFault) as raised:
         episode.begin(REQUEST, lambda: pacer.steps > 2)
     assert raised.value.fault is Fault.ABORTED and robot.sent == [WAY[0]]
+
+
+class Gliding:
+    """A joint that goes from where it is to where it is sent in the time that the command says."""
+
+    homes = True
+
+    def __init__(self, *positions: float) -> None:
+        self.goals, self.now, self.at = positions, 7.0, 0.0
+        self.sent, self.speeds, self.stops, self.force = [], [], 0, None
+        self._left = 0.0
+
+    def prepare(self):
+        pass
+
+    def way(self, start, after):
+        return [JointTrajectoryCommand(("j",), (goal,), abs(goal)) for goal in self.goals]
+
+    def state(self, after):
+        return JointReading(self.now, ("j",), (self.at,), self.force)
+
+    def command(self, command, stamp):
+        self.sent.append(command)
+        self._left = command.duration
+
+    def stop(self):
+        self.stops, self._left = self.stops + 1, 0.0
+
+    def step(self):
+        before = self.at
+        if self._left > 0.0:
+            share = min(0.1 / self._left, 1.0)
+            self.at += share * (self.sent[-1].positions[0] - self.at)
+        self._left -= 0.1
+        self.now += 0.1
+        self.speeds.append((self.at - before) / 0.1)
+
+
+def gliding(robot, *, force=None):
+    profile = load_profile("franka")
+    if force is not None:
+        profile = replace(profile, safety=replace(profile.safety, force=Limit(limit=force, action="slow")))
+    pacer, surroundings = Counting(), Alone()
+    pacer.step = robot.step
+    safety = make_safety_filter(profile, 0.1)
+    return EpisodeAssembly(robot, Estimator(), pacer, surroundings, None, 0.1, safety), surroundings
+
+
+def test_a_robot_on_its_way_is_slow_while_a_person_is_near_and_only_then():
+    robot = Gliding(1.0)
+    episode, surroundings = gliding(robot)
+    step = robot.step
+
+    def walk():
+        surroundings.person_near = 3 <= len(robot.speeds) < 9
+        step()
+
+    episode._pacer.step = walk
+    episode.rest()
+    assert robot.at == pytest.approx(1.0) and robot.stops == 0
+    assert len(robot.sent) == 3, "at once, when the person comes, and when the person leaves"
+    near = robot.speeds[4:9]
+    assert near == pytest.approx([0.25] * 5), "the franka's reduced_speed"
+    assert robot.speeds[:3] == pytest.approx([1.0] * 3) and robot.speeds[10:-1] == pytest.approx(
+        [1.0] * len(robot.speeds[10:-1])
+    )
+
+
+def test_a_robot_on_its_way_is_stopped_at_the_force_limit_and_says_so():
+    robot = Gliding(1.0)
+    episode, surroundings = gliding(robot, force=30.0)
+    step = robot.step
+
+    def bump():
+        step()
+        robot.force = 31.0 if len(robot.speeds) == 4 else 3.0
+
+    episode._pacer.step = bump
+    with pytest.raises(BenchFault, match="force of the tool: 31 N, at most 30") as raised:
+        episode.rest()
+    assert raised.value.fault is Fault.ROBOT_NOT_READY
+    assert robot.stops == 1 and robot.at == pytest.approx(0.4), "in the control period in which the force is known"
+    assert [(each.kind, each.action) for each in surroundings.told] == [("force", "stop")]
+    assert episode.interventions == {"force": 1}
+
+
+def test_a_driver_that_fails_while_the_robot_is_on_its_way_is_noticed_in_that_control_period():
+    robot = Gliding(1.0)
+    episode, _ = gliding(robot)
+    state = robot.state
+
+    def fail(after):
+        if len(robot.speeds) == 4:
+            raise BenchFault(Fault.ROBOT_FAULT, "protective stop")
+        return state(after)
+
+    robot.state = fail
+    with pytest.raises(BenchFault, match="protective stop"):
+        episode.rest()
+    assert len(robot.speeds) == 4 and robot.stops == 1
 
 
 def test_stopping_is_staying_where_the_reading_is():

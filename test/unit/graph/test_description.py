@@ -86,6 +86,18 @@ def test_a_watchdog_in_a_process_of_its_own_is_started_on_the_wall_clock_alone(t
     assert {"heartbeat", "stop", "stopped"} <= {topic for topic, _ in recorded_topics(session)}
 
 
+def test_the_force_at_a_real_robots_tool_is_recorded(tmp_path):
+    world = {"world.backend": "simulation_interfaces", "world.pacing": "wall_clock"}
+    for robot, settings, wrenches in (
+        ("ur5e_real", world, ["force_torque_sensor_broadcaster/wrench"]),
+        ("ur5e", world, []),
+    ):
+        session = resolve("language_table_demo", Overrides(robot=robot, output=str(tmp_path), settings=settings))
+        kind = "geometry_msgs/msg/WrenchStamped"
+        assert [topic.name for topic in recorded_topics(session) if topic.type_name == kind] == wrenches
+        assert (session.robot.safety.force.limit is not None) == bool(wrenches)
+
+
 def test_our_own_simulator_goes_on_by_itself_on_the_wall_clock_and_waits_otherwise(tmp_path):
     for settings, plays in (({}, False), ({"world.pacing": "wall_clock"}, True)):
         nodes = parameters("language_table_demo", tmp_path, settings=settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -13,6 +14,7 @@ from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.homing import CLEAR, DIP, way_of_arm
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.robots.safety_limits import Limit
 from robocontrast_ros.robots.state_estimation import JointReading
 
 ARMS = ("franka", "ur5e", "franka_hand", "ur5e_2f85")
@@ -88,6 +90,15 @@ def test_a_hand_opens_where_it_is_before_the_arm_goes_up():
     first, *rest = way_of_arm(profile, JointReading(1.0, profile.joint_names, here), None)
     assert first.positions == pytest.approx(here) and first.duration == pytest.approx(1.0)
     assert {command.gripper for command in (first, *rest)} == {profile.end_effector.joints[0].open}
+
+
+def test_an_arm_whose_joints_have_a_low_limit_of_velocity_goes_home_no_faster():
+    profile = load_profile("franka")
+    slow = replace(profile, safety=replace(profile.safety, velocity=Limit(limit=0.05)))
+    here = arm_of("franka").posture((0.45, 0.1, 0.1))
+    reading = JointReading(1.0, profile.joint_names, here)
+    usual, slower = (sum(command.duration for command in way_of_arm(p, reading, None)) for p in (profile, slow))
+    assert slower == pytest.approx(usual * profile.safety.homing_speed / 0.05)
 
 
 def test_an_arm_that_lacks_a_joint_or_cannot_go_up_is_not_moved():

@@ -265,6 +265,78 @@ def test_a_session_waits_until_a_stopped_robot_is_released_and_burns_no_attempt(
     assert (bench.waits, len(bench.executed)) == (5, 1)
 
 
+class BenchWithAnArm(LineBench):
+    """Its arm cannot go home after its first trial, nor when a person has moved it only once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.away, self.tries = 0, 0
+
+    def not_home(self):
+        return f"the robot could not go home: {self.away}" if self.away else ""
+
+    def go_home(self):
+        self.tries, self.away = self.tries + 1, self.away - 1
+
+    def set_up(self, target, moves):
+        assert not self.away, "nobody sets a scene up under the arm"
+        return super().set_up(target, moves)
+
+    def execute(self, trial, attempt):
+        found = super().execute(trial, attempt)
+        self.away = 2 if len(self.executed) == 1 else 0
+        return found
+
+
+def test_a_session_waits_until_a_person_has_moved_a_robot_that_cannot_go_home(path):
+    control, bench, shown = SessionControl(), BenchWithAnArm(), []
+
+    def observer(status):
+        if status.state is SessionState.PAUSED:
+            assert bench.tries == len(shown), "it moves when the session goes on, not before"
+            shown.append(status.detail)
+            control.resume()
+
+    evaluation = line_evaluation(test_set_size=2, perturbations=(), strategy=Standard())
+    assert run_session(evaluation, bench, path, control=control, observer=observer).reason == "all_trials"
+    assert shown == ["the robot could not go home: 2", "the robot could not go home: 1"]
+    assert [e.detail for e in of(path, Paused)] == shown and len(of(path, Resumed)) == 2
+    assert (bench.tries, len(bench.executed)) == (2, 2)
+
+
+def test_a_session_whose_robot_finds_no_way_to_the_start_waits_for_a_person_and_burns_no_attempt(path):
+    control, bench = SessionControl(), BenchWithAnArm()
+    execute = bench.execute
+
+    def stuck(trial, attempt):
+        if attempt < 3:
+            bench.away = 1
+            raise BenchFault(Fault.ROBOT_NOT_READY, "no way")
+        return execute(trial, attempt)
+
+    bench.execute = stuck
+
+    def observer(status):
+        if status.state is SessionState.PAUSED:
+            control.resume()
+
+    evaluation = line_evaluation(test_set_size=1, perturbations=(), strategy=Standard(), void_retries=0)
+    assert run_session(evaluation, bench, path, control=control, observer=observer).reason == "all_trials"
+    assert len(of(path, Paused)) == len(of(path, TrialVoid)) == 3
+
+
+def test_an_abort_ends_a_session_that_waits_for_a_robot_to_be_moved(path):
+    control, bench = SessionControl(), BenchWithAnArm()
+
+    def observer(status):
+        if status.state is SessionState.PAUSED:
+            control.abort("Ctrl-C")
+
+    evaluation = line_evaluation(test_set_size=2, perturbations=(), strategy=Standard())
+    end = run_session(evaluation, bench, path, control=control, observer=observer)
+    assert (end.fault, bench.tries, len(bench.executed)) == (Fault.ABORTED, 0, 1)
+
+
 def test_pausing_waits_between_trials_and_going_on_finishes_the_session(path):
     control, paused = SessionControl(), threading.Event()
     states = []
