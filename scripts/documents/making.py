@@ -32,7 +32,7 @@ from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.studies.understanding import checked, load_check
-from scripts.documents import pictures, tables
+from scripts.documents import console, pictures, tables
 from scripts.documents.results import DECIMALS, ROOT
 
 COLUMNS = (
@@ -282,6 +282,12 @@ def study(command: str, work: Path) -> Made:
 def rooms(command: str, work: Path) -> Made:
     """Draw the arrangements of the studio apartment."""
     return Made({}, 0, {"docs/images/studio_apartment.png": pictures.rooms(work / "rooms.png")})
+
+
+def console_picture(command: str, work: Path) -> Made:
+    """Play at the console's page, and show its states."""
+    console.draw(work).save(work / "console.png")
+    return Made({}, 0, {"docs/images/console.png": pictures.compact(work / "console.png", 256)})
 
 
 def objects_pictures(command: str, work: Path) -> Made:

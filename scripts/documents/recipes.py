@@ -510,6 +510,19 @@ RECIPES = (
         ("docs/images/studio_apartment.png",),
     ),
     Recipe(
+        "console_picture",
+        Pace.DOCS,
+        "make docs",
+        making.console_picture,
+        (
+            "robocontrast_ros/console/page/*",
+            "robocontrast_ros/console/table_map.py",
+            "robocontrast_ros/console/view.py",
+            "scripts/documents/console.py",
+        ),
+        ("docs/images/console.png",),
+    ),
+    Recipe(
         "objects_pictures",
         Pace.DOCS,
         "robocontrast objects --picture docs/images/objects.png",

@@ -487,12 +487,12 @@ function drawMap(set) {
   if (set.robot) drawRobot(svg, set.robot, unit, set.robot.done ? 0.35 : 1);
   // Names that would cover another are left out: the list below has them all.
   const taken = [];
-  const label = (at, choices, colour, size, must = false) => {
+  const label = (at, choices, colour, size, must = false, fixed = false) => {
     for (const [words, alone] of choices.map((words, index) => [words, must && index === choices.length - 1])) {
       const [w, h] = [words.length * size * 0.58 * unit, size * 1.15 * unit];
       const shifts = [[0, 0], [0, -h], [0, h], [w / 2 + unit * 2, 0], [-w / 2 - unit * 2, 0], [w / 2, -h], [-w / 2, -h], [w / 2, h], [-w / 2, h],
         [0, -2 * h], [0, 2 * h], [0, -3 * h], [0, 3 * h]];
-      const boxes = shifts.map(([dx, dy]) => [at[0] + dx - w / 2, at[1] + dy - h / 2, w, h]);
+      const boxes = (fixed ? shifts.slice(0, 1) : shifts).map(([dx, dy]) => [at[0] + dx - w / 2, at[1] + dy - h / 2, w, h]);
       const free = boxes.find((one) => one[0] >= left && one[1] >= top && one[0] + w <= left + width && one[1] + h <= top + height &&
         taken.every((other) => one[0] >= other[0] + other[2] || other[0] >= one[0] + one[2] || one[1] >= other[1] + other[3] || other[1] >= one[1] + one[3]));
       const chosen = free ?? (alone ? boxes[0] : null);
@@ -506,7 +506,7 @@ function drawMap(set) {
   for (const { line: [[x, y], end], words } of set.grid) {
     // At the left of lines that go across, at the bottom of those that go down.
     const across = Math.abs(y - end[1]) < Math.abs(x - end[0]);
-    label(across ? [left + unit * 4, y] : [x, top + height - unit * 2], [words], "#6b6b6b", 2.8);
+    label(across ? [left + unit * 4, y] : [x, top + height - unit * 2], [words], "#6b6b6b", 2.8, false, true);
   }
   set.moves.forEach((move, index) => {
     const number = `${index + 1}`;
@@ -582,11 +582,15 @@ async function refreshPictures() {
         if (state.phase === "set_up" && wantedStep !== state.step) {
           wantedStep = state.step;
           showPicture(wanted, await picture("target"));
-          wanted.style.opacity = overlay;
         }
-        const both = state.phase === "set_up" && Boolean(wanted.getAttribute("src"));
-        photo.hidden = !url && !both;
-        wanted.hidden = compare.hidden = !both;
+        const drawn = state.phase === "set_up" && Boolean(wanted.getAttribute("src"));
+        photo.hidden = !url && !drawn;
+        live.hidden = !url;
+        wanted.hidden = !drawn;
+        // Without a camera the wanted scene is shown alone.
+        wanted.className = url ? "over" : "";
+        wanted.style.opacity = url ? overlay : 1;
+        compare.hidden = !drawn || !url;
       }
     } catch { /* the next one comes */ }
     await pause(state && state.phase === "running" ? 250 : 500);
