@@ -123,6 +123,15 @@ class CmdVel:
     localiser_timeout: float = Field(
         default=5.0, gt=0.0, description="Age of its newest transform beyond which it counts as lost [s]."
     )
+    map_pose: tuple[float, float, float] = Field(
+        default=(0.0, 0.0, 0.0), description="Of `map_frame` in the world frame: x and y [m], yaw [rad]."
+    )
+    start_tolerance: float = Field(
+        default=0.2, gt=0.0, description="How far from its start a localised base may begin a trial [m]."
+    )
+    start_turn_tolerance: float = Field(
+        default=0.2, gt=0.0, description="How far it may be turned from its heading there [rad]."
+    )
 
 
 @record

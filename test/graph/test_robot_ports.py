@@ -638,7 +638,7 @@ class TestCmdVel:
 
     def port(self, lab: Lab, period: float = PERIOD) -> tuple[Base, Any]:
         base = Base(lab.node("base"))
-        return base, lab.port("cmd_vel", period=period, cmd_vel={"rate": 50.0})
+        return base, lab.port("cmd_vel", period=period, cmd_vel={"rate": 50.0, "map_pose": [0.0, 1.0, math.pi]})
 
     def test_a_velocity_is_repeated_while_it_holds_and_followed_by_zeros(self, base_lab):
         base, robot = self.port(base_lab, period=1.5)
@@ -650,15 +650,18 @@ class TestCmdVel:
 
     def test_where_no_localiser_runs_the_pose_is_odometry_and_says_so(self, base_lab):
         base, robot = self.port(base_lab)
-        assert robot.state(0.0).pose.xy == base.at
+        assert robot.state(0.0).pose.xy == base.at and not robot.state(0.0).localised
         assert robot.pose_source == "odometry (locobot/mobile_base/odom)"
 
-    def test_where_one_runs_the_pose_is_that_of_the_map(self, base_lab):
+    def test_where_one_runs_the_pose_is_that_of_the_map_in_the_world(self, base_lab):
         base, robot = self.port(base_lab)
         base.correction = 10.0
         until(lambda: robot.state(0.0) and robot.pose_source.startswith("map ->"))
-        pose = robot.state(0.0).pose
-        assert pose.xy == pytest.approx((10.0 - 2.0, 1.0)) and pose.yaw == pytest.approx(math.pi / 2)
+        reading = robot.state(0.0)
+        assert reading.localised
+        # The map lies a metre along the world's y, turned by half a turn.
+        assert reading.pose.xy == pytest.approx((-(10.0 - 2.0), 1.0 - 1.0))
+        assert reading.pose.yaw == pytest.approx(-math.pi / 2)
 
     def test_a_localiser_that_is_lost_is_a_fault(self, base_lab):
         base, robot = self.port(base_lab)
