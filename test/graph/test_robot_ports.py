@@ -377,6 +377,33 @@ class TestWhatIsNotThere:
         assert "nobody publishes /joint_states: start the robot's driver, in the same ROS_DOMAIN_ID" in said.words
 
 
+class TestBeforeASceneIsSetUp:
+    @pytest.mark.parametrize("port", PORTS)
+    def test_the_driver_is_checked_and_nothing_is_switched_or_moved(self, lab, port):
+        driver = lab.drive(active=())
+        robot = lab.port(port, **UR)
+        robot.check()
+        seen = driver.seen
+        assert not (seen.goals or seen.streamed or seen.switches or seen.twists or seen.servo)
+        driver.protective_stop()
+        until(lambda: robot._problem())
+        with fault() as said:
+            robot.check()
+        assert "unlock the protective stop on the pendant" in said.words
+
+    def test_a_hand_is_not_homed_yet(self, hand_lab):
+        driver, robot = hand_lab.drive(), hand_lab.port(hand={"type": "franka", "homing": True})
+        robot.check()
+        assert driver.seen.hand == []
+
+    def test_a_controller_that_is_not_loaded_is_named(self, lab):
+        lab.drive()
+        robot = lab.port(follow_joint_trajectory={"controller": "scaled"})
+        with fault() as said:
+            robot.check()
+        assert "'scaled' is not loaded" in said.words
+
+
 class TestForce:
     def test_the_force_at_the_tool_is_that_of_the_drivers_topic(self, lab):
         lab.drive()
@@ -388,10 +415,14 @@ class TestForce:
 
         def publish() -> None:
             message.header.stamp = node.get_clock().now().to_msg()
+            message.header.stamp.sec += ahead
             publisher.publish(message)
 
+        ahead = 0
         node.create_timer(0.01, publish)
         assert until(lambda: robot.state(0.0)).force == pytest.approx(7.0)
+        ahead = 1
+        assert "force_torque_sensor_broadcaster/wrench are 1." in faulty(robot)
 
     def test_a_topic_that_nobody_publishes_is_named(self, lab):
         lab.drive()
@@ -417,6 +448,16 @@ class TestClocks:
         until(lambda: begin(robot))
         driver.misbehaviour.clock_offset = -20.0
         assert "the stamps of joint_states went back by" in faulty(robot)
+
+    def test_a_state_that_comes_later_than_it_did_is_not_used(self, lab):
+        driver, robot = lab.drive(), lab.port()
+        until(lambda: begin(robot))
+        for late in (0.09, 0.18, 0.27, 0.36):
+            driver.misbehaviour.clock_offset = -late
+            received = robot._inbox.received("joint_states")
+            until(lambda received=received: robot._inbox.received("joint_states") > received + 1)
+        with pytest.raises(BenchFault, match=r"older than they usually are, more than `state\.staleness` \(0\.2 s\)"):
+            robot.state(0.0)
 
     def test_in_simulated_time_no_clock_is_compared(self, lab):
         lab.drive().misbehaviour.clock_offset = -20.0

@@ -90,7 +90,7 @@ class CmdVelRobot(DriverRobot):
         """End the stream."""
         self._stream.close()
 
-    def _prepare(self) -> None:
+    def _check(self) -> None:
         await_subscriber(self._node, self._profile.command.topic, self._timeout)
 
     def _send(self, command: RobotCommand) -> None:
