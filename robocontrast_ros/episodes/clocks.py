@@ -8,8 +8,8 @@ from collections import deque
 JUMP = 0.1
 """Beyond what a clock was set, rather than that a message was late, or that two overtook each other [s]."""
 
-WINDOW, ENOUGH, KEPT = 1.0, 5, 30
-"""The least delay is that of so many windows of at least this time [s], with at least so many messages in each."""
+WINDOW, ENOUGH, KEPT = 1.0, 5, 30.0
+"""The least delay is that of windows of at least this time [s] with at least so many messages, in the last time [s]."""
 
 KNOWN = 2
 """Windows after which it is known well enough to say that a message came too early."""
@@ -25,14 +25,16 @@ class StampClock:
     def __init__(self) -> None:
         """Begin without messages."""
         self._last = -math.inf
-        self._windows: deque[float] = deque(maxlen=KEPT)
+        self._windows: deque[tuple[float, float]] = deque()
         self._ahead = self._back = 0.0
         self._begin()
 
     def take(self, stamp: float, arrival: float) -> None:
         """Take a message of a time [s] that arrived at a time of the steady clock [s]."""
         apart = arrival - stamp
-        early = min(self._windows) - apart if len(self._windows) >= KNOWN else 0.0
+        while self._windows and arrival - self._windows[0][1] > KEPT:
+            self._windows.popleft()
+        early = min(self._windows)[0] - apart if len(self._windows) >= KNOWN else 0.0
         if (back := self._last - stamp) > JUMP:
             self._back = max(self._back, back)
             self._forget()
@@ -44,13 +46,13 @@ class StampClock:
         self._count += 1
         self._least = min(self._least, apart)
         if self._count >= ENOUGH and arrival - self._began >= WINDOW:
-            self._windows.append(self._least)
+            self._windows.append((self._least, arrival))
             self._begin()
 
     @property
     def least(self) -> float:
         """The least time from stamp to arrival of late [s], in which the steady clock counts; infinite before any."""
-        return min((self._least, *self._windows))
+        return min((self._least, *(least for least, _ in self._windows)))
 
     def set_by(self) -> float:
         """Return by how much the clock was set since this was asked last [s]: above 0 ahead, below 0 back, 0 if not."""

@@ -178,25 +178,19 @@ def test_our_own_simulator_in_real_time_needs_no_laboratory(place):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    "wrong",
     [
-        ({"state_latency": 0.05, "state_jitter": 0.02, "state_drop": 0.1, "joint_order": "reversed"}, ""),
-        ({"command_latency": 0.05, "command_drop": 0.05, "camera_latency": 0.2}, ""),
-        ({"clock_jump": 0.5}, "the stamps of joint_states jumped ahead by 0."),
+        {"state_latency": 0.05, "state_jitter": 0.02, "state_drop": 0.1, "joint_order": "reversed"},
+        {"command_latency": 0.05, "command_drop": 0.05, "camera_latency": 0.2},
     ],
 )
-def test_what_goes_wrong_in_the_laboratory_is_borne_or_makes_one_trial_void(place, wrong, said):
+def test_what_is_late_or_lost_in_the_laboratory_is_borne(place, wrong):
     session = write_session(place, timeouts={"sensors": 5.0})
     with laboratory(resolve(session), place.folder, **wrong):
         code, output = place.run("evaluate", session)
     assert code == 0, output
     (run,) = place.runs
-    if said:
-        (void,) = (event for event in events_of(run) if isinstance(event, TrialVoid))
-        assert void.fault is Fault.ROBOT_FAULT and said in void.detail, void
-        assert len(finished(run)) == 1
-    else:
-        is_complete(run)
+    is_complete(run)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ class LabParameters(SimulatorParameters):
     camera_latency: float = Field(default=0.0, ge=0.0, description="From an image's stamp to its publication [s].")
     clock_offset: float = Field(default=0.0, description="What the robot's clock is ahead of the system clock [s].")
     clock_jump: float = Field(default=0.0, description="By which the robot's clock jumps ahead later [s].")
-    clock_jump_after: float = Field(default=1.0, ge=0.0, description="When it does, after the first command [s].")
+    clock_jump_after: float = Field(default=10.0, ge=0.0, description="When it does, after the start [s].")
     seed: int = Field(default=0, ge=0, description="Of latencies and losses.")
     report: str = Field(default="", description="File for what it did, as JSON, at its end; empty for none.")
 
@@ -167,7 +167,7 @@ class EmulatedLab(Simulator):
 
     def __init__(self) -> None:
         self.later, self._published, self._began = Later(), Counter(), time.monotonic()
-        self._state_due, self._commanded = -math.inf, math.inf
+        self._state_due = -math.inf
         super().__init__()
         self._began = time.monotonic()
         self._random = np.random.default_rng(self.given.seed)
@@ -215,7 +215,7 @@ class EmulatedLab(Simulator):
             joints = sensor.value
             turned = JointState(*(getattr(joints, field.name)[::-1] for field in fields(joints)))
             sensor = replace(sensor, value=turned)
-        jumped = time.monotonic() - self._commanded >= given.clock_jump_after
+        jumped = time.monotonic() - self._began >= given.clock_jump_after
         message = sensor_to_msg(sensor, now + given.clock_offset + (given.clock_jump if jumped else 0.0))
         self._published[sensor.topic] += 1
         publisher = self._sensors[sensor.topic]
@@ -223,7 +223,6 @@ class EmulatedLab(Simulator):
 
     def _on_command(self, message: Any) -> None:
         given = self.given
-        self._commanded = min(self._commanded, time.monotonic())
         if given.driver and not self._happens(given.command_drop):
             carry_out = super()._on_command
             self.later.call(self._delay(given.command_latency, given.command_jitter), lambda: carry_out(message))

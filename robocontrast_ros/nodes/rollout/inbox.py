@@ -102,28 +102,40 @@ class Inbox:
                 return 0.0
             return time.monotonic() - self._latest[topic][0] - self._clocks[topic].least
 
-    def ahead_of(self, topic: str, other: str) -> float:
-        """Return by how much the clock of a topic's stamps is ahead of that of another's [s], as far as is known."""
-        with self._changed:
-            known = topic in self._clocks and other in self._clocks
-            return self._clocks[other].least - self._clocks[topic].least if known else 0.0
-
-    def clock_problem(self, topic: str, driver: DriverSettings | None) -> str:
-        """Return what is wrong with the clock of a topic's stamps, and what to do; empty for nothing.
+    def in_real_time(self, topic: str, driver: DriverSettings | None) -> bool:
+        """Tell whether a topic's stamps are known to be of a clock that goes as this machine's does.
 
         Args:
             topic: its name.
-            driver: the key `driver` of the robot's file; without it no simulated time is taken for a wrong clock.
+            driver: the key `driver` of the robot's file, which says so; without it stamps of simulated time are told by
+                their values.
         """
         with self._changed:
             if topic not in self._clocks:
-                return ""
+                return False
+            time_of_day = self._latest[topic][0] > TIME_OF_DAY
+        return time_of_day if driver is None else driver.clock_tolerance is not None
+
+    def ahead_of(self, topic: str, other: str, driver: DriverSettings | None) -> float:
+        """Return by how much the clock of a topic's stamps is ahead of that of another's [s]; 0 where nobody knows."""
+        if not (self.in_real_time(topic, driver) and self.in_real_time(other, driver)):
+            return 0.0
+        with self._changed:
+            return self._clocks[other].least - self._clocks[topic].least
+
+    def clock_problem(self, topic: str, driver: DriverSettings | None) -> str:
+        """Return what is wrong with the clock of a topic's stamps, and what to do; empty for simulated time.
+
+        Args:
+            topic: its name.
+            driver: the key `driver` of the robot's file.
+        """
+        if not self.in_real_time(topic, driver):
+            return ""
+        with self._changed:
             clock = self._clocks[topic]
             step, behind = clock.set_by(), clock.least + time.time() - time.monotonic()
-            simulated = driver is None and self._latest[topic][0] < TIME_OF_DAY
         tolerance = (driver or DriverSettings()).clock_tolerance
-        if tolerance is None or simulated:
-            return ""
         if step:
             how = f"jumped ahead by {step:.3f} s" if step > 0 else f"went back by {-step:.3f} s"
             return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rclpy.node import Node
@@ -63,7 +64,7 @@ class TopicRobot:
         """
         due, limit = after + 0.5 * self._parameters.control_period, self._parameters.sensor_timeout
         try:
-            message = self._inbox.wait((self.topic,), due, limit, self._profile.state.staleness)[self.topic]
+            message = self._inbox.wait((self.topic,), due, limit, self._staleness)[self.topic]
         except BenchFault as fault:
             raise self._explained(fault) from None
         if problem := self._clock_problem():
@@ -79,11 +80,16 @@ class TopicRobot:
             return fault
         if problem := self._clock_problem():
             return self._unready(problem)
-        staleness = self._profile.state.staleness
-        if (delay := self._inbox.delay(self.topic)) > staleness:
+        if (delay := self._inbox.delay(self.topic)) > self._staleness:
             words = f"its newest message is {delay:.3f} s older than they usually are, more than `state.staleness`"
-            return BenchFault(fault.fault, f"{fault.detail}; {words} ({staleness:g} s)")
+            return BenchFault(fault.fault, f"{fault.detail}; {words} ({self._staleness:g} s)")
         return fault
+
+    @property
+    def _staleness(self) -> float:
+        """How old the state may be beyond its least delay [s]; infinite for simulated time, which may stand still."""
+        in_real_time = self._inbox.in_real_time(self.topic, self._profile.driver)
+        return self._profile.state.staleness if in_real_time else math.inf
 
     def _clock_problem(self) -> str:
         """Return what is wrong with the driver's clock; empty for nothing."""

@@ -142,7 +142,7 @@ class TopicSurroundings:
         """
         topic, state = self.cameras[camera].name, self._state
         problem = self._inbox.clock_problem(topic, self._driver)
-        ahead, limit = self._inbox.ahead_of(topic, state), max(self._older(camera), JUMP)
+        ahead, limit = self._inbox.ahead_of(topic, state, self._driver), max(self._older(camera), JUMP)
         if not problem and ahead > limit:
             problem = (
                 f"the stamps of {topic} are {ahead:.3f} s ahead of those of {state}, more than {limit:g} s: old images "

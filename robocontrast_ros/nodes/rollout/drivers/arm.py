@@ -101,7 +101,7 @@ class ArmRobot(DriverRobot):
             raise self._unready(absence(self._node, topic, Kind.TOPIC)) from None
         if problem := self._inbox.clock_problem(topic, self._driver):
             raise self._unready(problem)
-        if (ahead := self._inbox.ahead_of(topic, self.topic)) > staleness:
+        if (ahead := self._inbox.ahead_of(topic, self.topic, self._driver)) > staleness:
             raise self._unready(
                 f"the stamps of {topic} are {ahead:.3f} s ahead of those of {self.topic}, more than "
                 f"`driver.wrench_staleness` ({staleness:g} s): let one clock stamp both"
