@@ -121,7 +121,7 @@ def test_a_session_without_simulator_clock_or_streamed_scene_is_judged_from_outs
         assert (score.offline.scores["success"], score.offline.scores["progress"]) == (float(success), progress)
 
 
-def test_a_trial_on_a_robot_whose_driver_takes_goals_is_void_where_it_stops_or_its_clock_jumps_and_run_again(place):
+def test_a_session_on_a_robot_whose_driver_takes_goals_is_void_where_it_stops_and_goes_on(place):
     robot = place.folder / "arm.yaml"
     driver = {"universal_robots": {}, "follow_joint_trajectory": {"controller": "trajectory_controller"}}
     driver |= {"answer_timeout": 60.0, "clock_tolerance": 60.0}
@@ -137,11 +137,9 @@ def test_a_trial_on_a_robot_whose_driver_takes_goals_is_void_where_it_stops_or_i
     code, output = place.run("evaluate", session)
     assert code == 0, output
     (run,) = place.runs
-    tripped, jumped = [event for event in events_of(run) if isinstance(event, TrialVoid)]
-    assert tripped.fault is jumped.fault is Fault.ROBOT_FAULT, (tripped, jumped)
-    assert "PROTECTIVE_STOP (3)" in tripped.detail or "PATH_TOLERANCE_VIOLATED (-4)" in tripped.detail
-    # Of the driver's clock, which may be off by a minute there.
-    assert "the stamps of joint_states jumped ahead by 0." in jumped.detail
+    (void,) = [event for event in events_of(run) if isinstance(event, TrialVoid)]
+    assert void.fault is Fault.ROBOT_FAULT, void
+    assert "PROTECTIVE_STOP (3)" in void.detail or "PATH_TOLERANCE_VIOLATED (-4)" in void.detail
     trials = finished(run)
     assert len(trials) == 2 and all(event.result.steps == 10 for event in trials)
     # Ten commands of 2 cm each; how far behind the last one the arm is depends on the machine.

@@ -449,6 +449,15 @@ class TestClocks:
         driver.misbehaviour.clock_offset = -20.0
         assert "the stamps of joint_states went back by" in faulty(robot)
 
+    def test_a_clock_that_jumps_ahead_by_less_than_its_tolerance_is_told_and_by_how_much(self, lab):
+        driver, robot = lab.drive(), lab.port()
+        begin(robot)
+        # At 100 Hz; before, nobody knows how late messages are by themselves.
+        until(lambda: robot._inbox.received("joint_states") > 350)
+        driver.misbehaviour.clock_offset = 0.5
+        assert "the stamps of joint_states jumped ahead by 0." in faulty(robot)
+        assert robot.state(begin(robot)), "it is told once"
+
     def grow_late(self, driver: EmulatedControllers, robot: Any) -> None:
         """Have the stamps fall behind by a third of a second, and never go back by so much that a clock was set."""
         for _ in range(4):

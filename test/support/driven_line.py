@@ -18,9 +18,6 @@ from robocontrast_ros.worlds.backends import BackendContext
 TRIPPED = 6
 """After how many goals the robot has its one protective stop; a person unlocks it at the next set-up."""
 
-JUMPED, JUMP = 3, 0.5
-"""At which set-up the clock of the robot's computer jumps ahead, and by how much [s]."""
-
 
 class DrivenArm:
     """An arm behind emulated controllers."""
@@ -59,12 +56,8 @@ class DrivenHelper(Helper):
     """The helper, who also unlocks the robot before each trial."""
 
     arm: ClassVar[type] = DrivenArm
-    set_ups = 0
 
     def set_up(self, target, moves):
         """Unlock the robot, then carry blocks."""
         self._arm.controllers.unlock()
-        self.set_ups += 1
-        if self.set_ups == JUMPED:
-            self._arm.controllers.misbehaviour.clock_offset = JUMP
         return super().set_up(target, moves)
