@@ -8,11 +8,14 @@ from collections import deque
 JUMP = 0.1
 """Beyond what a clock was set, rather than that a message was late, or that two overtook each other [s]."""
 
-WINDOW, ENOUGH, KEPT = 1.0, 5, 30.0
-"""The least delay is that of windows of at least this time [s] with at least so many messages, in the last time [s]."""
+WINDOW, ENOUGH = 1.0, 5
+"""Least time [s] and least number of messages of a window, of which the least delay is kept."""
+
+KEPT = 30.0
+"""How long it is kept [s]: clocks drift."""
 
 KNOWN = 2
-"""Windows after which it is known well enough to say that a message came too early."""
+"""Windows after which the least delay is known well enough to say that a message came too early."""
 
 
 class StampClock:
@@ -51,7 +54,7 @@ class StampClock:
 
     @property
     def least(self) -> float:
-        """The least time from stamp to arrival of late [s], in which the steady clock counts; infinite before any."""
+        """The least time from a stamp to its arrival by the steady clock [s]; infinite before the first message."""
         return min((self._least, *(least for least, _ in self._windows)))
 
     def set_by(self) -> float:

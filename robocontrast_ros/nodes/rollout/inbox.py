@@ -57,7 +57,7 @@ class Inbox:
             topics: their names.
             stamp: the least time of the messages [s].
             timeout: how long to wait for them [s].
-            staleness: how much longer ago than the quickest message of late came each may be stamped [s].
+            staleness: how old each may be, beyond the least delay of its topic [s].
 
         Raises:
             BenchFault: one did not come within the time, or ``refusal`` says why not to wait.
@@ -96,7 +96,7 @@ class Inbox:
             return self._latest.get(topic, (0.0, None))[1]
 
     def delay(self, topic: str) -> float:
-        """Return how much longer ago than the quickest message of late came the newest one was stamped [s]."""
+        """Return how old the newest message of a topic is, beyond the least delay of the last half minute [s]."""
         with self._changed:
             if topic not in self._clocks:
                 return 0.0
