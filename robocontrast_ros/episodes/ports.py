@@ -31,7 +31,11 @@ class RobotPort(Protocol):
     homes: bool
 
     def prepare(self) -> None:
-        """Check the driver, and have it ready to move the robot, before an episode's first motion, or one to rest."""
+        """Check the driver, and have it ready to move the robot, before an episode's first motion, or one to rest.
+
+        A port may have a method ``check``, too, which moves and switches nothing: it is called when a session on the
+        wall clock begins, before anybody sets a scene up.
+        """
 
     def state(self, after: float) -> Reading:
         """Return the first reading later than a time [s], in the clock of the stamps; wait for it."""

@@ -123,6 +123,15 @@ class CmdVel:
     localiser_timeout: float = Field(
         default=5.0, gt=0.0, description="Age of its newest transform beyond which it counts as lost [s]."
     )
+    map_pose: tuple[float, float, float] = Field(
+        default=(0.0, 0.0, 0.0), description="Of `map_frame` in the world frame: x and y [m], yaw [rad]."
+    )
+    start_tolerance: float = Field(
+        default=0.2, gt=0.0, description="How far from its start a localised base may begin a trial [m]."
+    )
+    start_turn_tolerance: float = Field(
+        default=0.2, gt=0.0, description="How far it may be turned from its heading there [rad]."
+    )
 
 
 @record
@@ -133,7 +142,8 @@ class DriverSettings:
     clock_tolerance: float | None = Field(
         default=1.0,
         gt=0.0,
-        description="How far the state's stamps may be from this machine's clock [s]; null with simulated time.",
+        description="How far the stamps of state and images may be from this machine's clock [s]; null with simulated "
+        "time.",
     )
     settings: Mapping[str, Any] = Field(default_factory=dict, description="Of a port of your own.")
 
@@ -152,6 +162,11 @@ class ArmDriver(DriverSettings):
     wrench: str = Field(
         default="",
         description="Topic of the force at the tool (geometry_msgs/WrenchStamped), for `safety.force`; empty for none.",
+    )
+    wrench_staleness: float = Field(
+        default=0.1,
+        gt=0.0,
+        description="How much older than the robot's state the force may be; its clock may be ahead by as much [s].",
     )
     universal_robots: UniversalRobots | None = Field(default=None, description="For ur_robot_driver.")
     franka: FrankaRecovery | None = Field(default=None, description="For franka_ros2.")

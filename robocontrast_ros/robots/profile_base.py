@@ -46,6 +46,12 @@ class StateInterface:
 
     topic: str = Field(min_length=1, description="Topic of the state.")
     type: str = Field(description="Type of the state.")
+    staleness: float = Field(
+        default=0.2,
+        gt=0.0,
+        description="On the wall clock: how old the state may be when it is used [s], beyond its least delay of the "
+        "last half minute. An older one is not used, a newer one waited for.",
+    )
 
 
 @record
@@ -66,7 +72,8 @@ class CameraInterface:
         default=None,
         gt=0.0,
         description="On the wall clock: how much older than the robot's state an image may be [s]; null for half a "
-        "control period. An older one is not used, a newer one waited for.",
+        "control period. An older one is not used, a newer one waited for. Its clock may be ahead of the state's by "
+        "as much, or 0.1 s, whichever is more.",
     )
 
     @property

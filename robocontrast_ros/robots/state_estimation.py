@@ -8,6 +8,7 @@ from typing import Protocol
 
 from robocontrast_ros.domain import Pose, RobotState
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
+from robocontrast_ros.robots.drivers import CmdVel
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
@@ -38,15 +39,17 @@ class JointReading:
 
 @dataclass(frozen=True)
 class OdometryReading:
-    """Odometry of a base since its driver was started.
+    """Odometry of a base since its driver was started, or where a localiser has the base.
 
     Attributes:
         stamp: time of the reading [s].
-        pose: of the base in the driver's odometry frame.
+        pose: of the base in the driver's odometry frame; in the world frame where it is localised.
+        localised: whether a localiser says where in the world the base is.
     """
 
     stamp: float
     pose: Pose
+    localised: bool = False
 
 
 Reading = JointReading | OdometryReading
@@ -101,15 +104,17 @@ class ArmState:
 
 
 class BaseState:
-    """A mobile base: odometry relative to where the episode begins. It drifts, as odometry does."""
+    """A mobile base: where a localiser has it, else by odometry from where the episode begins, which drifts."""
 
     def __init__(self, profile: DifferentialDriveProfile) -> None:
         self._profile = profile
+        driver = profile.driver
+        self._tolerances = (driver.cmd_vel if driver is not None else None) or CmdVel()
         self._start: Pose | None = None
         self._origin = (0.0, 0.0, 0.0)
 
     def begin(self, start: Pose) -> None:
-        """Take the next reading to be at `start`, in the plane."""
+        """Check at the next reading that a localised base is at `start`, in the plane; take any other to be there."""
         self._start = start
 
     def update(self, reading: Reading) -> RobotState:
@@ -117,6 +122,11 @@ class BaseState:
         if not isinstance(reading, OdometryReading):
             raise ValueError(f"odometry: got {type(reading).__name__}, expected a reading of odometry")
         start, self._start = self._start, None
+        if reading.localised:
+            here = Pose.planar(*reading.pose.xy, reading.pose.yaw)
+            if start is not None:
+                self._check_start(here, start)
+            return RobotState(reading.stamp, here)
         if start is not None:
             turn = start.yaw - reading.pose.yaw
             x, y = _turned(reading.pose.xy, turn)
@@ -124,6 +134,19 @@ class BaseState:
         origin_x, origin_y, turn = self._origin
         x, y = _turned(reading.pose.xy, turn)
         return RobotState(reading.stamp, Pose.planar(origin_x + x, origin_y + y, reading.pose.yaw + turn))
+
+    def _check_start(self, here: Pose, start: Pose) -> None:
+        off, turned = math.dist(here.xy, start.xy), math.remainder(here.yaw - start.yaw, math.tau)
+        greatest, widest = self._tolerances.start_tolerance, self._tolerances.start_turn_tolerance
+        if off <= greatest and abs(turned) <= widest:
+            return
+        raise NotAtStart(
+            f"the localiser has the base {off:.2f} m from its start and turned by {turned:.2f} rad, more than "
+            f"{greatest:g} m or {widest:g} rad (`driver.cmd_vel.start_tolerance`, `start_turn_tolerance`): bring it to "
+            f"x {start.xy[0]:.2f}, y {start.xy[1]:.2f}, yaw {start.yaw:.2f} in '{self._profile.world_frame}' (it is at "
+            f"{here.xy[0]:.2f}, {here.xy[1]:.2f}, {here.yaw:.2f}); where it stands there already, tell the localiser, "
+            "or correct `driver.cmd_vel.map_pose`"
+        )
 
 
 def _turned(point: tuple[float, float], angle: float) -> tuple[float, float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 
 import cv2
@@ -12,19 +14,30 @@ import yaml
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from diagnostic_msgs.msg import DiagnosticArray
+from domains import own_domain
 from rclpy.node import Node
 from robocontrast_ros.msg import Judgement
-from robocontrast_ros.srv import JudgeTrial
+from robocontrast_ros.srv import JudgeTrial, SwapPolicy
 from rosbags.highlevel import AnyReader
-from sensor_msgs.msg import CameraInfo, CompressedImage
-from session_runs import Workplace, finished
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, JointState
+from session_runs import Workplace, finish, finished
 from spinning import spun_node
 from trajectory_msgs.msg import JointTrajectory
 
 from robocontrast_ros.analysis.figures.trial_picture import read_images
-from robocontrast_ros.domain import Outcome
+from robocontrast_ros.configuration import resolve_uri
+from robocontrast_ros.domain import Fault, Outcome
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.messages.topics import Topic
+from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
+from robocontrast_ros.nodes.rollout.inbox import Inbox
+from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
+from robocontrast_ros.nodes.rollout.surroundings import TopicSurroundings
+from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, call
 from robocontrast_ros.nodes.runtime.qos import recorded
 from robocontrast_ros.policies.serving.runner import image_digest
+from robocontrast_ros.robots.profile import load_profile
 
 RATE = 20.0
 """Of the camera [Hz]; the control rate is 10 Hz."""
@@ -41,8 +54,8 @@ def picture() -> np.ndarray:
     return pixels
 
 
-def write_session(place: Workplace, **changes: object) -> Path:
-    """Write a session of a policy that looks at images, of an arm whose camera's images come compressed."""
+def write_session(place: Workplace, policy: str = "LookOn", **changes: object) -> Path:
+    """Write a session of a policy, by default one that looks, of an arm whose camera's images come compressed."""
     task, robot = place.folder / "line.yaml", place.folder / "arm.yaml"
     task.write_text("task: wall_clock_line:WallClockLine\n")
     camera = {"name": "board", "image_topic": IMAGE, "info_topic": INFO, "frame_id": FRAME, "transport": "compressed"}
@@ -51,7 +64,7 @@ def write_session(place: Workplace, **changes: object) -> Path:
         world={"backend": "wall_clock_line:Helper", "pacing": "wall_clock", "judge": "outside"},
         task=str(task),
         robot=str(robot),
-        policy=place.policy("LookOn", "wall_clock_line"),
+        policy=place.policy(policy, "wall_clock_line"),
         stop_on_success=False,
         test_set={"size": 2},
         **changes,
@@ -82,25 +95,87 @@ def film(node: Node, jpeg: bytes, frame: str = FRAME) -> None:
     node.create_timer(1.0 / RATE, publish)
 
 
-@pytest.mark.parametrize(
-    ("frame", "width", "words"),
-    [
-        ("elsewhere", 64, f"are in the frame 'elsewhere', expected '{FRAME}', the `frame_id` in"),
-        (FRAME, 128, "have 64x48 pixels, expected 128x48, as the session's `cameras`"),
-    ],
-    ids=["frame", "size"],
-)
-def test_images_of_another_frame_or_size_end_a_session_before_anything_moves(tmp_path, frame, width, words):
+def test_images_of_another_size_end_a_session_before_anything_moves(tmp_path):
     place = Workplace(tmp_path)
-    session = write_session(place, cameras=[{"name": "board", "width": width, "height": 48}])
+    session = write_session(place, cameras=[{"name": "board", "width": 128, "height": 48}])
     with spun_node("camera") as node:
         told: list[JointTrajectory] = []
         node.create_subscription(JointTrajectory, "fr3_arm_controller/joint_trajectory", told.append, 10)
-        film(node, encoded(), frame)
+        film(node, encoded())
         code, output = place.run("evaluate", session)
     assert code == 3, output
+    words = "have 64x48 pixels, expected 128x48, as the session's `cameras`"
     assert f"SENSOR_LOST: camera 'board': images on {IMAGE}/compressed {words}" in output
     assert not told
+
+
+def test_a_camera_in_another_frame_is_told_when_a_policy_that_needs_it_is_swapped_in(tmp_path):
+    place = Workplace(tmp_path)
+    session, asked = write_session(place, "PushOn", void_retries=0), threading.Event()
+
+    def judge(_: JudgeTrial.Request, response: JudgeTrial.Response) -> JudgeTrial.Response:
+        asked.wait(240.0)  # no second trial begins before the swap
+        response.judgement = Judgement(by="a person")
+        return response
+
+    with spun_node("camera") as node, spun_node("person") as person:
+        film(node, encoded(), "elsewhere")
+        person.create_service(JudgeTrial, "judge/judge_trial", judge)
+        swap = node.create_client(SwapPolicy, "episode_manager/swap_policy")
+        process = place.begin("evaluate", session)
+        try:
+            assert swap.wait_for_service(240.0)
+            DiscoveryProbe(node, "episode_manager").wait(60.0)
+            request = SwapPolicy.Request(policy=place.policy("LookOn", "wall_clock_line"))
+            assert call(swap, request, 120.0).accepted
+        finally:
+            asked.set()
+            code, output = finish(process)
+    assert code == 3, output
+    words = f"are in the frame 'elsewhere', expected '{FRAME}', the `frame_id` in"
+    assert f"SENSOR_LOST: camera 'board': images on {IMAGE}/compressed {words}" in output
+
+
+@pytest.mark.parametrize(
+    ("ahead", "words"),
+    [
+        (0.0, ""),
+        (0.4, f"the stamps of {IMAGE} are 0.4"),
+        (5.0, "ahead of this machine's clock, more than `driver.clock_tolerance` (1 s)"),
+        (-0.4, " s older than the robot's state, more than its `staleness` (0.05 s)"),
+    ],
+)
+def test_images_whose_clock_is_ahead_of_the_states_do_not_pass_as_new_and_old_ones_are_told(ahead, words):
+    robot = resolve_uri("package://robocontrast_ros/config/robots/franka.yaml")
+    parameters = RolloutParameters(robot=robot, steps_per_control=50, control_period=0.1, sensor_timeout=1.0)
+    profile = load_profile(robot)
+    with own_domain(), spun_node("rollout") as node, spun_node("drivers") as drivers:
+        inbox = Inbox(node)
+        inbox.subscribe(JointState, profile.state.topic)
+        recorder = RecorderWatch(node, profile, parameters, False)
+        seen = TopicSurroundings(node, profile, parameters, inbox, recorder, lambda: None, lambda offsets: None)
+        seen.need({"board": Topic(IMAGE, "sensor_msgs/msg/Image")}, False)
+        states = drivers.create_publisher(JointState, profile.state.topic, 10)
+        images = drivers.create_publisher(Image, IMAGE, 10)
+
+        def publish() -> None:
+            now = time.time()
+            state, image = JointState(), Image(height=1, width=1, encoding="rgb8", step=3, data=bytes(3))
+            state.header.stamp, image.header.stamp = time_to_msg(now), time_to_msg(now + ahead)
+            states.publish(state)
+            images.publish(image)
+
+        drivers.create_timer(0.02, publish)
+        state = inbox.wait((profile.state.topic,), 0.0, 60.0)[profile.state.topic]
+        inbox.wait((IMAGE,), 0.0, 60.0)
+        due = seconds(state.header.stamp) + (100.0 if ahead < 0.0 else 0.0)
+        if not words:
+            assert seen.images(due)["board"].width == 1
+            return
+        with pytest.raises(BenchFault) as raised:
+            seen.images(due)
+    assert raised.value.fault is Fault.SENSOR_LOST
+    assert raised.value.detail.startswith("camera 'board': ") and words in raised.value.detail
 
 
 def test_compressed_images_are_decoded_for_the_policy_and_recorded_as_they_came(tmp_path):

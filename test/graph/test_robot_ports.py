@@ -377,12 +377,58 @@ class TestWhatIsNotThere:
         assert "nobody publishes /joint_states: start the robot's driver, in the same ROS_DOMAIN_ID" in said.words
 
 
+class TestBeforeASceneIsSetUp:
+    @pytest.mark.parametrize("port", PORTS)
+    def test_the_driver_is_checked_and_nothing_is_switched_or_moved(self, lab, port):
+        driver = lab.drive(active=())
+        robot = lab.port(port, **UR)
+        robot.check()
+        seen = driver.seen
+        assert not (seen.goals or seen.streamed or seen.switches or seen.twists or seen.servo)
+        driver.protective_stop()
+        until(lambda: robot._problem())
+        with fault() as said:
+            robot.check()
+        assert "unlock the protective stop on the pendant" in said.words
+
+    def test_a_hand_is_not_homed_yet(self, hand_lab):
+        driver, robot = hand_lab.drive(), hand_lab.port(hand={"type": "franka", "homing": True})
+        robot.check()
+        assert driver.seen.hand == []
+
+    def test_a_controller_that_is_not_loaded_is_named(self, lab):
+        lab.drive()
+        robot = lab.port(follow_joint_trajectory={"controller": "scaled"})
+        with fault() as said:
+            robot.check()
+        assert "'scaled' is not loaded" in said.words
+
+
 class TestForce:
     def test_the_force_at_the_tool_is_that_of_the_topic_in_the_files_of_the_real_robots(self, lab):
         lab.drive().wrench.force = 2.0, 3.0, -6.0
         for name in ("ur5e_real", "franka_hand_real"):
             robot = lab.port(wrench=load_profile(name).driver.wrench)
             assert until(lambda robot=robot: robot.state(0.0)).force == pytest.approx(7.0), name
+
+    def test_a_force_whose_clock_is_ahead_is_named(self, lab):
+        lab.drive()
+        robot = lab.port(wrench="of_another_clock")
+        node = lab.node("sensor")
+        publisher = node.create_publisher(WrenchStamped, "of_another_clock", 10)
+        message = WrenchStamped()
+        message.wrench.force.x, message.wrench.force.y, message.wrench.force.z = 2.0, 3.0, -6.0
+
+        def publish() -> None:
+            message.header.stamp = node.get_clock().now().to_msg()
+            message.header.stamp.sec += ahead
+            publisher.publish(message)
+
+        ahead = 0
+        node.create_timer(0.01, publish)
+        assert until(lambda: robot.state(0.0)).force == pytest.approx(7.0)
+        ahead = 1
+        assert "of_another_clock are 1." in faulty(robot)
 
     def test_a_topic_that_nobody_publishes_is_named(self, lab):
         lab.drive()
@@ -409,11 +455,35 @@ class TestClocks:
         driver.misbehaviour.clock_offset = -20.0
         assert "the stamps of joint_states went back by" in faulty(robot)
 
-    def test_in_simulated_time_no_clock_is_compared(self, lab):
-        lab.drive().misbehaviour.clock_offset = -20.0
-        robot = lab.port(clock_tolerance=None)
+    def test_a_clock_that_jumps_ahead_by_less_than_its_tolerance_is_told_and_by_how_much(self, lab):
+        driver, robot = lab.drive(), lab.port()
         begin(robot)
-        assert begin(robot) < time.time() - 10.0
+        # At 100 Hz; before, nobody knows how late messages are by themselves.
+        until(lambda: robot._inbox.received("joint_states") > 350)
+        driver.misbehaviour.clock_offset = 0.5
+        assert "the stamps of joint_states jumped ahead by 0." in faulty(robot)
+        assert robot.state(begin(robot)), "it is told once"
+
+    def grow_late(self, driver: EmulatedControllers, robot: Any) -> None:
+        """Have the stamps fall behind by a third of a second, and never go back by so much that a clock was set."""
+        for _ in range(4):
+            driver.misbehaviour.clock_offset -= 0.09
+            received = robot._inbox.received("joint_states")
+            until(lambda received=received: robot._inbox.received("joint_states") > received + 1)
+
+    def test_a_state_that_comes_later_than_it_did_is_not_used(self, lab):
+        driver, robot = lab.drive(), lab.port()
+        until(lambda: begin(robot))
+        self.grow_late(driver, robot)
+        with pytest.raises(BenchFault, match=r"older than they usually are, more than `state\.staleness` \(0\.2 s\)"):
+            robot.state(0.0)
+
+    def test_in_simulated_time_no_clock_is_compared(self, lab):
+        driver, robot = lab.drive(), lab.port(clock_tolerance=None)
+        driver.misbehaviour.clock_offset = -20.0
+        begin(robot)
+        self.grow_late(driver, robot)
+        assert begin(robot) < time.time() - 10.0, "it may stand still, and fall behind"
 
 
 class TestUniversalRobots:
@@ -629,7 +699,7 @@ class TestCmdVel:
 
     def port(self, lab: Lab, period: float = PERIOD) -> tuple[Base, Any]:
         base = Base(lab.node("base"))
-        return base, lab.port("cmd_vel", period=period, cmd_vel={"rate": 50.0})
+        return base, lab.port("cmd_vel", period=period, cmd_vel={"rate": 50.0, "map_pose": [0.0, 1.0, math.pi]})
 
     def test_a_velocity_is_repeated_while_it_holds_and_followed_by_zeros(self, base_lab):
         base, robot = self.port(base_lab, period=1.5)
@@ -641,15 +711,18 @@ class TestCmdVel:
 
     def test_where_no_localiser_runs_the_pose_is_odometry_and_says_so(self, base_lab):
         base, robot = self.port(base_lab)
-        assert robot.state(0.0).pose.xy == base.at
+        assert robot.state(0.0).pose.xy == base.at and not robot.state(0.0).localised
         assert robot.pose_source == "odometry (locobot/mobile_base/odom)"
 
-    def test_where_one_runs_the_pose_is_that_of_the_map(self, base_lab):
+    def test_where_one_runs_the_pose_is_that_of_the_map_in_the_world(self, base_lab):
         base, robot = self.port(base_lab)
         base.correction = 10.0
         until(lambda: robot.state(0.0) and robot.pose_source.startswith("map ->"))
-        pose = robot.state(0.0).pose
-        assert pose.xy == pytest.approx((10.0 - 2.0, 1.0)) and pose.yaw == pytest.approx(math.pi / 2)
+        reading = robot.state(0.0)
+        assert reading.localised
+        # The map lies a metre along the world's y, turned by half a turn.
+        assert reading.pose.xy == pytest.approx((-(10.0 - 2.0), 1.0 - 1.0))
+        assert reading.pose.yaw == pytest.approx(-math.pi / 2)
 
     def test_a_localiser_that_is_lost_is_a_fault(self, base_lab):
         base, robot = self.port(base_lab)

@@ -69,7 +69,7 @@ class RosEpisodeBench:
         self._step = node.create_client(StepSimulation, parameters.step_simulation) if pacer.steps_world else None
         self._capture = node.create_client(CaptureImages, capture) if capture else None
         self._move = node.create_client(MoveCameras, parameters.move_cameras) if parameters.move_cameras else None
-        self._inbox = Inbox(node)
+        self._inbox = Inbox(node, lockstep=pacer.steps_world)
         self._recorder = RecorderWatch(node, profile, parameters, pacer.steps_world)
         self._robot = robot(node, profile, parameters, self._inbox, self._recorder)
         self._surroundings = TopicSurroundings(
@@ -92,6 +92,7 @@ class RosEpisodeBench:
             for client in filter(None, (self._step, self._capture, self._move)):
                 wait_for(client, parameters.startup_timeout)
         self._inputs: tuple[str, ...] = ()
+        self._unprobed = self._unchecked = False
         self._streams: dict[str, StreamReport] = {}
         self._take(self._server.describe(first_call))
         self.episode = self._assembled(period)
@@ -135,17 +136,30 @@ class RosEpisodeBench:
         """Ask which policy serves; where it is another than before, connect to what it needs.
 
         Raises:
-            BenchFault: the policy server, or a node that publishes what it needs, does not answer.
+            BenchFault: the policy server, or a node that publishes what it needs, does not answer; or a camera that it
+                needs is not as the robot's file and the session say.
             ConfigurationError: robot and policy do not fit.
         """
         policy = self._server.describe()
-        if policy == self._server.description:
-            return
-        before = self._inbox.topics
-        self._take(policy)
-        if self._inbox.topics == before:
-            return
-        self._probe_sources()
+        if policy != self._server.description:
+            before = self._inbox.topics
+            self._take(policy)
+            self._unprobed |= self._inbox.topics != before
+            self._unchecked = self._step is None
+        if self._unprobed:
+            self._probe_sources()
+            self._unprobed = False
+        if self._unchecked:
+            self._check_cameras()
+            self._unchecked = False
+
+    def _check_cameras(self) -> None:
+        """Wait for an image of each camera that the policy needs, and check them."""
+        limit = self._parameters.sensor_timeout
+        topics = tuple(topic.name for topic in self._surroundings.cameras.values())
+        if topics and not self._inbox.wait_for_new(topics, limit, lambda: self._capture_images(first_call)):
+            raise BenchFault(Fault.SENSOR_LOST, f"not all of {', '.join(topics)} came within {limit:g} s")
+        self._surroundings.check_cameras()
 
     def begin_recording(self, bag: str) -> None:
         """Count from now on what is published; take no step while the recorder of a bag is too far behind."""
@@ -209,7 +223,10 @@ class RosEpisodeBench:
                 raise BenchFault(Fault.SENSOR_LOST, f"not all of {what} came up within {limit:g} s{why}")
 
         if self._step is None:
-            # Before anything moves: a driver that somebody else started may be set up otherwise.
+            # Before anybody is asked to set a scene up: a driver that somebody else started may be set up otherwise.
+            check = getattr(self._robot, "check", None)
+            if check is not None:
+                check()
             self._surroundings.check_cameras()
 
     def _silent(self) -> list[str]:

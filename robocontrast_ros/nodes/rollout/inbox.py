@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -12,9 +13,14 @@ from rclpy.node import Node
 
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.clocks import StampClock
 from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.runtime.intra_process import subscribe
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP
+from robocontrast_ros.robots.drivers import DriverSettings
+
+TIME_OF_DAY = 1e9
+"""Stamps before this, which was in the year 2001, are of simulated time [s]."""
 
 
 class Inbox:
@@ -23,17 +29,17 @@ class Inbox:
     Attributes:
         topics: the topics that it subscribes to.
         refusal: says why no wait may go on; empty while it may.
+        lockstep: whether the world waits, so that stamps have nothing to do with any clock.
     """
 
-    def __init__(self, node: Node, heard: Callable[[str], None] = lambda topic: None) -> None:
+    def __init__(self, node: Node, heard: Callable[[str], None] = lambda topic: None, lockstep: bool = False) -> None:
         """Start without subscriptions; they will be those of this node. ``heard`` is told each message's topic."""
-        self._node, self._heard = node, heard
+        self._node, self._heard, self.lockstep = node, heard, lockstep
         self.refusal: Callable[[], str] = lambda: ""
         self._changed = threading.Condition()
         self._latest: dict[str, tuple[float, Any]] = {}
         self._received: Counter[str] = Counter()
-        self._backwards: dict[str, float] = {}
-        self._behind: dict[str, float] = {}
+        self._clocks: defaultdict[str, StampClock] = defaultdict(StampClock)
         self.topics: frozenset[str] = frozenset()
 
     def subscribe(self, kind: type, topic: str) -> None:
@@ -42,20 +48,35 @@ class Inbox:
             self.topics |= {topic}
             subscribe(self._node, kind, topic, lambda message: self._put(topic, message), LOCKSTEP)
 
-    def wait(self, topics: tuple[str, ...], stamp: float, timeout: float) -> dict[str, Any]:
+    def wait(
+        self, topics: tuple[str, ...], stamp: float, timeout: float, staleness: float = math.inf
+    ) -> dict[str, Any]:
         """Return the latest message of each topic, all of them of that time [s] or later.
 
+        Args:
+            topics: their names.
+            stamp: the least time of the messages [s].
+            timeout: how long to wait for them [s].
+            staleness: how old each may be, beyond the least delay of its topic [s].
+
         Raises:
-            BenchFault: one did not come within the time [s], or ``refusal`` says why not to wait.
+            BenchFault: one did not come within the time, or ``refusal`` says why not to wait.
         """
+
+        def missing() -> list[str]:
+            return [
+                topic
+                for topic in topics
+                if topic not in self._latest or self._latest[topic][0] < stamp or self.delay(topic) > staleness
+            ]
+
         with self._changed:
-            came = self._changed.wait_for(lambda: self.refusal() or not self._missing(topics, stamp), timeout)
+            came = self._changed.wait_for(lambda: self.refusal() or not missing(), timeout)
             if reason := self.refusal():
                 raise BenchFault(Fault.ROBOT_STOPPED, reason)
             if not came:
                 raise BenchFault(
-                    Fault.SENSOR_LOST,
-                    f"nothing on {', '.join(self._missing(topics, stamp))} of {stamp:.3f} s within {timeout:g} s",
+                    Fault.SENSOR_LOST, f"nothing on {', '.join(missing())} of {stamp:.3f} s within {timeout:g} s"
                 )
             return {topic: self._latest[topic][1] for topic in topics}
 
@@ -74,15 +95,60 @@ class Inbox:
         with self._changed:
             return self._latest.get(topic, (0.0, None))[1]
 
-    def behind(self, topic: str) -> float:
-        """Return by how much the stamp of a topic's newest message was behind this machine's clock on arrival [s]."""
+    def delay(self, topic: str) -> float:
+        """Return how old the newest message of a topic is, beyond the least delay of the last half minute [s]."""
         with self._changed:
-            return self._behind.get(topic, 0.0)
+            if topic not in self._clocks:
+                return 0.0
+            return time.monotonic() - self._latest[topic][0] - self._clocks[topic].least
 
-    def stepped_back(self, topic: str) -> float:
-        """Return by how much the stamps of a topic went back at most since this was asked last [s]; 0 if not."""
+    def in_real_time(self, topic: str, driver: DriverSettings | None) -> bool:
+        """Tell whether a topic's stamps are known to be of a clock that goes as this machine's does.
+
+        Args:
+            topic: its name.
+            driver: the key `driver` of the robot's file, which says so; without it stamps of simulated time are told by
+                their values.
+        """
         with self._changed:
-            return self._backwards.pop(topic, 0.0)
+            if topic not in self._clocks:
+                return False
+            time_of_day = self._latest[topic][0] > TIME_OF_DAY
+        return time_of_day if driver is None else driver.clock_tolerance is not None
+
+    def ahead_of(self, topic: str, other: str, driver: DriverSettings | None) -> float:
+        """Return by how much the clock of a topic's stamps is ahead of that of another's [s]; 0 where nobody knows."""
+        if not (self.in_real_time(topic, driver) and self.in_real_time(other, driver)):
+            return 0.0
+        with self._changed:
+            return self._clocks[other].least - self._clocks[topic].least
+
+    def clock_problem(self, topic: str, driver: DriverSettings | None) -> str:
+        """Return what is wrong with the clock of a topic's stamps, and what to do; empty for simulated time.
+
+        Args:
+            topic: its name.
+            driver: the key `driver` of the robot's file.
+        """
+        if not self.in_real_time(topic, driver):
+            return ""
+        with self._changed:
+            clock = self._clocks[topic]
+            step, behind = clock.set_by(), clock.least + time.time() - time.monotonic()
+        tolerance = (driver or DriverSettings()).clock_tolerance
+        if step:
+            how = f"jumped ahead by {step:.3f} s" if step > 0 else f"went back by {-step:.3f} s"
+            return (
+                f"the stamps of {topic} {how}: the clock of the computer that stamps them was set, or two drivers "
+                "publish; let one clock follow the other steadily (chrony)"
+            )
+        if abs(behind) > tolerance:
+            return (
+                f"the stamps of {topic} are {abs(behind):.3f} s {'behind' if behind > 0 else 'ahead of'} this "
+                f"machine's clock, more than `driver.clock_tolerance` ({tolerance:g} s): synchronise both (chrony); "
+                "with simulated time set that to null"
+            )
+        return ""
 
     def wait_for_new(self, topics: tuple[str, ...], timeout: float, cause: Callable[[], None]) -> bool:
         """Call what causes a message on each topic, and return whether all of them came within the time [s]."""
@@ -97,13 +163,9 @@ class Inbox:
     def _put(self, topic: str, message: Any) -> None:
         with self._changed:
             stamp = seconds(message.header.stamp)
-            back = self._latest.get(topic, (stamp, None))[0] - stamp
-            if back > self._backwards.get(topic, 0.0):
-                self._backwards[topic] = back
-            self._latest[topic], self._behind[topic] = (stamp, message), time.time() - stamp
+            if not self.lockstep:
+                self._clocks[topic].take(stamp, time.monotonic())
+            self._latest[topic] = stamp, message
             self._received[topic] += 1
             self._changed.notify_all()
         self._heard(topic)
-
-    def _missing(self, topics: tuple[str, ...], stamp: float) -> list[str]:
-        return [topic for topic in topics if topic not in self._latest or self._latest[topic][0] < stamp]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rclpy.node import Node
@@ -10,6 +11,7 @@ from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
+from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import PortParameters
@@ -44,14 +46,58 @@ class TopicRobot:
     def let_go(self) -> None:
         """Send nothing more without a new command; here nothing is sent by itself."""
 
+    def check(self) -> None:
+        """See that the robot's state comes, and that its clock is right.
+
+        Raises:
+            BenchFault: one is not so.
+        """
+        # A driver that has died since has a newest state, too.
+        message = self._inbox.newest(self.topic)
+        self.state(seconds(message.header.stamp) if message is not None else 0.0)
+
     def state(self, after: float) -> Reading:
-        """Return the first reading that is later than a time [s] by at least half a control period."""
-        due = after + 0.5 * self._parameters.control_period
-        message = self._inbox.wait((self.topic,), due, self._parameters.sensor_timeout)[self.topic]
+        """Return the first reading that is later than a time [s] by at least half a control period.
+
+        Raises:
+            BenchFault: SENSOR_LOST, or ROBOT_FAULT where it is the clock of the stamps that is wrong.
+        """
+        due, limit = after + 0.5 * self._parameters.control_period, self._parameters.sensor_timeout
+        try:
+            message = self._inbox.wait((self.topic,), due, limit, self._staleness)[self.topic]
+        except BenchFault as fault:
+            raise self._explained(fault) from None
+        if problem := self._clock_problem():
+            raise self._unready(problem)
         try:
             return reading_from_msg(message)
         except ValueError as error:
             raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
+
+    def _explained(self, fault: BenchFault) -> BenchFault:
+        """Return why no state came, where that is known."""
+        if fault.fault is not Fault.SENSOR_LOST:
+            return fault
+        if problem := self._clock_problem():
+            return self._unready(problem)
+        if (delay := self._inbox.delay(self.topic)) > self._staleness:
+            words = f"its newest message is {delay:.3f} s older than they usually are, more than `state.staleness`"
+            return BenchFault(fault.fault, f"{fault.detail}; {words} ({self._staleness:g} s)")
+        return fault
+
+    @property
+    def _staleness(self) -> float:
+        """How old the state may be beyond its least delay [s]; infinite for simulated time, which may stand still."""
+        in_real_time = self._inbox.in_real_time(self.topic, self._profile.driver)
+        return self._profile.state.staleness if in_real_time else math.inf
+
+    def _clock_problem(self) -> str:
+        """Return what is wrong with the driver's clock; empty for nothing."""
+        return self._inbox.clock_problem(self.topic, self._profile.driver)
+
+    def _unready(self, problem: str) -> BenchFault:
+        """Return the fault of a driver that has a problem."""
+        return BenchFault(Fault.ROBOT_FAULT, problem)
 
     def command(self, command: RobotCommand, stamp: float) -> None:
         """Publish a command, stamped with the observation that it answers."""

@@ -13,6 +13,7 @@ from std_msgs.msg import Bool
 
 from robocontrast_ros.domain import Fault, Intervention, Pose, Progress, Scene
 from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.clocks import JUMP
 from robocontrast_ros.messages.decoding import progress_from_msg, scene_from_msg
 from robocontrast_ros.messages.topics import SAFETY, SHOWN, Topic
 from robocontrast_ros.msg import Observation as ObservationMsg
@@ -21,6 +22,7 @@ from robocontrast_ros.msg import SafetyIntervention
 from robocontrast_ros.msg import Scene as SceneMsg
 from robocontrast_ros.nodes.conversions.domain import intervention_to_msg, tool_pose_to_msg
 from robocontrast_ros.nodes.conversions.observation import decompressed, observation_to_msg
+from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
@@ -67,6 +69,7 @@ class TopicSurroundings:
             hears_people: whether the topic `person_near` says that a person is near.
         """
         self._frame, self._parameters = profile.world_frame, parameters
+        self._state, self._driver = profile.state.topic, profile.driver
         self._inbox, self._recorder, self._capture = inbox, recorder, capture
         self.movable, self.move_cameras = parameters.cameras, move
         self._tool_pose = HandingPublisher(node, PoseStamped, "tool_pose", RECORDED)
@@ -108,16 +111,51 @@ class TopicSurroundings:
         self._capture()
         limit, found = self._parameters.sensor_timeout, {}
         for name, (topic, _) in self.cameras.items():
-            older = self._staleness.get(name, 0.5 * self._parameters.control_period)
-            received = self._inbox.wait((topic,), stamp - older, limit)
+            older = self._older(name)
+            try:
+                received = self._inbox.wait((topic,), stamp - older, limit)
+            except BenchFault as fault:
+                raise self._explained(name, stamp, fault) from None
+            self._check_clock(name)
             found[name] = self._decoded(received[topic])
         return found
+
+    def _older(self, camera: str) -> float:
+        """Return how much older than the robot's state an image may be [s]."""
+        return self._staleness.get(camera, 0.5 * self._parameters.control_period)
+
+    def _explained(self, camera: str, stamp: float, fault: BenchFault) -> BenchFault:
+        """Return why no image of a camera of a time [s] came, where that is known."""
+        newest = self._inbox.newest(self.cameras[camera].name)
+        if fault.fault is not Fault.SENSOR_LOST or self._inbox.lockstep or newest is None:
+            return fault
+        self._check_clock(camera)
+        older = stamp - seconds(newest.header.stamp)
+        words = f"its newest image is {older:.3f} s older than the robot's state, more than its `staleness`"
+        return BenchFault(fault.fault, f"camera '{camera}': {fault.detail}; {words} ({self._older(camera):g} s)")
+
+    def _check_clock(self, camera: str) -> None:
+        """Check that old images of a camera do not pass as new because its clock is wrong.
+
+        Raises:
+            BenchFault: SENSOR_LOST, with what is wrong with its clock.
+        """
+        topic, state = self.cameras[camera].name, self._state
+        problem = self._inbox.clock_problem(topic, self._driver)
+        ahead, limit = self._inbox.ahead_of(topic, state, self._driver), max(self._older(camera), JUMP)
+        if not problem and ahead > limit:
+            problem = (
+                f"the stamps of {topic} are {ahead:.3f} s ahead of those of {state}, more than {limit:g} s: old images "
+                "would pass as new; synchronise the clocks of both computers (chrony)"
+            )
+        if problem:
+            raise BenchFault(Fault.SENSOR_LOST, f"camera '{camera}': {problem}")
 
     def check_cameras(self) -> None:
         """Check what the drivers of the policy's cameras publish against the robot's file and the session.
 
         Raises:
-            BenchFault: the images of one are in another frame, or of another size.
+            BenchFault: the images of one are in another frame, or of another size, or its clock is wrong.
         """
         p = self._parameters
         sizes = dict(zip(p.image_cameras, zip(p.image_widths, p.image_heights, strict=True), strict=True))
@@ -130,6 +168,7 @@ class TopicSurroundings:
             if size != (wanted := sizes.get(name, size)):
                 words = f"have {size[0]}x{size[1]} pixels, expected {wanted[0]}x{wanted[1]}, as the session's `cameras`"
                 raise BenchFault(Fault.SENSOR_LOST, f"camera '{name}': images on {topic} {words}")
+            self._check_clock(name)
 
     @staticmethod
     def _decoded(message: Image | CompressedImage) -> Image:

@@ -95,6 +95,37 @@ def test_the_next_episode_starts_anew_where_it_says():
     assert estimator.update(OdometryReading(0.2, Pose.planar(2.0, 0.0))).pose.xy == pytest.approx((-1.0, 0.0))
 
 
+def localised(stamp: float, pose: Pose) -> OdometryReading:
+    return OdometryReading(stamp, pose, localised=True)
+
+
+def test_a_base_is_where_its_localiser_has_it_and_not_where_its_episode_should_start():
+    estimator = make_state_estimator(LOCOBOT)
+    start, found = Pose.planar(1.0, 2.0, 0.5), Pose.planar(1.1, 1.95, 0.4)
+    estimator.begin(start)
+    assert estimator.update(localised(0.0, found)).pose.distance_to(found) < 1e-9
+    corrected = Pose.planar(1.3, 2.0, 0.45)
+    after = estimator.update(localised(0.1, corrected)).pose
+    assert after.distance_to(corrected) < 1e-9 and after.yaw == pytest.approx(0.45)
+    estimator.begin(Pose.planar(1.0, 2.0, 3.1))
+    estimator.update(localised(0.2, Pose.planar(1.0, 2.0, -3.1)))  # 0.08 rad apart, across pi
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (Pose.planar(2.0, 2.0, 3.1), "has the base 1.00 m from its start and turned by 0.00 rad, more than 0.2 m"),
+        (Pose.planar(1.0, 2.0, 2.8), "0.00 m from its start and turned by -0.30 rad, more than 0.2 m or 0.2 rad"),
+    ],
+)
+def test_a_localised_base_that_is_not_where_its_episode_starts_says_how_far_off_it_is(found, words):
+    estimator = make_state_estimator(LOCOBOT)
+    estimator.begin(Pose.planar(1.0, 2.0, 3.1))
+    with pytest.raises(NotAtStart, match=words) as raised:
+        estimator.update(localised(0.0, found))
+    assert "bring it to x 1.00, y 2.00, yaw 3.10 in 'world'" in str(raised.value)
+
+
 def test_a_base_takes_odometry_alone():
     with pytest.raises(ValueError, match="odometry: got JointReading"):
         make_state_estimator(LOCOBOT).update(JointReading(0.0, ("a",), (0.0,)))

@@ -24,9 +24,6 @@ from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryComm
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.state_estimation import JointReading, Reading
 
-WRENCH_AGE = 0.1
-"""How much older than the joints the force at the tool may be [s]."""
-
 RECOVERY_TIMEOUT = 15.0
 """How long a Franka may take to recover from an error [s]."""
 
@@ -69,7 +66,7 @@ class ArmRobot(DriverRobot):
         if self._controllers is not None and self._driver.restore_controllers:
             self._controllers.restore()
 
-    def _prepare(self) -> None:
+    def _check(self) -> None:
         self._check_joints()
         if self._profile.safety.force.limit is not None and not self._driver.wrench:
             raise robot_fault(
@@ -79,26 +76,44 @@ class ArmRobot(DriverRobot):
         if self._modes is not None:
             self._modes.check(self._timeout)
         if self._controllers is not None:
-            self._recover()
-            self._activate()
+            self._controllers.check(self._controller)
         self._check_driver()
         if self._hand is not None:
             self._hand.check(self._timeout)
+
+    def _prepare(self) -> None:
+        if self._controllers is not None:
+            self._recover()
+            self._activate()
+        self._start_driver()
+        if self._hand is not None:
+            self._hand.home()
             self._hand.forget()
 
     def _force(self, stamp: float) -> float:
         """Return the force at the tool of about a time [s], its size [N]."""
-        topic, since = self._driver.wrench, stamp - WRENCH_AGE
+        topic, staleness = self._driver.wrench, self._driver.wrench_staleness
         try:
-            force = self._inbox.wait((topic,), since, self._parameters.sensor_timeout)[topic].wrench.force
+            message = self._inbox.wait((topic,), stamp - staleness, self._parameters.sensor_timeout)[topic]
         except BenchFault as fault:
             if fault.fault is not Fault.SENSOR_LOST or self._node.count_publishers(topic):
                 raise
             raise self._unready(absence(self._node, topic, Kind.TOPIC)) from None
+        if problem := self._inbox.clock_problem(topic, self._driver):
+            raise self._unready(problem)
+        if (ahead := self._inbox.ahead_of(topic, self.topic, self._driver)) > staleness:
+            raise self._unready(
+                f"the stamps of {topic} are {ahead:.3f} s ahead of those of {self.topic}, more than "
+                f"`driver.wrench_staleness` ({staleness:g} s): let one clock stamp both"
+            )
+        force = message.wrench.force
         return math.hypot(force.x, force.y, force.z)
 
     def _check_driver(self) -> None:
         """Check what moves the joints."""
+
+    def _start_driver(self) -> None:
+        """Have what moves the joints ready."""
 
     def _problem(self) -> str:
         if self._hand is not None and (since := self._hand.unanswered()) > self._timeout:

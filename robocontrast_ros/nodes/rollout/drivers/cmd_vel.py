@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from robocontrast_ros.domain import Pose
 from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.drivers.faults import await_subscriber
@@ -55,7 +56,7 @@ class CmdVelRobot(DriverRobot):
         )
 
     def state(self, after: float) -> Reading:
-        """Return the odometry, in the frame of the map where a localiser runs.
+        """Return the odometry, or where a localiser runs the pose in the world, by `map_pose`.
 
         Which of the two it is does not change within an episode: the pose would jump.
         """
@@ -78,7 +79,8 @@ class CmdVelRobot(DriverRobot):
                 f"the localiser's newest transform {frame} -> {self._profile.odom_frame} is {age:.1f} s old, more than "
                 f"`driver.cmd_vel.localiser_timeout` ({self._settings.localiser_timeout:g} s): restart it"
             )
-        return OdometryReading(reading.stamp, compose(correction, reading.pose))
+        in_map = compose(correction, reading.pose)
+        return OdometryReading(reading.stamp, compose(Pose.planar(*self._settings.map_pose), in_map), localised=True)
 
     def let_go(self) -> None:
         """End what is sent between two control steps."""
@@ -88,7 +90,7 @@ class CmdVelRobot(DriverRobot):
         """End the stream."""
         self._stream.close()
 
-    def _prepare(self) -> None:
+    def _check(self) -> None:
         await_subscriber(self._node, self._profile.command.topic, self._timeout)
 
     def _send(self, command: RobotCommand) -> None:

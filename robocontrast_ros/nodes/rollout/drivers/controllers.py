@@ -39,6 +39,14 @@ class Controllers:
         """
         return self._find(controller, self._listed()).state
 
+    def check(self, controller: str) -> None:
+        """Make sure that a controller is active, or can be activated.
+
+        Raises:
+            BenchFault: ROBOT_FAULT; the manager is not there, or has not loaded or not configured it.
+        """
+        self._usable(controller, self._listed())
+
     def activate(self, controller: str) -> None:
         """Activate a controller where it is not, in place of those that move the same joints; all of it or nothing.
 
@@ -46,14 +54,9 @@ class Controllers:
             BenchFault: ROBOT_FAULT; the manager is not there, or refuses.
         """
         listed = self._listed()
-        wanted = self._find(controller, listed)
+        wanted = self._usable(controller, listed)
         if wanted.state == "active":
             return
-        if wanted.state != "inactive":
-            raise robot_fault(
-                f"the controller '{controller}' is {wanted.state}: configure it "
-                f"(ros2 control set_controller_state {controller} inactive)"
-            )
         joints = _joints(wanted.required_command_interfaces)
         rivals = [c.name for c in listed if c.state == "active" and joints & _joints(c.claimed_interfaces)]
         self._do(activate=[controller], deactivate=rivals)
@@ -93,6 +96,15 @@ class Controllers:
             return list(first_call(self._list, self._list_type.Request(), self._timeout).controller)
         except NoAnswer as error:
             raise robot_fault(f"{error}; restart the robot's driver") from None
+
+    def _usable(self, controller: str, listed: list[Any]) -> Any:
+        found = self._find(controller, listed)
+        if found.state not in ("active", "inactive"):
+            raise robot_fault(
+                f"the controller '{controller}' is {found.state}: configure it "
+                f"(ros2 control set_controller_state {controller} inactive)"
+            )
+        return found
 
     def _find(self, controller: str, listed: list[Any]) -> Any:
         found = next((c for c in listed if c.name == controller), None)

@@ -37,6 +37,13 @@ class Hand:
         """
         raise NotImplementedError
 
+    def home(self) -> None:
+        """Have the hand find its greatest width, once, where that is wanted.
+
+        Raises:
+            BenchFault: ROBOT_FAULT.
+        """
+
     def command(self, position: float) -> None:
         """Have the driven joint go to a position [m or rad], without waiting."""
         if abs(position - self._position) <= SAME:
@@ -73,9 +80,12 @@ class FrankaHand(Hand):
         self._homed = not settings.homing
 
     def check(self, timeout: float) -> None:
-        """Make sure that the actions are there; home the hand once, where that is wanted."""
+        """Make sure that the actions are there."""
         for goals in self._goals.values():
             goals.check(timeout)
+
+    def home(self) -> None:
+        """Have the hand find its greatest width, once, where that is wanted."""
         if not self._homed:
             _, result = awaited(self._goals["homing"], self._types["homing"].Goal(), HOMING_TIMEOUT)
             if not result.success:

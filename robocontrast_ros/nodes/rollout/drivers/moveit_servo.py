@@ -72,13 +72,16 @@ class MoveItServoRobot(ArmRobot):
     def _check_driver(self) -> None:
         await_subscriber(self._node, self._twists, self._timeout)
         self._check_parameters()
-        for client, request in self._starts:
+        for client, _ in self._starts:
             if not client.wait_for_service(timeout_sec=self._timeout):
                 name = client.srv_name.removeprefix(self._node.get_namespace()).strip("/")
                 raise robot_fault(
                     f"{absence(self._node, name, Kind.SERVICE)}. `driver.moveit_servo.api` is '{self._settings.api}': "
                     "`services` from Jazzy on, `start_servo` on Humble"
                 )
+
+    def _start_driver(self) -> None:
+        for client, request in self._starts:
             try:
                 answer = first_call(client, request, self._timeout)
             except NoAnswer as error:

@@ -7,7 +7,6 @@ from rclpy.node import Node
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
-from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.rollout.drivers.faults import Kind, Trouble, absence, robot_fault
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import PortParameters
@@ -18,14 +17,12 @@ from robocontrast_ros.robots.kinds import stop_command
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.robots.state_estimation import Reading
 
-JUMP = 0.1
-"""Beyond what a clock was set back, rather than that messages of several publishers overtook each other [s]."""
-
 
 class DriverRobot(TopicRobot):
     """A robot whose driver may refuse. Its state is a topic; its commands are published for the record.
 
-    A derived class checks its driver in ``_prepare``, sends commands in ``_send``, and stops in ``_halt``.
+    A derived class checks its driver in ``_check``, has it ready in ``_prepare``, sends commands in ``_send``, and
+    stops in ``_halt``.
     """
 
     def __init__(
@@ -42,6 +39,16 @@ class DriverRobot(TopicRobot):
     def _connect(self) -> None:
         """Make what talks to the driver, once the state is subscribed to."""
 
+    def check(self) -> None:
+        """Check the driver, and move and switch nothing.
+
+        Raises:
+            BenchFault: ROBOT_FAULT, with the cure; or it is silent.
+        """
+        self._trouble.clear()
+        super().check()
+        self._check()
+
     def prepare(self) -> None:
         """Check the driver, and have it ready.
 
@@ -49,10 +56,7 @@ class DriverRobot(TopicRobot):
             BenchFault: ROBOT_FAULT, with the cure; or it is silent.
         """
         self._ready = self._moved = False
-        self._trouble.clear()
-        # A driver that has died since has a newest state, too.
-        message = self._inbox.newest(self.topic)
-        self.state(seconds(message.header.stamp) if message is not None else 0.0)
+        self.check()
         self._prepare()
         self._ready = True
 
@@ -68,12 +72,10 @@ class DriverRobot(TopicRobot):
             if fault.fault is Fault.ROBOT_STOPPED:
                 # What the watchdog's stop ended is no fault of the driver.
                 self._trouble.clear()
-                raise
-            self._watch()
-            raise self._explained(fault) from None
+            else:
+                self._watch()
+            raise
         self._watch()
-        if problem := self._clock_problem():
-            raise self._unready(problem)
         return reading
 
     def command(self, command: RobotCommand, stamp: float) -> None:
@@ -104,13 +106,20 @@ class DriverRobot(TopicRobot):
     def close(self) -> None:
         """Let the driver go, in the state in which it was found."""
 
-    def _prepare(self) -> None:
-        """Check the driver before the first motion.
+    def _check(self) -> None:
+        """Check the driver; nothing may move or be switched by that.
 
         Raises:
             BenchFault: ROBOT_FAULT, with the cure.
         """
         raise NotImplementedError
+
+    def _prepare(self) -> None:
+        """Have a driver that was checked ready for the first motion.
+
+        Raises:
+            BenchFault: ROBOT_FAULT, with the cure.
+        """
 
     def _send(self, command: RobotCommand) -> None:
         """Send a command to the driver."""
@@ -142,23 +151,4 @@ class DriverRobot(TopicRobot):
         message = self._inbox.newest(self.topic)
         if message is None and fault.fault is Fault.SENSOR_LOST and not self._node.count_publishers(self.topic):
             return self._unready(absence(self._node, self.topic, Kind.TOPIC))
-        problem = self._clock_problem() if message is not None else ""
-        return self._unready(problem) if problem else fault
-
-    def _clock_problem(self) -> str:
-        """Return what is wrong with the driver's clock, by the newest stamp of the state."""
-        tolerance = self._driver.clock_tolerance
-        if tolerance is None:
-            return ""
-        if (back := self._inbox.stepped_back(self.topic)) > JUMP:
-            return (
-                f"the stamps of {self.topic} went back by {back:.3f} s: the clock of the robot's "
-                "computer was set, or two drivers publish; let one clock follow the other steadily (chrony)"
-            )
-        behind = self._inbox.behind(self.topic)
-        if abs(behind) > tolerance:
-            return (
-                f"the stamps of {self.topic} are {abs(behind):.3f} s {'behind' if behind > 0 else 'ahead of'} this "
-                f"machine's clock, more than `driver.clock_tolerance` ({tolerance:g} s): synchronise both (chrony)"
-            )
-        return ""
+        return super()._explained(fault)

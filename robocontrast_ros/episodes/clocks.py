@@ -1,0 +1,71 @@
+"""What the stamps of a topic's messages say about the clock that made them."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+JUMP = 0.1
+"""Beyond what a clock was set, rather than that a message was late, or that two overtook each other [s]."""
+
+WINDOW, ENOUGH = 1.0, 5
+"""Least time [s] and least number of messages of a window, of which the least delay is kept."""
+
+KEPT = 30.0
+"""How long it is kept [s]: clocks drift."""
+
+KNOWN = 2
+"""Windows after which the least delay is known well enough to say that a message came too early."""
+
+
+class StampClock:
+    """Compares the stamps of one topic with the steady clock of this machine.
+
+    A message may come late, and never comes early. So the least time from stamp to arrival is how far the two clocks
+    are apart, and the least delay. A message that comes earlier than that has the stamp of a clock that was set ahead.
+    """
+
+    def __init__(self) -> None:
+        """Begin without messages."""
+        self._last = -math.inf
+        self._windows: deque[tuple[float, float]] = deque()
+        self._ahead = self._back = 0.0
+        self._begin()
+
+    def take(self, stamp: float, arrival: float) -> None:
+        """Take a message of a time [s] that arrived at a time of the steady clock [s]."""
+        apart = arrival - stamp
+        while self._windows and arrival - self._windows[0][1] > KEPT:
+            self._windows.popleft()
+        early = min(self._windows)[0] - apart if len(self._windows) >= KNOWN else 0.0
+        if (back := self._last - stamp) > JUMP:
+            self._back = max(self._back, back)
+            self._forget()
+        elif early > JUMP:
+            self._ahead = max(self._ahead, early)
+            self._forget()
+        self._last = stamp
+        self._began = min(self._began, arrival)
+        self._count += 1
+        self._least = min(self._least, apart)
+        if self._count >= ENOUGH and arrival - self._began >= WINDOW:
+            self._windows.append((self._least, arrival))
+            self._begin()
+
+    @property
+    def least(self) -> float:
+        """The least time from a stamp to its arrival by the steady clock [s]; infinite before the first message."""
+        return min((self._least, *(least for least, _ in self._windows)))
+
+    def set_by(self) -> float:
+        """Return by how much the clock was set since this was asked last [s]: above 0 ahead, below 0 back, 0 if not."""
+        ahead, back = self._ahead, self._back
+        self._ahead = self._back = 0.0
+        return -back if back else ahead
+
+    def _forget(self) -> None:
+        self._windows.clear()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._least, self._began, self._count = math.inf, math.inf, 0
