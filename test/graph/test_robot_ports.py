@@ -21,7 +21,7 @@ import rclpy
 from control_msgs.action import FollowJointTrajectory
 from domains import own_domain
 from emulated_controllers import POSITION, TRAJECTORY, VELOCITY, EmulatedControllers, PointJoints
-from geometry_msgs.msg import TransformStamped, Twist
+from geometry_msgs.msg import TransformStamped, Twist, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
 from tf2_msgs.msg import TFMessage

@@ -1,7 +1,8 @@
 """The interfaces of real drivers over joints that something else moves, and what real drivers do wrong.
 
 ros2_control's controllers and their manager, ur_robot_driver's modes, franka_ros2's actions and MoveIt Servo, as their
-clients see them. How the joints move is given as two functions, so that a physics engine may be behind them.
+clients see them. How joints and fingers move is given as functions: ``emulated_lab.py`` puts a MuJoCo world behind
+them. Servo is the exception: it takes velocities, and moves nothing.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from control_msgs.action import FollowJointTrajectory
-from control_msgs.action import GripperCommand as GripperAction
+from control_msgs.action import FollowJointTrajectory, GripperCommand
 from controller_manager_msgs.msg import ControllerState
 from controller_manager_msgs.srv import ListControllers, SwitchController
 from emulated_wrench import EmulatedWrench
@@ -28,19 +28,80 @@ from rclpy.node import Node
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
-from std_srvs.srv import SetBool
+from std_srvs.srv import SetBool, Trigger
 from ur_dashboard_msgs.msg import RobotMode, SafetyMode
 
 from robocontrast_ros.nodes.runtime.qos import LATCHED
+from robocontrast_ros.robots.drivers import FrankaGripper, GripperAction
+from robocontrast_ros.robots.end_effectors.base import EndEffector
+from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
 TRAJECTORY, POSITION, VELOCITY = "trajectory_controller", "position_controller", "velocity_controller"
-"""The controllers; all of them move the same joints."""
+"""Names of the controllers where nothing else is said; all of them move the same joints."""
 
 RATE = 100.0
 """How often goals are looked at, and joint states published [Hz]."""
 
 FOREVER = 60.0
 """How long a velocity holds that nothing replaces [s]."""
+
+REACHED = 2e-3
+"""How near to where it was sent a finger ends its motion [m or rad]."""
+
+STALL = 0.3
+"""How long fingers stand still until they count as held up [s]."""
+
+PREEMPTED = "libfranka gripper: Command aborted!"
+"""What franka_gripper says of a goal that another one, or a stop, ended."""
+
+
+@dataclass(frozen=True)
+class Interfaces:
+    """Names of what a driver serves; empty for what it does not have.
+
+    Attributes:
+        trajectory: a joint_trajectory_controller.
+        position: a forward_command_controller of positions.
+        velocity: a forward_command_controller of velocities.
+        manager: the controller manager.
+        status: ur_robot_driver's controller that publishes its modes.
+        gripper: franka_gripper's node.
+        gripper_command: an action of control_msgs/action/GripperCommand.
+        recovery: franka_ros2's action.
+        servo: MoveIt Servo's node.
+    """
+
+    trajectory: str = TRAJECTORY
+    position: str = POSITION
+    velocity: str = VELOCITY
+    manager: str = "controller_manager"
+    status: str = "io_and_status_controller"
+    gripper: str = "franka_gripper"
+    gripper_command: str = "gripper_controller/gripper_cmd"
+    recovery: str = "action_server/error_recovery"
+    servo: str = "servo_node"
+
+    @property
+    def controllers(self) -> tuple[str, ...]:
+        """The controllers that there are."""
+        return tuple(filter(None, (self.trajectory, self.position, self.velocity)))
+
+
+def interfaces_of(profile: ManipulatorProfile) -> Interfaces:
+    """Return what the driver of an arm has to serve, as the arm's file names it."""
+    driver = profile.driver
+    streaming, hand = driver.streaming, driver.hand
+    return Interfaces(
+        trajectory=driver.follow_joint_trajectory.controller if driver.follow_joint_trajectory else "",
+        position=streaming.controller if streaming and streaming.interface == "position" else "",
+        velocity=streaming.controller if streaming and streaming.interface == "velocity" else "",
+        manager=driver.controller_manager,
+        status=driver.universal_robots.status if driver.universal_robots else "",
+        gripper=hand.node if isinstance(hand, FrankaGripper) else "",
+        gripper_command=hand.action if isinstance(hand, GripperAction) else "",
+        recovery=driver.franka.error_recovery if driver.franka else "",
+        servo="",
+    )
 
 
 @dataclass
@@ -80,7 +141,8 @@ class Seen:
         goals: trajectories that were accepted.
         streamed: (controller, values) of each command of a forward controller.
         switches: (activated, deactivated) of each switch.
-        hand: (action, width) of each goal of the hand.
+        hand: (action, width or position) of each goal of the hand, and of each stop.
+        cancelled: names of the actions of which a goal was asked to end.
         twists: what Servo received.
         servo: names of Servo's services that were called.
         recoveries: how often an error was recovered from.
@@ -90,9 +152,49 @@ class Seen:
     streamed: list[tuple[str, list[float]]] = field(default_factory=list)
     switches: list[tuple[list[str], list[str]]] = field(default_factory=list)
     hand: list[tuple[str, float]] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
     twists: list[TwistStamped] = field(default_factory=list)
     servo: list[str] = field(default_factory=list)
     recoveries: int = 0
+
+
+@dataclass
+class Fingers:
+    """The driven joint of a hand.
+
+    Attributes:
+        effector: the hand, which knows how far apart its fingers are.
+        position: returns where the driven joint is [m or rad].
+        go: has it go somewhere [m or rad], at the hand's own speed, until something is in its way.
+    """
+
+    effector: EndEffector
+    position: Callable[[], float]
+    go: Callable[[float], None]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the joints."""
+        return tuple(joint.name for joint in self.effector.joints)
+
+    def width(self) -> float:
+        """Return how far the fingers are apart [m]."""
+        return self.effector.width([self.position()] * len(self.names))
+
+    def stop(self) -> None:
+        """Stay."""
+        self.go(self.position())
+
+
+@dataclass
+class _Grip:
+    """A goal of the hand that is being carried out."""
+
+    handle: Any
+    action: str
+    target: float
+    at: float
+    since: float
 
 
 class EmulatedControllers:
@@ -113,8 +215,10 @@ class EmulatedControllers:
         positions: Callable[[], Sequence[float]],
         follow: Callable[[Sequence[float], float], None],
         states_topic: str = "joint_states",
-        active: Iterable[str] = (TRAJECTORY,),
+        active: Iterable[str] | None = None,
         order: Sequence[str] | None = None,
+        interfaces: Interfaces = Interfaces(),
+        fingers: Fingers | None = None,
     ) -> None:
         """Serve.
 
@@ -124,24 +228,29 @@ class EmulatedControllers:
             positions: returns where they are [rad].
             follow: has them go to positions [rad] within a time [s]; called from the node's thread.
             states_topic: where joint states are published; empty where somebody else does.
-            active: controllers that are active.
+            active: controllers that are active; None for the one that takes trajectories.
             order: of the joints in the controllers; None for that of `joints`.
+            interfaces: names of what is served.
+            fingers: of the hand; None where its goals succeed and nothing moves.
         """
         self._node, self._joints, self._positions, self._follow = node, tuple(joints), positions, follow
+        self._names, self._fingers = interfaces, fingers
         self.misbehaviour, self.seen = Misbehaviour(), Seen()
-        self.states = {
-            name: "active" if name in set(active) else "inactive" for name in (TRAJECTORY, POSITION, VELOCITY)
-        }
+        active = {interfaces.trajectory} if active is None else set(active)
+        self.states = {name: "active" if name in active else "inactive" for name in interfaces.controllers}
         self._order = tuple(order or joints)
         self.parameters: dict[tuple[str, str], Any] = {
             **{(name, "joints"): list(self._order) for name in self.states},
-            (POSITION, "interface_name"): "position",
-            (VELOCITY, "interface_name"): "velocity",
-            ("servo_node", "moveit_servo.command_in_type"): "speed_units",
-            ("servo_node", "moveit_servo.incoming_command_timeout"): 0.1,
+            (interfaces.position, "interface_name"): "position",
+            (interfaces.velocity, "interface_name"): "velocity",
+            (interfaces.servo, "moveit_servo.command_in_type"): "speed_units",
+            (interfaces.servo, "moveit_servo.incoming_command_timeout"): 0.1,
         }
         self._lock = threading.RLock()
         self._goal: tuple[Any, float] | None = None
+        self._grip: _Grip | None = None
+        self._servers: list[ActionServer] = []
+        self._robot_mode = None
         self._late: list[tuple[float, Callable[[], None]]] = []
         self._stopped = False
         self._serve_trajectories()
@@ -155,7 +264,7 @@ class EmulatedControllers:
 
     def close(self) -> None:
         """Destroy the action servers, which a node does not destroy; its executor has to be shut down before."""
-        for server in (self._server, *self._hands):
+        for server in self._servers:
             server.destroy()
 
     def protective_stop(self) -> None:
@@ -172,65 +281,95 @@ class EmulatedControllers:
         self.set_modes()
 
     def set_modes(self, robot: int = RobotMode.RUNNING, safety: int = SafetyMode.NORMAL, program: bool = True) -> None:
-        """Publish the modes of a UR."""
+        """Publish the modes of a UR, where it is one."""
+        if self._robot_mode is None:
+            return
         self._robot_mode.publish(RobotMode(mode=robot))
         self._safety_mode.publish(SafetyMode(mode=safety))
         self._program.publish(Bool(data=program))
 
     def _serve_trajectories(self) -> None:
-        self._server = ActionServer(
-            self._node,
-            FollowJointTrajectory,
-            f"{TRAJECTORY}/follow_joint_trajectory",
-            execute_callback=lambda handle: FollowJointTrajectory.Result(),
-            goal_callback=self._on_goal,
-            handle_accepted_callback=self._on_accepted,
-            cancel_callback=lambda _: CancelResponse.ACCEPT,
-        )
-        for name in (POSITION, VELOCITY):
+        if self._names.trajectory:
+            name = f"{self._names.trajectory}/follow_joint_trajectory"
+            self._serve_action(FollowJointTrajectory, name, self._on_accepted, self._on_goal, self._stop_following)
+        for name in filter(None, (self._names.position, self._names.velocity)):
             self._node.create_subscription(
                 Float64MultiArray, f"{name}/commands", lambda message, name=name: self._on_stream(name, message), 10
             )
-        for name in (*self.states, "servo_node"):
+        for name in filter(None, (*self.states, self._names.servo)):
             self._node.create_service(
                 GetParameters,
                 f"{name}/get_parameters",
                 lambda request, response, name=name: self._on_parameters(name, request, response),
             )
 
+    def _serve_action(
+        self,
+        kind: Any,
+        name: str,
+        accepted: Callable[[Any], None],
+        goal: Callable[[Any], Any] = lambda _: GoalResponse.ACCEPT,
+        stop: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Serve an action whose goals end in ``_tick``; ``stop`` is called when one is asked to end."""
+
+        def cancel(_: Any) -> CancelResponse:
+            self.seen.cancelled.append(name)
+            stop()
+            return CancelResponse.ACCEPT
+
+        server = ActionServer(
+            self._node,
+            kind,
+            name,
+            execute_callback=lambda handle: kind.Result(),
+            goal_callback=goal,
+            handle_accepted_callback=accepted,
+            cancel_callback=cancel,
+        )
+        self._servers.append(server)
+
     def _serve_manager(self) -> None:
-        self._node.create_service(ListControllers, "controller_manager/list_controllers", self._on_list)
-        self._node.create_service(SwitchController, "controller_manager/switch_controller", self._on_switch)
+        if not (manager := self._names.manager):
+            return
+        self._node.create_service(ListControllers, f"{manager}/list_controllers", self._on_list)
+        self._node.create_service(SwitchController, f"{manager}/switch_controller", self._on_switch)
 
     def _serve_modes(self) -> None:
-        status = "io_and_status_controller"
+        if not (status := self._names.status):
+            return
         self._robot_mode = self._node.create_publisher(RobotMode, f"{status}/robot_mode", LATCHED)
         self._safety_mode = self._node.create_publisher(SafetyMode, f"{status}/safety_mode", LATCHED)
         self._program = self._node.create_publisher(Bool, f"{status}/robot_program_running", LATCHED)
         self.set_modes()
 
     def _serve_franka(self) -> None:
-        kinds = {"move": Move, "grasp": Grasp, "homing": Homing}
-        self._hands = [
-            ActionServer(
-                self._node, kind, f"franka_gripper/{name}", lambda handle, name=name: self._on_hand(name, handle)
+        if self._names.gripper:
+            for name, kind in (("move", Move), ("grasp", Grasp), ("homing", Homing)):
+                served = f"{self._names.gripper}/{name}"
+                self._serve_action(kind, served, lambda handle, name=name: self._on_hand(name, handle), stop=self._halt)
+            self._node.create_service(Trigger, f"{self._names.gripper}/stop", self._on_hand_stop)
+        if name := self._names.gripper_command:
+            self._serve_action(
+                GripperCommand, name, lambda handle: self._on_hand("gripper_cmd", handle), stop=self._halt
             )
-            for name, kind in kinds.items()
-        ]
-        self._hands.append(ActionServer(self._node, GripperAction, "gripper_controller/gripper_cmd", self._on_gripper))
-        self._hands.append(ActionServer(self._node, ErrorRecovery, "action_server/error_recovery", self._on_recovery))
+        if self._names.recovery:
+            self._servers.append(ActionServer(self._node, ErrorRecovery, self._names.recovery, self._on_recovery))
 
     def _serve_servo(self) -> None:
-        self._node.create_subscription(TwistStamped, "servo_node/delta_twist_cmds", self.seen.twists.append, 10)
+        if not (servo := self._names.servo):
+            return
+        self._node.create_subscription(TwistStamped, f"{servo}/delta_twist_cmds", self.seen.twists.append, 10)
         for kind, name in ((ServoCommandType, "switch_command_type"), (SetBool, "pause_servo")):
             self._node.create_service(
-                kind, f"servo_node/{name}", lambda request, response, name=name: self._on_servo(name, response)
+                kind, f"{servo}/{name}", lambda request, response, name=name: self._on_servo(name, response)
             )
 
     async def _on_goal(self, goal: Any) -> GoalResponse:
         if self.misbehaviour.silent:
             await Future()
-        if self.states[TRAJECTORY] != "active" or sorted(goal.trajectory.joint_names) != sorted(self._joints):
+        active = self.states[self._names.trajectory] == "active"
+        if not active or sorted(goal.trajectory.joint_names) != sorted(self._joints):
             return GoalResponse.REJECT
         begins = goal.trajectory.header.stamp
         last = goal.trajectory.points[-1].time_from_start
@@ -282,7 +421,6 @@ class EmulatedControllers:
                 handle, ends = self._goal
                 if handle.is_cancel_requested:
                     self._end("canceled", kind.SUCCESSFUL, "")
-                    self._follow(self._positions(), 0.0)
                 elif self.misbehaviour.abort is not None:
                     self._end("abort", *self.misbehaviour.abort)
                     self._follow(self._positions(), 0.0)
@@ -290,13 +428,18 @@ class EmulatedControllers:
                     self._end("abort", kind.PATH_TOLERANCE_VIOLATED, "Aborted due to path tolerance violation")
                 elif now >= ends:
                     self._end("succeed", kind.SUCCESSFUL, "")
+            if self._grip is not None:
+                self._look_at_hand(self._grip, now)
         self._publish()
 
     def _publish(self) -> None:
         if self._states is None:
             return
-        names = self.misbehaviour.state_names or self._joints
         here = dict(zip(self._joints, self._positions(), strict=True))
+        names = self.misbehaviour.state_names or self._joints
+        if self._fingers is not None:
+            here |= dict.fromkeys(self._fingers.names, self._fingers.position())
+            names = self.misbehaviour.state_names or (*self._joints, *self._fingers.names)
         message = JointState(name=list(names), position=[here.get(name, 0.0) for name in names])
         stamp = time.time() + self.misbehaviour.clock_offset
         message.header.stamp.sec, message.header.stamp.nanosec = int(stamp), int(stamp % 1.0 * 1e9)
@@ -318,7 +461,7 @@ class EmulatedControllers:
             return
         values = dict(zip(self._order, message.data, strict=True))
         ordered = [values[joint] for joint in self._joints]
-        if name == VELOCITY:
+        if name == self._names.velocity:
             target = [at + FOREVER * speed for at, speed in zip(self._positions(), ordered, strict=True)]
             self._later(lambda: self._go(target, FOREVER))
         else:
@@ -330,7 +473,7 @@ class EmulatedControllers:
 
     def _on_list(self, _: Any, response: Any) -> Any:
         for name, state in self.states.items():
-            interface = "velocity" if name == VELOCITY else "position"
+            interface = "velocity" if name == self._names.velocity else "position"
             claims = [f"{joint}/{interface}" for joint in self._joints]
             response.controller.append(
                 ControllerState(
@@ -355,20 +498,75 @@ class EmulatedControllers:
             self.states.update(dict.fromkeys(off, "inactive") | dict.fromkeys(on, "active"))
         return response
 
-    def _on_hand(self, name: str, handle: Any) -> Any:
-        kind = {"move": Move, "grasp": Grasp, "homing": Homing}[name]
-        self.seen.hand.append((name, getattr(handle.request, "width", 0.0)))
-        error = self.misbehaviour.hand_error
-        if error:
-            handle.abort()
-        else:
-            handle.succeed()
-        return kind.Result(success=not error, error=error)
+    def _on_hand(self, name: str, handle: Any) -> None:
+        """Begin a goal of the hand; the one before ends."""
+        request, fingers = handle.request, self._fingers
+        wanted = request.command.position if name == "gripper_cmd" else getattr(request, "width", 0.0)
+        with self._lock:
+            self.seen.hand.append((name, wanted))
+            if self._grip is not None:
+                self._end_grip("abort", False, PREEMPTED)
+            self._grip = _Grip(handle, name, wanted, math.nan, time.monotonic())
+            if self.misbehaviour.hand_error:
+                self._end_grip("abort", False, self.misbehaviour.hand_error)
+            elif fingers is None:
+                self._end_grip("succeed", True)
+            else:
+                if name == "homing":
+                    self._grip.target = fingers.effector.joints[0].open
+                elif name != "gripper_cmd":
+                    self._grip.target = fingers.effector.positions(wanted)[0]
+                fingers.go(self._grip.target)
 
-    def _on_gripper(self, handle: Any) -> Any:
-        self.seen.hand.append(("gripper_cmd", handle.request.command.position))
-        handle.succeed()
-        return GripperAction.Result(reached_goal=True)
+    def _look_at_hand(self, grip: _Grip, now: float) -> None:
+        """End the goal of the hand where its fingers have arrived, are held up, or were asked to stop."""
+        here = self._fingers.position()
+        if grip.handle.is_cancel_requested:
+            self._end_grip("canceled", False, PREEMPTED)
+        elif abs(here - grip.target) < REACHED:
+            self._end_grip("succeed", True)
+        elif not abs(here - grip.at) < REACHED / 4.0:
+            grip.at, grip.since = here, now
+        elif now - grip.since > STALL:
+            holds = False
+            if grip.action == "grasp":
+                request, width = grip.handle.request, self._fingers.width()
+                holds = request.width - request.epsilon.inner <= width <= request.width + request.epsilon.outer
+            self._end_grip("succeed" if holds else "abort", holds)
+
+    def _end_grip(self, how: str, success: bool, error: str = "") -> None:
+        """End the present goal of the hand: succeed, abort or canceled."""
+        grip, self._grip = self._grip, None
+        if grip.action == "gripper_cmd":
+            here = grip.target if self._fingers is None else self._fingers.position()
+            result = GripperCommand.Result(position=here, reached_goal=success, stalled=not (success or error))
+        else:
+            result = {"move": Move, "grasp": Grasp, "homing": Homing}[grip.action].Result(success=success, error=error)
+
+        def execute(ended: Any) -> Any:
+            getattr(ended, how)()
+            return result
+
+        grip.handle.execute(execute)
+
+    def _on_hand_stop(self, _: Any, response: Any) -> Any:
+        with self._lock:
+            self.seen.hand.append(("stop", math.nan if self._fingers is None else self._fingers.width()))
+            self._halt()
+            if self._grip is not None and not self._grip.handle.is_cancel_requested:
+                self._end_grip("abort", False, PREEMPTED)
+        response.success = True
+        return response
+
+    def _halt(self) -> None:
+        """Stop the fingers; what is held stays held."""
+        if self._fingers is not None and self._grip is not None:
+            self._fingers.stop()
+
+    def _stop_following(self) -> None:
+        """Stay, as the controller does at once when a goal is cancelled."""
+        with self._lock:
+            self._later(lambda: self._follow(self._positions(), 0.0))
 
     def _on_recovery(self, handle: Any) -> Any:
         self.seen.recoveries += 1

@@ -2,7 +2,9 @@
 
 A process of its own, ``python emulated_lab.py --ros-args …``; ``laboratory.py`` starts it for a session. It is the
 simulator node in real time. What differs: each driver has its rate, cameras are drawn in a thread while the world goes
-on, and what the parameters name goes wrong.
+on, and what the parameters name goes wrong. Where the robot's file names a real driver (``port``), that driver's
+interfaces alone move the robot, under the names of the file: ``emulated_controllers.py`` an arm and its hand, the topic
+of velocities a base.
 """
 
 from __future__ import annotations
@@ -15,12 +17,13 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from emulated_controllers import EmulatedControllers, Fingers, interfaces_of
 from pydantic import Field
 from rclpy.node import Node
 
@@ -29,10 +32,15 @@ from robocontrast_ros.images.rendering import Renderer
 from robocontrast_ros.nodes.conversions.observation import array_to_image
 from robocontrast_ros.nodes.conversions.sensors import sensor_to_msg
 from robocontrast_ros.nodes.conversions.simulation import camera_info_to_msg
+from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.runtime.main import run_node
+from robocontrast_ros.nodes.runtime.qos import LOCKSTEP
 from robocontrast_ros.nodes.simulator.cameras import CameraPublishers
 from robocontrast_ros.nodes.simulator.parameters import SimulatorParameters
 from robocontrast_ros.nodes.simulator_node import Simulator
+from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand
+from robocontrast_ros.robots.drivers import DRIVER_PORTS
+from robocontrast_ros.system.scheduling import run_process_sooner
 from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Sensor
 from robocontrast_ros.worlds.mujoco.world import World
 
@@ -159,6 +167,38 @@ class LabCameras(CameraPublishers):
                 self._order = None
 
 
+class WorldJoints:
+    """The joints of an arm in the world, and the driven one of its hand."""
+
+    def __init__(self, world: World) -> None:
+        """Take the world, which is used from one thread."""
+        self._world, self._joints = world, world.profile.joints
+        self._names = world.profile.joint_names
+
+    def positions(self) -> tuple[float, ...]:
+        """Return where the arm's joints are [rad]."""
+        return self._world.joint_state().positions[: len(self._names)]
+
+    def follow(self, target: Sequence[float], duration: float) -> None:
+        """Have them go to positions [rad] within a time [s], and stand where the first of them comes to its limit."""
+        share = 1.0
+        for joint, here, there in zip(self._joints, self.positions(), target, strict=True):
+            limit = min(max(there, joint.lower), joint.upper)
+            if there not in (here, limit):
+                share = min(share, max((limit - here) / (there - here), 0.0))
+        if share < 1.0:
+            target = [h + share * (t - h) for h, t in zip(self.positions(), target, strict=True)]
+        self._world.apply_command(JointTrajectoryCommand(self._names, tuple(target), share * duration))
+
+    def finger(self) -> float:
+        """Return where the driven joint of the hand is [m or rad]."""
+        return self._world.joint_state().positions[len(self._names)]
+
+    def grip(self, position: float) -> None:
+        """Have the driven joint of the hand go to a position [m or rad]."""
+        self._world.apply_command(GripperCommand(position))
+
+
 class EmulatedLab(Simulator):
     """The drivers of one robot and its cameras, over a world in real time."""
 
@@ -169,8 +209,38 @@ class EmulatedLab(Simulator):
         self.later, self._published, self._began = Later(), Counter(), time.monotonic()
         self._state_due = -math.inf
         super().__init__()
+        # It stands for hardware and for a computer of the robot's own, which what runs here does not slow.
+        run_process_sooner()
         self._began = time.monotonic()
         self._random = np.random.default_rng(self.given.seed)
+        self._taken: Counter[str] = Counter()
+        self._controllers: EmulatedControllers | None = None
+        if self._world.profile.port in DRIVER_PORTS:
+            self._serve_real_driver()
+
+    def _serve_real_driver(self) -> None:
+        """Serve what the robot's file names, and take no commands from the copies that are published for the bag."""
+        while self._commands:
+            self.destroy_subscription(self._commands.pop())
+        profile, given = self._world.profile, self.given
+        if not given.driver:
+            return
+        if profile.mobile:
+            kind, topic = message_class(profile.command.type), profile.command.topic
+            self._commands = [self.create_subscription(kind, topic, self._on_command, LOCKSTEP)]
+            return
+        joints, names = WorldJoints(self._world), profile.joint_names
+        self._controllers = EmulatedControllers(
+            self,
+            names,
+            joints.positions,
+            joints.follow,
+            states_topic="",
+            order=names[::-1] if given.joint_order == "reversed" else None,
+            interfaces=interfaces_of(profile),
+            fingers=Fingers(profile.end_effector, joints.finger, joints.grip) if profile.has_hand else None,
+        )
+        self._controllers.misbehaviour.latency = given.command_latency
 
     @property
     def given(self) -> LabParameters:
@@ -180,6 +250,10 @@ class EmulatedLab(Simulator):
     def on_end(self) -> None:
         """End the cameras, and say what the laboratory did."""
         self._cameras.close()
+        if self._controllers is not None:
+            self._controllers.close()
+            seen = self._controllers.seen
+            self._taken.update(goals=len(seen.goals), streamed=len(seen.streamed), hand=len(seen.hand))
         super().on_end()
         if self.given.report:
             control, cameras = self._control, self._cameras
@@ -188,6 +262,7 @@ class EmulatedLab(Simulator):
                 "real_time_factor": control.played / passed if passed else 1.0,
                 "played": control.played,
                 "published": dict(self._published),
+                "taken": dict(self._taken),
                 "seconds": time.monotonic() - self._began,
                 "images": cameras.taken,
                 "images_missed": cameras.missed,
@@ -225,6 +300,7 @@ class EmulatedLab(Simulator):
         given = self.given
         if given.driver and not self._happens(given.command_drop):
             carry_out = super()._on_command
+            self._taken["commands"] += 1
             self.later.call(self._delay(given.command_latency, given.command_jitter), lambda: carry_out(message))
 
     def _happens(self, share: float) -> bool:

@@ -24,7 +24,8 @@ WORLD = {"backend": "laboratory:Laboratory", "pacing": "wall_clock", "simulator"
 
 PROCESS = Path(__file__).resolve().parent / "emulated_lab.py"
 RATES = {"franka": 30.0, "franka_hand": 30.0, "ur5e": 500.0, "ur5e_2f85": 500.0, "locobot": 50.0}
-"""Robot -> rate of its driver's sensors [Hz]: joint_state_broadcaster of franka_ros2 and of ur_robot_driver, Kobuki."""
+"""Robot, also with the suffix `_real` -> rate of its driver's sensors [Hz]: joint_state_broadcaster of
+franka_ros2 and of ur_robot_driver, Kobuki."""
 
 CAMERA_RATE = 30.0
 """Of the cameras, as realsense2_camera has it [Hz]."""
@@ -43,7 +44,7 @@ class Laboratory(SimulatorBackend):
 def lab_parameters(session: ResolvedSession) -> dict[str, Any]:
     """Return the parameters of a well-behaved laboratory for a session."""
     robot: RobotProfile = session.robot
-    rate = RATES.get(robot.name, 100.0)
+    rate = RATES.get(robot.name.removesuffix("_real"), 100.0)
     return {
         **world_parameters(session),
         # An arm is at rest there when a trial begins, and has to go to its start itself.

@@ -127,16 +127,17 @@ class Base(Embodiment):
         return OdometryReading(stamp, self._odometry())
 
     def sensors(self, contacts: Contacts) -> tuple[Sensor, ...]:
-        """Return odometry, wheels, contacts, and odometry and wheels again for tf."""
+        """Return odometry, wheels, contacts where the driver reports them, and odometry and wheels again for tf."""
         profile, pose = self._profile, self._odometry()
         left, right = (float(self._data.qvel[index]) for index in self._qvel)
         speed = (left + right) * profile.wheels.radius / 2
         odometry = Odometry(profile.base_frame, pose, speed, self._turning())
         odom = Transform(profile.odom_frame, profile.base_frame, pose)
+        told = (Sensor(profile.contacts_topic, "", contacts),) if profile.reports_contacts else ()
         return (
             Sensor(profile.state.topic, profile.odom_frame, odometry),
             Sensor(profile.joint_states_topic, profile.base_frame, self.joint_state()),
-            Sensor(profile.contacts_topic, "", contacts),
+            *told,
             Sensor(profile.transforms_topic, "", Transforms((odom, *self.moving_frames()))),
         )
 

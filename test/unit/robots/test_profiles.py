@@ -235,7 +235,10 @@ def wxyz(pose):
 
 
 def test_an_unknown_robot_is_told_the_known_ones():
-    known = "franka, franka_hand, franka_hand_real, locobot, locobot_real, ur5e, ur5e_2f85, ur5e_2f85_real, ur5e_real"
+    known = (
+        "franka, franka_hand, franka_hand_real, franka_real, locobot, locobot_real, ur5e, ur5e_2f85, ur5e_2f85_real, "
+        "ur5e_real"
+    )
     with pytest.raises(ConfigurationError, match=rf"got 'franca'.*{known}.*Did you mean 'franka'"):
         load_profile("franca")
 

@@ -32,6 +32,7 @@ class TestUr5e2F85(RobotContract):
 
 
 REAL = {
+    "franka_real": TestFranka,
     "ur5e_real": TestUr5e,
     "locobot_real": TestLocobot,
     "franka_hand_real": TestFrankaHand,
