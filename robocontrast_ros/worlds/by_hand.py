@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import ClassVar, Protocol
 
@@ -62,19 +63,22 @@ class ByHand:
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> tuple[float, Scene]:
         """Have a person carry out moves until the scene is the target, and return it as read back, and its time [s].
 
-        What the person need not move is not checked: it may have slid when the robot let go.
+        What the person need not move has to stay where it was when they were asked: it may have slid a little when the
+        robot let go, but what they push away is to be moved back.
 
         Raises:
             BenchFault: the person declares the attempt void or skips the trial, or the console or the camera is gone.
         """
         asked, wanted = self._clock(), {move.name for move in moves}
-        present, problems, doubts = self._table.read()[1].scene, (), False
+        before = self._table.read()[1]
+        present, problems, doubts = before.scene, (), False
         while True:
             answer = self._console.ask_moves(SetUpQuestion(target, present, moves, problems, doubts))
             self.seconds = self._clock() - asked
             self._table.carry(target, answer.moved)
             stamp, reading = self._table.read()
             present = reading.scene
+            wanted |= self._pushed(before, reading, target, wanted)
             if answer.overruled:
                 return stamp, _believed(present, target, {*wanted, *reading.unsure})
             wrong = self._misplaced(reading, target, wanted)
@@ -83,6 +87,15 @@ class ByHand:
             problems = (*wrong.values(), *(f"{in_words(name)}: {reason}" for name, reason in reading.unsure.items()))
             doubts = not wrong
             moves = self._moves(present, target, {*wrong, *(wanted & reading.unsure.keys())})
+
+    def _pushed(self, before: TableReading, reading: TableReading, target: Scene, wanted: set[str]) -> set[str]:
+        """Return what was not to be moved and stands elsewhere than before, as far as it was and is seen."""
+        unsure = {*before.unsure, *reading.unsure}
+        left = [o for o in before.scene if o.name in target and o.name not in wanted and o.name not in unsure]
+        names = {o.name for o in left}
+        was = replace(target, objects=tuple(left), robot=None)
+        now = replace(reading.scene, objects=tuple(o for o in reading.scene if o.name in names), robot=None)
+        return {*misplaced(now, was, self._tolerance, _of_difference(before.deviations, reading.deviations))}
 
     def _misplaced(self, reading: TableReading, target: Scene, wanted: set[str]) -> dict[str, str]:
         """Return what stands wrong of what was to be moved and is seen, and what should not be there."""
@@ -97,10 +110,20 @@ class ByHand:
         return in_cheapest_order(left, self._store)
 
 
+def _of_difference(one: Mapping[str, Tolerance], other: Mapping[str, Tolerance]) -> dict[str, Tolerance]:
+    """Return the standard deviations of the differences of two estimates."""
+    exact = Tolerance()
+    pairs = {name: (one.get(name, exact), other.get(name, exact)) for name in {*one, *other}}
+    return {
+        name: Tolerance(math.hypot(a.position, b.position), math.hypot(a.orientation, b.orientation))
+        for name, (a, b) in pairs.items()
+    }
+
+
 def _believed(scene: Scene, target: Scene, names: Collection[str]) -> Scene:
-    """Return the scene, with these objects where the person says that they stand, and without those taken out."""
+    """Return the scene, with these objects where the person says that they stand, and without what is not wanted."""
     told = {o.name: o for o in target if o.name in names}
-    kept = (told.get(o.name, o) for o in scene if o.name in told or o.name not in names)
+    kept = (told.get(o.name, o) for o in scene if o.name in target)
     return replace(scene, objects=(*kept, *(o for name, o in told.items() if name not in scene)))
 
 
@@ -132,7 +155,9 @@ class SeenTable:
         if not self._expected.objects:
             return self._now(), TableReading(self._expected)
         reading = self._console.read_table(self._expected)
-        self._expected = reading.scene
+        # What should not be there is told as long as it is seen, and not looked for when it is gone.
+        known = tuple(o for o in reading.scene if o.name in self._expected)
+        self._expected = replace(reading.scene, objects=known)
         return self._now(), reading
 
     def carry(self, target: Scene, moved: tuple[str, ...]) -> None:
