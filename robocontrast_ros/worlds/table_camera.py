@@ -122,7 +122,8 @@ class TableCamera:
     def read(self, image: NDArray[np.uint8], expected: Scene) -> TableReading:
         """Return what a picture tells.
 
-        Another object of the task that is seen by its tag where objects may be is in the scene that is returned, too.
+        Another object of the task that is seen where objects may be, by its tag or certainly by its colour and outline,
+        is in the scene that is returned, too.
 
         Args:
             image: RGB, shape (rows, columns, 3).
@@ -133,21 +134,19 @@ class TableCamera:
         """
         given = [o.name for o in expected if o.model in self._fixed]
         others = self._others(expected)
+        tagged = tuple(o for o in others if self._tags.get(o.name))
         try:
-            estimator = SceneEstimator(
-                self._camera,
-                replace(expected, objects=(*expected, *others)),
-                tags=self._tags,
-                blocks=self._blocks,
-                supports=self._supports,
-                fixed_tags=self._fixed_tags,
-                given=given,
-                region=self._region,
-            )
+            estimate = self._estimated(image, expected, tagged, given)
+            seen = tuple(o for o in tagged if self._on_table(estimate[o.name].pose))
+            if len(tagged) < len(others):
+                # Shades and hands look a little like blocks that are not there: only one that is certain counts.
+                wider = self._estimated(image, expected, others, given)
+                certain = tuple(o for o in others if o not in tagged and wider[o.name].certain)
+                if certain and not wider.problems:
+                    estimate, seen = wider, (*seen, *certain)
         except ValueError as error:
             raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
-        estimate = estimator.estimate(image)
-        seen = () if estimate.problems else tuple(o for o in others if self._on_table(estimate[o.name].pose))
+        seen = () if estimate.problems else seen
         names = {*expected.names, *(o.name for o in seen)}
         self._estimate = estimate = replace(estimate, objects=tuple(o for o in estimate.objects if o.name in names))
         doubted = (o for o in estimate.objects if o.name in expected and not o.certain)
@@ -175,10 +174,30 @@ class TableCamera:
         named = [str(value) for _, value in instruction.arguments if value in names]
         return verdict(goal, self._estimate, named or names)
 
+    def _estimated(
+        self, image: NDArray[np.uint8], expected: Scene, others: Sequence[ObjectState], given: Sequence[str]
+    ) -> SceneEstimate:
+        """Return where the objects of a scene are, and others, where they are seen.
+
+        Raises:
+            ValueError: an object can be told by nothing.
+        """
+        estimator = SceneEstimator(
+            self._camera,
+            replace(expected, objects=(*expected, *others)),
+            tags=self._tags,
+            blocks=self._blocks,
+            supports=self._supports,
+            fixed_tags=self._fixed_tags,
+            given=given,
+            region=self._region,
+        )
+        return estimator.estimate(image)
+
     def _others(self, expected: Scene) -> tuple[ObjectState, ...]:
-        """Return the objects of the task that have tags and should not be there."""
-        models = (name for name in self._task.scenes.models if self._tags.get(name) and name not in self._fixed)
-        return tuple(ObjectState(name, name, Pose()) for name in models if name not in expected)
+        """Return the objects of the task that can be told and should not be there."""
+        known = [name for name in self._task.scenes.models if name in self._blocks or self._tags.get(name)]
+        return tuple(ObjectState(name, name, Pose()) for name in known if name not in {*expected.names, *self._fixed})
 
     def _on_table(self, pose: Pose | None) -> bool:
         """Tell whether something is seen, and stands where objects may be."""

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 from board_images import looking_at
-from perceived_scenes import LENS, noisy, put_tag, table
+from language_table_instances import DISTRACTING
+from perceived_scenes import CAMERA as FRONT
+from perceived_scenes import LENS, drawn_blocks, noisy, put_tag, table
 from tabletop_scenes import scene, tabletop
 
-from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.console.questions import Answer
 from robocontrast_ros.domain import Pose, Scene
-from robocontrast_ros.perception import CalibratedCamera, ObjectTag
+from robocontrast_ros.perception import CalibratedCamera, ObjectTag, read_block
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
 from robocontrast_ros.worlds.by_hand import ByHand, SeenTable
 from robocontrast_ros.worlds.table_camera import TableCamera, load_fixed_tags
@@ -114,6 +116,20 @@ def test_what_stands_beside_the_table_is_none_of_its_objects():
     assert "banana" not in TableCamera(TASK, CAMERA, TAGS).read(picture(beside), beside).unsure
     reading = TableCamera(TASK, CAMERA, TAGS).read(picture(START), target)
     assert reading.scene.names == START.names and not reading.unsure and set(reading.deviations) == set(START.names)
+
+
+def test_a_block_without_a_tag_that_should_not_be_there_is_told_too():
+    blocks = {name: read_block(resolve_uri(uri)) for name, uri in DISTRACTING.scenes.models.items()}
+    wanted = scene(red_moon=(0.4, -0.12, 0.3), blue_cube=(0.45, 0.1, 0.2), green_star=(0.3, 0.0, 1.0))
+    more = scene(red_star=(0.35, 0.12, 0.4), yellow_cube=(0.42, 0.0, 1.0))
+    camera = TableCamera(DISTRACTING, FRONT)
+    alone = noisy(drawn_blocks({o.name: (blocks[o.name], o.pose) for o in wanted}))
+    assert camera.read(alone, wanted).scene.names == wanted.names
+    crowded = noisy(drawn_blocks({o.name: (blocks[o.name], o.pose) for o in (*wanted, *more)}))
+    reading = camera.read(crowded, wanted)
+    assert set(reading.scene.names) == {*wanted.names, *more.names} and not reading.unsure
+    for item in (*wanted, *more):
+        assert reading.scene[item.name].pose.distance_to(item.pose) < 0.003
 
 
 def test_a_camera_that_was_moved_is_noticed_by_a_tag_that_is_fixed_to_the_table():
