@@ -20,7 +20,8 @@ from robocontrast_ros.images.boards import Board, BoardNotSeen, CameraPose, Intr
 from robocontrast_ros.images.files import read_picture
 from robocontrast_ros.images.rendering import RenderingUnavailable
 from robocontrast_ros.objects import library_of
-from robocontrast_ros.perception import read_intrinsics
+from robocontrast_ros.perception import CalibratedCamera, ObjectTag, read_intrinsics
+from robocontrast_ros.perception.fixed_tags import lying_tags
 from robocontrast_ros.perception.tag_pages import pictures_of, tag_pages
 from robocontrast_ros.system.disk import new_file, write_file
 from robocontrast_ros.tasks.protocol import Task
@@ -64,6 +65,7 @@ def calibrate_camera(
     frame: str,
     world: str,
     to: Path,
+    fixed_tags: Path | None,
     console: Console,
 ) -> None:
     """Print where a camera stands, with its error, and write it to a file.
@@ -76,6 +78,7 @@ def calibrate_camera(
         frame: the camera's optical frame.
         world: frame of the result.
         to: the YAML file.
+        fixed_tags: the YAML file of the other tags that lie at the board's height; None for none.
         console: where the result goes.
 
     Raises:
@@ -109,6 +112,8 @@ def calibrate_camera(
             "Check that the intrinsics are this camera's, that the print is flat and `square` as measured, and that "
             "neither camera nor board was moved between the pictures.",
         )
+    camera = CalibratedCamera(intrinsics, found.pose, world, found.position_error, found.orientation_error)
+    lying = _lying_tags(images, camera, board, at[2]) if fixed_tags is not None else ()
     _show(found, apart, frame, world, console)
     content = {
         "frame_id": world,
@@ -128,6 +133,46 @@ def calibrate_camera(
         "d": intrinsics.distortion.tolist(),
     }
     write_file(to, yaml.safe_dump(content, sort_keys=False))
+    console.print(to, highlight=False)
+    if fixed_tags is not None:
+        _write_fixed_tags(lying, fixed_tags, console)
+
+
+def _lying_tags(
+    images: list[NDArray[np.uint8]], camera: CalibratedCamera, board: Board, height: float
+) -> tuple[ObjectTag, ...]:
+    """Return the tags beside the board.
+
+    Raises:
+        ConfigurationError: there is none, or one of which it is not clear where it is.
+    """
+    own = range(board.first_tag, board.first_tag + board.tags)
+    expected = "tags that lie flat on the table, beside the board and as high as it"
+    try:
+        lying = lying_tags(images, camera, height, own)
+    except ValueError as error:
+        cure = "Take away or cover what has a tag and is not fixed to the table."
+        raise ConfigurationError("pictures", "--fixed-tags", str(error), expected, cure) from None
+    if not lying:
+        cure = f"Their numbers are others than the board's, {own.start} to {own.stop - 1}."
+        raise ConfigurationError("pictures", "--fixed-tags", "no tag but the board's is seen", expected, cure)
+    return lying
+
+
+def _write_fixed_tags(tags: tuple[ObjectTag, ...], to: Path, console: Console) -> None:
+    for tag in tags:
+        x, y, _ = tag.position
+        console.print(f"tag {tag.number}: {1e3 * tag.size:.1f} mm, x {x:.4f}, y {y:.4f} m", highlight=False)
+    content = [
+        {
+            "number": tag.number,
+            "size": tag.size,
+            "position": list(tag.position),
+            "orientation": list(tag.orientation),
+        }
+        for tag in tags
+    ]
+    write_file(to, yaml.safe_dump({"tags": content}, sort_keys=False))
     console.print(to, highlight=False)
 
 

@@ -45,7 +45,7 @@ from robocontrast_ros.sessions.plan import Plan, plan_session
 from robocontrast_ros.sessions.policy_check import check_policies
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
 from robocontrast_ros.system.disk import DiskError
-from robocontrast_ros.worlds.table_camera import load_tags
+from robocontrast_ros.worlds.table_camera import load_fixed_tags, load_tags, standard_tags
 
 INTERRUPTED = 3
 """Exit code of a session that ended early and can be resumed."""
@@ -147,14 +147,15 @@ def check_camera(session: ResolvedSession) -> None:
     operator, features = session.parameters.operator, session.world.features
     if not features.camera:
         return
-    if operator.tags:
-        load_tags(Path(operator.tags), session.task)
+    tags = load_tags(Path(operator.tags), session.task) if operator.tags else None
     if features.embedded:
         return
     if not operator.calibration:
         expected = "the file that `robocontrast calibrate` wrote for the camera that reads the table"
         raise ConfigurationError(str(session.source), "operator.calibration", "nothing", expected)
     load_camera(Path(operator.calibration))
+    if operator.fixed_tags:
+        load_fixed_tags(Path(operator.fixed_tags), tags or standard_tags(session.task.scenes.models.values()))
 
 
 def _run(

@@ -456,11 +456,19 @@ def calibrate(
     frame: Annotated[str, typer.Option(help="Optical frame of the camera.")] = "camera_color_optical_frame",
     world: Annotated[str, typer.Option(help="Frame of the result.")] = "world",
     to: Annotated[Path, typer.Option(help="YAML file to write.")] = Path("camera.yaml"),
+    fixed_tags: Annotated[
+        Path | None,
+        typer.Option(
+            help="YAML file to write the other tags to that lie on the table beside the board, for the session's "
+            "`operator.fixed_tags`.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Find out where a camera stands, from pictures of a printed board; with its error."""
     from robocontrast_ros.cli.calibrate import calibrate_camera
 
-    calibrate_camera(images, info, at, board, frame, world, to, Console())
+    calibrate_camera(images, info, at, board, frame, world, to, fixed_tags, Console())
 
 
 @app.command("clutter-tables")

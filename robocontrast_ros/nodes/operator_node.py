@@ -33,7 +33,7 @@ from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED, STATE
-from robocontrast_ros.perception import load_camera
+from robocontrast_ros.perception import CalibratedCamera, load_camera
 from robocontrast_ros.runs.events import TrialFinished
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -43,8 +43,8 @@ from robocontrast_ros.srv import AskMoves, JudgeTrial, ReadTable, StartTrial
 from robocontrast_ros.strategies.effort import SecondsToMove, Tolerance
 from robocontrast_ros.tasks.protocol import StagedGoal
 from robocontrast_ros.worlds.backends import BackendFeatures
-from robocontrast_ros.worlds.mujoco.wanted import WantedScenes
-from robocontrast_ros.worlds.table_camera import TableCamera, load_tags
+from robocontrast_ros.worlds.mujoco.wanted import wanted_scenes
+from robocontrast_ros.worlds.table_camera import TableCamera, load_fixed_tags, load_tags, standard_tags
 
 PICTURE = 5.0
 """How long a new picture is waited for [s]."""
@@ -90,10 +90,13 @@ class Operator(Node):
                 self._console.remember(event.trial.trial_id, event.judgement)
         names = [camera.name for camera in session.parameters.cameras or ()]
         shown = console.camera or next(iter(names), "")
-        self._camera = next((CameraView(node, c) for c in session.robot.cameras if c.name == shown), None)
+        cameras = (CameraView(node, c, self.get_clock()) for c in session.robot.cameras if c.name == shown)
+        self._camera = next(cameras, None)
         size = next(((c.width, c.height) for c in session.parameters.cameras or () if c.name == shown), None)
-        self._wanted = WantedScenes(session.robot, session.task, Camera(shown, *size)) if size else None
-        self._table = self._table_camera(session, size) if features.camera else None
+        real = load_camera(Path(console.calibration)) if console.calibration and not features.embedded else None
+        camera = Camera(shown, *size) if size else None
+        self._wanted = wanted_scenes(session.robot, session.task, camera, features.embedded, real)
+        self._table = self._table_camera(session, size, real) if features.camera else None
         self._ask_always = console.ask_always or not features.camera
         self._backstage = ConsoleBackstage(
             self._console,
@@ -124,7 +127,9 @@ class Operator(Node):
         access.write(run.path)
         self.get_logger().info(f"the console is at {access.url}; `robocontrast console RUN` shows what opens it")
 
-    def _table_camera(self, session: ResolvedSession, size: tuple[int, int] | None) -> TableCamera:
+    def _table_camera(
+        self, session: ResolvedSession, size: tuple[int, int] | None, real: CalibratedCamera | None
+    ) -> TableCamera:
         """Return what reads scenes from the camera's pictures; in practice its calibration is that of the simulator."""
         console = session.parameters.operator
         if self._camera is None or size is None:
@@ -132,13 +137,15 @@ class Operator(Node):
             raise ConfigurationError.unknown(
                 str(session.source), "operator.camera", console.camera, cameras, "camera of the session"
             )
-        tags = load_tags(Path(console.tags), session.task) if console.tags else None
+        models = session.task.scenes.models.values()
+        tags = load_tags(Path(console.tags), session.task) if console.tags else standard_tags(models)
         if session.world.features.embedded:
             return TableCamera(session.task, self._wanted.calibrated(), tags)
-        if not console.calibration:
+        if real is None:
             expected = f"the file that `robocontrast calibrate` wrote for the camera '{self._camera.name}'"
             raise ConfigurationError(str(session.source), "operator.calibration", "nothing", expected)
-        return TableCamera(session.task, load_camera(Path(console.calibration)), tags)
+        fixed = load_fixed_tags(Path(console.fixed_tags), tags) if console.fixed_tags else ()
+        return TableCamera(session.task, real, tags, fixed)
 
     def on_end(self) -> None:
         """Answer what is asked as void, and close the page."""

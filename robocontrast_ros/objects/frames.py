@@ -44,6 +44,14 @@ def compose(outer: Pose, inner: Pose) -> Pose:
     return Pose((x + dx, y + dy, z + dz), (qx, qy, qz, qw))
 
 
+def inverse(pose: Pose) -> Pose:
+    """Return the pose, in the frame that has this pose, of the frame in which it is given."""
+    x, y, z, w = pose.orientation
+    back = (-x, -y, -z, w)
+    dx, dy, dz = rotate(back, pose.position)
+    return Pose((-dx, -dy, -dz), back)
+
+
 def about(axis: Sequence[float], angle: float) -> Quaternion:
     """Return the turn about a unit vector by an angle [rad]."""
     half = math.sin(angle / 2.0)

@@ -50,7 +50,7 @@ from robocontrast_ros.strategies.protocol import Strategy
 from robocontrast_ros.tasks.protocol import Task
 from robocontrast_ros.tasks.recorded import load_instances
 
-COPIED = ("calibration", "tags")
+COPIED = ("calibration", "tags", "fixed_tags")
 """Files of the console's that decide what a camera says, and of which a run folder has a copy."""
 
 OPERATOR_FILES = (*COPIED, "certificate", "key")

@@ -182,6 +182,10 @@ class OperatorParameters:
         default="", description="file that `robocontrast calibrate` wrote for it, for scenes that it reads"
     )
     tags: str = Field(default="", description="file of the tags on the objects; without one, blocks are told by colour")
+    fixed_tags: str = Field(
+        default="",
+        description="file of tags fixed to the table, which show whether the camera was moved; not used in practice",
+    )
     ask_always: bool = Field(
         default=False,
         description="whether the person judges every trial, too, to compare both, where the camera judges",

@@ -74,7 +74,8 @@ class TableReading:
     """What a camera saw of a table.
 
     Attributes:
-        scene: as estimated; an object that is unsure is where it was expected.
+        scene: as estimated; an object that is unsure is where it was expected. What is seen and was not expected is in
+            it, too.
         unsure: name of an object -> why its pose is not certain.
         deviations: name of an object -> standard deviations of its position along x and y [m] and of its yaw [rad].
     """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import math
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import ClassVar, Protocol
 
@@ -60,9 +61,10 @@ class ByHand:
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> tuple[float, Scene]:
         """Have a person carry out moves until the scene is the target, and return it as read back, and its time [s].
 
-        What the person need not move is not checked, for it may have slid when the robot let go; but what could not be
-        seen before, for the robot may have moved it. A robot that moves about is to be brought to its start each time,
-        for it has driven away from there.
+        What the person need not move has to stay where it was when they were asked: it may have slid a little when the
+        robot let go, but what they push away is to be moved back. What could not be seen before is checked, for the
+        robot may have moved it. A robot that moves about is to be brought to its start each time, for it has driven
+        away from there.
 
         Raises:
             BenchFault: the person declares the attempt void or skips the trial, or the console or the camera is gone.
@@ -77,6 +79,7 @@ class ByHand:
             self._table.carry(target, question.things if answer.overruled else answer.moved)
             stamp, reading = self._table.read()
             present = reading.scene
+            wanted |= self._pushed(before, reading, target, wanted)
             if answer.overruled:
                 return stamp, _believed(present, target, {*wanted, *reading.unsure})
             wrong = self._misplaced(reading, target, wanted)
@@ -86,6 +89,15 @@ class ByHand:
             doubts = not wrong
             moves = self._moves(present, target, {*wrong, *(wanted & reading.unsure.keys())})
             bring_robot = ROBOT in wrong
+
+    def _pushed(self, before: TableReading, reading: TableReading, target: Scene, wanted: set[str]) -> set[str]:
+        """Return what was not to be moved and stands elsewhere than before, as far as it was and is seen."""
+        unsure = {*before.unsure, *reading.unsure}
+        left = [o for o in before.scene if o.name in target and o.name not in wanted and o.name not in unsure]
+        names = {o.name for o in left}
+        was = replace(target, objects=tuple(left), robot=None)
+        now = replace(reading.scene, objects=tuple(o for o in reading.scene if o.name in names), robot=None)
+        return {*misplaced(now, was, self._tolerance, _of_difference(before.deviations, reading.deviations))}
 
     def _misplaced(self, reading: TableReading, target: Scene, wanted: set[str]) -> dict[str, str]:
         """Return what stands wrong of what was to be moved and is seen, and what should not be there."""
@@ -100,10 +112,20 @@ class ByHand:
         return in_cheapest_order(left, self._store)
 
 
+def _of_difference(one: Mapping[str, Tolerance], other: Mapping[str, Tolerance]) -> dict[str, Tolerance]:
+    """Return the standard deviations of the differences of two estimates."""
+    exact = Tolerance()
+    pairs = {name: (one.get(name, exact), other.get(name, exact)) for name in {*one, *other}}
+    return {
+        name: Tolerance(math.hypot(a.position, b.position), math.hypot(a.orientation, b.orientation))
+        for name, (a, b) in pairs.items()
+    }
+
+
 def _believed(scene: Scene, target: Scene, names: Collection[str]) -> Scene:
-    """Return the scene, with these objects where the person says that they stand, and without those taken out."""
+    """Return the scene, with these objects where the person says that they stand, and without what is not wanted."""
     told = {o.name: o for o in target if o.name in names}
-    kept = (told.get(o.name, o) for o in scene if o.name in told or o.name not in names)
+    kept = (told.get(o.name, o) for o in scene if o.name in target)
     brought = (o for name, o in told.items() if name not in scene)
     return replace(scene, objects=(*kept, *brought), robot=target.robot)
 
@@ -150,7 +172,9 @@ class SeenTable:
         if not self._expected.objects:
             return self._now(), TableReading(self._expected)
         reading = self._console.read_table(self._expected)
-        self._expected = reading.scene
+        # What should not be there is told as long as it is seen, and not looked for when it is gone.
+        known = tuple(o for o in reading.scene if o.name in self._expected)
+        self._expected = replace(reading.scene, objects=known)
         return self._now(), reading
 
     def carry(self, target: Scene, moved: tuple[str, ...]) -> None:

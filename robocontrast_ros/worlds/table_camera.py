@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, parse_record, read_yaml, record, resolve_uri
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
@@ -47,6 +48,13 @@ class TagsFile:
             raise ValueError(f"each number on one tag; {twice[0]} is there twice")
 
 
+@record
+class FixedTagsFile:
+    """A file of tags that are fixed to the table, with their poses in the world frame."""
+
+    tags: tuple[ObjectTag, ...] = Field(min_length=1)
+
+
 def load_tags(file: Path, task: Task | None = None) -> Tags:
     """Return the tags that a file describes.
 
@@ -64,6 +72,27 @@ def load_tags(file: Path, task: Task | None = None) -> Tags:
     return tags
 
 
+def load_fixed_tags(file: Path, on_objects: Tags) -> tuple[ObjectTag, ...]:
+    """Return the tags that are fixed to the table, as a file describes them, with their poses in the world frame.
+
+    Args:
+        file: YAML of a ``FixedTagsFile``.
+        on_objects: the tags on objects, which have other numbers.
+
+    Raises:
+        ConfigurationError: it does not fit, or a number is there twice.
+    """
+    fixed = parse_record(FixedTagsFile, read_yaml(file), str(file)).tags
+    taken = {tag.number: f"that of a tag on '{name}'" for name, own in on_objects.items() for tag in own}
+    for k, tag in enumerate(fixed):
+        if tag.number in taken:
+            cure = "Fix a tag of another number to the table, so that the camera can tell them apart."
+            expected = f"a number that no other tag has; it is {taken[tag.number]}"
+            raise ConfigurationError(str(file), f"tags.{k}.number", tag.number, expected, cure)
+        taken[tag.number] = f"that of tags.{k}, too"
+    return fixed
+
+
 def standard_tags(uris: Iterable[str]) -> Tags:
     """Return the tags that `robocontrast print-tags --objects` prints for a task's objects."""
     return tags_for(library_of(uris).values())
@@ -72,18 +101,26 @@ def standard_tags(uris: Iterable[str]) -> Tags:
 class TableCamera:
     """Reads the scenes of a task from pictures. Not for several threads at once."""
 
-    def __init__(self, task: Task, camera: CalibratedCamera, tags: Tags | None = None) -> None:
+    def __init__(
+        self,
+        task: Task,
+        camera: CalibratedCamera,
+        tags: Tags | None = None,
+        fixed_tags: Sequence[ObjectTag] = (),
+    ) -> None:
         """Take the parts.
 
         Args:
             task: whose objects are on the table.
             camera: that looks at it.
             tags: on the objects; the standard ones when None. What has none is told by its colour and outline.
+            fixed_tags: on the table, with their poses in the world frame: they show whether the camera was moved.
         """
         self._task, self._camera = task, camera
         models = task.scenes.models
         library = library_of(models.values())
         self._tags = standard_tags(models.values()) if tags is None else tags
+        self._fixed_tags = tuple(fixed_tags)
         self._supports = supports(library.values())
         self._fixed = {name for name, model in library.items() if model.fixed}
         self._blocks = {name: read_block(resolve_uri(uri)) for name, uri in models.items() if name not in library}
@@ -95,35 +132,42 @@ class TableCamera:
     def read(self, image: NDArray[np.uint8], expected: Scene) -> TableReading:
         """Return what a picture tells.
 
+        Another object of the task that is seen where objects may be, by its tag or certainly by its colour and outline,
+        is in the scene that is returned, too.
+
         Args:
             image: RGB, shape (rows, columns, 3).
-            expected: what is on the table, and where it was last.
+            expected: what should be on the table, and where it was last.
 
         An object that has no tag and is no known block is unsure, as one is that is not seen.
         """
         given = [o.name for o in expected if o.model in self._fixed]
         untold = [o.name for o in expected if o.name not in given and not self._told(o)]
-        estimator = SceneEstimator(
-            self._camera,
-            expected,
-            tags=self._tags,
-            blocks=self._blocks,
-            supports=self._supports,
-            given=[*given, *untold],
-            region=self._region,
-        )
-        seen = estimator.estimate(image)
-        known = (_without_tag(o) if o.name in untold else o for o in seen.objects)
-        self._estimate = estimate = replace(seen, objects=tuple(known))
+        given_all = [*given, *untold]
+        others = self._others(expected)
+        tagged = tuple(o for o in others if self._tags.get(o.name))
+        estimate = self._estimated(image, expected, tagged, given_all)
+        seen = tuple(o for o in tagged if self._on_table(estimate[o.name].pose))
+        if len(tagged) < len(others):
+            # Shades and hands look a little like blocks that are not there: only one that is certain counts.
+            wider = self._estimated(image, expected, others, given_all)
+            certain = tuple(o for o in others if o not in tagged and wider[o.name].certain)
+            if certain and not wider.problems:
+                estimate, seen = wider, (*seen, *certain)
+        seen = () if estimate.problems else seen
+        names = {*expected.names, *(o.name for o in seen)}
+        known = (_without_tag(o) if o.name in untold else o for o in estimate.objects if o.name in names)
+        self._estimate = estimate = replace(estimate, objects=tuple(known))
         self._misfits = () if problems_of(image, self._camera.intrinsics) else estimate.problems
-        unsure = {o.name: " ".join(o.reasons) or "not seen" for o in estimate.objects if not o.certain}
+        doubted = (o for o in estimate.objects if o.name in expected and not o.certain)
+        unsure = {o.name: " ".join(o.reasons) or "not seen" for o in doubted}
         if estimate.problems:
             unsure |= {o.name: " ".join(estimate.problems) for o in expected if o.name not in given}
         deviations = {o.name: Tolerance(o.position_std, o.yaw_std) for o in estimate.objects if o.certain}
         objects = []
-        for item in expected:
-            seen = estimate[item.name]
-            pose = item.pose if seen.pose is None else _turned_as(seen.pose, seen.turns, item.pose)
+        for item in (*expected, *seen):
+            found = estimate[item.name]
+            pose = item.pose if found.pose is None else _turned_as(found.pose, found.turns, item.pose)
             objects.append(ObjectState(item.name, item.model, pose))
         return TableReading(Scene(tuple(objects), expected.frame_id, expected.robot), unsure, deviations)
 
@@ -149,6 +193,38 @@ class TableCamera:
         names = [o.name for o in self._estimate.objects]
         named = [str(value) for _, value in instruction.arguments if value in names]
         return seen_verdict(goal, self._estimate, named or names)
+
+    def _estimated(
+        self, image: NDArray[np.uint8], expected: Scene, others: Sequence[ObjectState], given: Sequence[str]
+    ) -> SceneEstimate:
+        """Return where the objects of a scene are, and others, where they are seen.
+
+        Raises:
+            ValueError: an object can be told by nothing.
+        """
+        estimator = SceneEstimator(
+            self._camera,
+            replace(expected, objects=(*expected, *others)),
+            tags=self._tags,
+            blocks=self._blocks,
+            supports=self._supports,
+            fixed_tags=self._fixed_tags,
+            given=given,
+            region=self._region,
+        )
+        return estimator.estimate(image)
+
+    def _others(self, expected: Scene) -> tuple[ObjectState, ...]:
+        """Return the objects of the task that can be told and should not be there."""
+        known = [name for name in self._task.scenes.models if name in self._blocks or self._tags.get(name)]
+        return tuple(ObjectState(name, name, Pose()) for name in known if name not in {*expected.names, *self._fixed})
+
+    def _on_table(self, pose: Pose | None) -> bool:
+        """Tell whether something is seen, and stands where objects may be."""
+        if pose is None or self._region is None:
+            return pose is not None
+        (x0, y0), (x1, y1) = self._region
+        return x0 <= pose.xy[0] <= x1 and y0 <= pose.xy[1] <= y1
 
     def _told(self, item: ObjectState) -> bool:
         """Tell whether an object can be told by a tag, or by its colour and outline."""

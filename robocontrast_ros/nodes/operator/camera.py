@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.clock import Clock
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 
-from robocontrast_ros.messages.decoding import image_to_array
+from robocontrast_ros.messages.decoding import NANOSECONDS, image_to_array
 from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.robots.profile_base import CameraInterface
 
 SILENCE = 3.0
 """Age of the last picture after which the camera counts as silent [s]."""
+AHEAD = 0.1
+"""By how much a picture's stamp may be later than the time at which it comes [s]: clocks differ a little."""
 
 
 class CameraView:
     """Keeps the newest picture of a camera."""
 
-    def __init__(self, node: Node, camera: CameraInterface) -> None:
-        """Subscribe to it."""
+    def __init__(self, node: Node, camera: CameraInterface, clock: Clock) -> None:
+        """Subscribe to it.
+
+        Args:
+            node: that hears of it, in another thread than those that wait for pictures.
+            camera: which.
+            clock: of its stamps.
+        """
         topic, kind = camera.images
-        self.name, self._topic = camera.name, topic
+        self.name, self._topic, self._clock = camera.name, topic, clock
         self._changed = threading.Condition()
         self._message: Any = None
+        self._taken = 0.0
+        self._mistimed = ""
         self._heard = time.monotonic()
         node.create_subscription(message_class(kind), topic, self._take, qos_profile_sensor_data)
 
@@ -40,27 +52,64 @@ class CameraView:
     def picture(self) -> NDArray[np.uint8] | None:
         """Return the newest picture, shape (height, width, 3), RGB; None where there is none, or only an old one."""
         with self._changed:
-            message = None if self.silence else self._message
+            message = None if self._age > SILENCE else self._message
         return None if message is None else image_to_array(message)
 
     def next_picture(self, timeout: float) -> NDArray[np.uint8] | None:
-        """Return a picture that comes from now on; None where none comes within a time [s]."""
+        """Return a picture that is taken from now on, shape (height, width, 3), RGB.
+
+        One that comes now may have been taken before, while a hand was still in it: its stamp tells.
+
+        Args:
+            timeout: how long it is waited for [s].
+
+        Returns:
+            The picture; None where none comes in time: ``silence`` then says why.
+        """
+        asked = self._now
         with self._changed:
-            before = self._message
-            came = self._changed.wait_for(lambda: self._message is not before, timeout)
-            message = self._message
-        return image_to_array(message) if came else None
+            came = self._changed.wait_for(lambda: asked < self._stamp <= self._now + AHEAD, timeout)
+            message, stamp = self._message, self._stamp
+            self._mistimed = "" if came or self._age > SILENCE else self._misstamped(self._now - stamp)
+            if not came:
+                return None
+            self._taken = stamp
+        return image_to_array(message)
 
     @property
     def stamp(self) -> float:
-        """When the newest picture was taken, in the clock of its stamps [s]."""
+        """When the last picture of ``next_picture`` was taken, in the clock of its stamps [s]; 0 before the first."""
         with self._changed:
-            return seconds(self._message.header.stamp) if self._message is not None else 0.0
+            return self._taken
 
     @property
     def silence(self) -> str:
         """Why there is no picture, in words; empty where there is one."""
-        age = time.monotonic() - self._heard
-        if age <= SILENCE:
+        with self._changed:
+            age, mistimed = self._age, self._mistimed
+        if age > SILENCE:
+            return f"No picture of camera '{self.name}' for {age:.0f} s. Is it plugged in? Its topic is {self._topic}."
+        return mistimed
+
+    @property
+    def _age(self) -> float:
+        """How long ago the newest picture came [s]."""
+        return time.monotonic() - self._heard
+
+    @property
+    def _now(self) -> float:
+        return self._clock.now().nanoseconds / NANOSECONDS
+
+    @property
+    def _stamp(self) -> float:
+        return seconds(self._message.header.stamp) if self._message is not None else -math.inf
+
+    def _misstamped(self, late: float) -> str:
+        """Return what is said of a picture whose stamp is so much earlier than now [s]."""
+        if not math.isfinite(late):
             return ""
-        return f"No picture of camera '{self.name}' for {age:.0f} s. Is it plugged in? Its topic is {self._topic}."
+        when = f"{late:.1f} s ago" if late >= 0.0 else f"{-late:.1f} s from now"
+        return (
+            f"Pictures of camera '{self.name}' come, but the newest is stamped {when}. Does the clock of its computer "
+            "differ from this one's? Let one follow the other (chrony)."
+        )

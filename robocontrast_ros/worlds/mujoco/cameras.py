@@ -30,6 +30,7 @@ class Cameras:
         self._prefix, self._source = prefix, source
         self._renderer: Renderer | None = None
         self._offsets: dict[str, Pose] = {}
+        self._fields: dict[str, float] = {}
 
     def __iter__(self) -> Iterator[Camera]:
         return iter(self._cameras)
@@ -48,6 +49,8 @@ class Cameras:
             index = self._index(camera.name)
             width, height = self._model.cam_resolution[index]
             half = math.tan(math.radians(self._model.cam_fovy[index]) / 2) * width / height
+            if camera.name in self._fields:
+                half = math.tan(self._fields[camera.name] / 2)
             self._model.cam_fovy[index] = math.degrees(2 * math.atan(half * camera.height / camera.width))
 
     def move(self, offsets: Mapping[str, Pose]) -> None:
@@ -65,6 +68,21 @@ class Cameras:
         if offsets or self._offsets:
             self._offsets = dict(offsets)
             self._put()
+
+    def widen(self, name: str, field: float) -> None:
+        """Have a camera see another horizontal field of view from now on, whatever is composed anew.
+
+        Args:
+            name: of a camera that is rendered.
+            field: the whole angle [rad].
+
+        Raises:
+            InvalidModel: the model has no camera of that name.
+        """
+        index, camera = self._index(name), next(c for c in self if c.name == name)
+        self._fields[name] = field
+        half = math.tan(field / 2) * camera.height / camera.width
+        self._model.cam_fovy[index] = math.degrees(2 * math.atan(half))
 
     def _put(self) -> None:
         model, data, (positions, turns) = self._model, self._data, self._places

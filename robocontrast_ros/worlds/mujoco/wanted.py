@@ -2,33 +2,53 @@
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.images.boards import Intrinsics
 from robocontrast_ros.images.rendering import Camera, RenderingUnavailable
+from robocontrast_ros.objects.frames import compose, inverse
 from robocontrast_ros.perception import CalibratedCamera
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.tasks.protocol import Task
-from robocontrast_ros.worlds.mujoco.entities import EntityState
+from robocontrast_ros.worlds.mujoco.cameras import Cameras
+from robocontrast_ros.worlds.mujoco.entities import EntityState, InvalidModel
 from robocontrast_ros.worlds.mujoco.world import World
+
+Lens = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""Column and row in the drawn picture of each pixel of the one that is wanted, each of shape (rows, columns)."""
 
 
 class WantedScenes:
     """Draws scenes of a task in a world of its own, in a thread of its own."""
 
-    def __init__(self, robot: RobotProfile, task: Task, camera: Camera) -> None:
-        """Take the parts; the world is made when the first picture is asked for."""
-        self._robot, self._task, self._camera = robot, task, camera
+    def __init__(self, robot: RobotProfile, task: Task, camera: Camera, real: CalibratedCamera | None = None) -> None:
+        """Take the parts; the world is made when the first picture is asked for.
+
+        Args:
+            robot: whose world it is.
+            task: whose scenes are drawn.
+            camera: of that world, which draws them.
+            real: the camera whose pictures are drawn, as it was calibrated; None for that of the world, as it is.
+        """
+        if real is not None:
+            camera = Camera(camera.name, real.intrinsics.width, real.intrinsics.height)
+        self._robot, self._task, self._camera, self._real = robot, task, camera, real
+        self._lens: Lens | None = None
         self._thread = ThreadPoolExecutor(1, "wanted scenes")
         self._world: World | None = None
         self._spawned: frozenset[str] = frozenset()
 
     def draw(self, scene: Scene) -> NDArray[np.uint8] | None:
-        """Return the picture, shape (height, width, 3), RGB; None where nothing can be drawn on this machine."""
+        """Return the picture, shape (height, width, 3), RGB.
+
+        None where nothing can be drawn on this machine, or its worlds have no such camera.
+        """
         return self._thread.submit(self._draw, scene).result()
 
     def calibrated(self) -> CalibratedCamera:
@@ -47,7 +67,14 @@ class WantedScenes:
 
     def _made(self) -> World:
         if self._world is None:
-            self._world = World(self._robot, self._task.scenes.world, None, (self._camera,))
+            world = World(self._robot, self._task.scenes.world, None, (self._camera,))
+            try:
+                if self._real is not None:
+                    self._lens = _put_as(world.cameras, self._camera, self._real)
+            except InvalidModel:
+                world.close()
+                raise
+            self._world = world
         return self._world
 
     def close(self) -> None:
@@ -71,6 +98,40 @@ class WantedScenes:
             if scene.robot is not None:
                 # A camera on a base sees the scene from the base's start.
                 world.set_entity_state(self._robot.name, EntityState(scene.robot))
-            return world.cameras.render(self._camera.name)
-        except RenderingUnavailable:
+            picture = world.cameras.render(self._camera.name)
+        except (RenderingUnavailable, InvalidModel):
             return None
+        return picture if self._lens is None else cv2.remap(picture, *self._lens, cv2.INTER_LINEAR)
+
+
+def wanted_scenes(
+    robot: RobotProfile, task: Task, camera: Camera | None, practice: bool, real: CalibratedCamera | None
+) -> WantedScenes | None:
+    """Return what draws scenes as the camera of a session sees them; None where nobody knows how that camera stands.
+
+    Args:
+        robot: of the session.
+        task: of the session.
+        camera: whose pictures are shown; None for none.
+        practice: whether the camera is that of the simulator.
+        real: else, the camera as it was calibrated; None where it was not.
+    """
+    if camera is None or (real is None and not practice):
+        return None
+    return WantedScenes(robot, task, camera, None if practice else real)
+
+
+def _put_as(cameras: Cameras, camera: Camera, real: CalibratedCamera) -> Lens:
+    """Have a camera of a world see all that a real one sees, from its place; return what maps the pictures."""
+    cameras.move({camera.name: compose(inverse(cameras.pose(camera.name)), real.pose)})
+    rows, columns = np.indices((camera.height, camera.width), dtype=float)
+    pixels = np.stack((columns, rows), axis=-1).reshape(-1, 1, 2)
+    k, d = real.intrinsics.matrix, real.intrinsics.distortion
+    rays = cv2.undistortPoints(pixels, k, d).reshape(camera.height, camera.width, 2)
+    across, down = np.abs(rays).reshape(-1, 2).max(axis=0).tolist()
+    # A pixel more, so that the outermost are between two.
+    half = max(across, down * camera.width / camera.height) * (1.0 + 4.0 / camera.width)
+    cameras.widen(camera.name, 2.0 * math.atan(half))
+    focal, _, centre_x, _, _, centre_y, *_ = cameras.info(camera.name).k
+    x, y = focal * rays[..., 0] + centre_x, focal * rays[..., 1] + centre_y
+    return x.astype(np.float32), y.astype(np.float32)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import yaml
 from board_images import LENS, looking_at, photograph
+from perceived_scenes import put_tag
 from PIL import Image
 from typer.testing import CliRunner
 
@@ -15,11 +18,12 @@ from robocontrast_ros.configuration import ConfigurationError, load_configured, 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.images.boards import Board
 from robocontrast_ros.objects import SHIPPED, load_library
+from robocontrast_ros.perception import CalibratedCamera, ObjectTag
 from robocontrast_ros.perception.plates import tags_for
 from robocontrast_ros.perception.tag_pages import tag_pages
 from robocontrast_ros.perception.tags import TagReader
 from robocontrast_ros.sessions.resolving import resolve
-from robocontrast_ros.worlds.table_camera import load_tags, standard_tags
+from robocontrast_ros.worlds.table_camera import load_fixed_tags, load_tags, standard_tags
 
 BOARD = Board()
 CAMERA = looking_at((0.1, -0.2, 0.5), (BOARD.size[0] / 2.0, BOARD.size[1] / 2.0, 0.0))
@@ -59,6 +63,50 @@ def test_a_camera_is_found_and_written_with_its_error(place):
     assert found.distance_to(CAMERA) < 0.002
     assert 0.0 < written["position_error"] < 0.001 and written["images"] == 2
     assert "static_transform_publisher" in done.output and "mm apart at most" in done.output
+
+
+def lay(place, *tags):
+    """Have tags lie on the table, or stand on it, in all pictures."""
+    for number in range(2):
+        file = place / f"{number}.png"
+        image = np.array(Image.open(file))
+        for tag, pose in tags:
+            put_tag(image, tag, pose, CalibratedCamera(LENS, CAMERA))
+        Image.fromarray(image).save(file)
+
+
+def tag(number, tilt=0.0):
+    """Return a tag on the table that is tilted about its own x axis [rad]."""
+    turn = (math.sin(tilt / 2.0), 0.0, 0.0, math.cos(tilt / 2.0))
+    return ObjectTag(number=number, size=0.03, position=(0.0, 0.0, 0.0), orientation=turn)
+
+
+def test_tags_that_lie_beside_the_board_are_written_as_a_session_takes_them(place):
+    lay(place, (tag(500), Pose.planar(-0.05, 0.05, 0.7)), (tag(501), Pose.planar(0.22, 0.12, -2.0)))
+    done = calibrate(place, "--fixed-tags", place / "fixed.yaml", "--at", 0.3, -0.1, 0.0, math.pi / 2)
+    assert done.exit_code == 0 and "tag 500: " in done.output, done.output
+    first, second = load_fixed_tags(place / "fixed.yaml", {})
+    # The board's lower left corner is at (0.3, -0.1), and its lower edge points along y.
+    for found, number, (x, y), yaw in ((first, 500, (0.25, -0.15), 2.27), (second, 501, (0.18, 0.12), -0.43)):
+        assert found.number == number and found.size == pytest.approx(0.03, abs=0.001)
+        assert found.position == pytest.approx((x, y, 0.0), abs=0.001)
+        off = Pose((0.0, 0.0, 0.0), found.orientation).yaw - yaw
+        assert abs(math.remainder(off, math.tau)) < 0.03
+
+
+@pytest.mark.parametrize(
+    ("tags", "words"),
+    [
+        ([], "no tag but the board's is seen"),
+        ([(tag(500, 0.5), Pose.planar(-0.05, 0.05))], "tag 500 does not lie flat"),
+        ([(tag(500), Pose.planar(-0.05, 0.05)), (tag(500), Pose.planar(0.22, 0.12))], "tag 500 is there twice"),
+    ],
+)
+def test_tags_of_which_it_is_not_clear_where_they_lie_are_refused_in_one_line(place, tags, words):
+    lay(place, *tags)
+    done = calibrate(place, "--fixed-tags", place / "fixed.yaml")
+    assert done.exit_code == 2 and words in " ".join(done.output.split()) and "Traceback" not in done.output
+    assert not (place / "camera.yaml").exists() and not (place / "fixed.yaml").exists()
 
 
 def test_a_file_of_camera_calibration_does_as_well(place):
