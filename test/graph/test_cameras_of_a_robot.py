@@ -140,7 +140,7 @@ def test_a_camera_in_another_frame_is_told_when_a_policy_that_needs_it_is_swappe
     ("ahead", "words"),
     [
         (0.0, ""),
-        (0.4, f"the stamps of {IMAGE} are 0.4"),
+        (0.4, " s ahead of those of joint_states, more than 0.1 s: old images would pass as new"),
         (5.0, "ahead of this machine's clock, more than `driver.clock_tolerance` (1 s)"),
         (-0.4, " s older than the robot's state, more than its `staleness` (0.05 s)"),
     ],

@@ -153,11 +153,11 @@ def test_a_base_that_is_localised_elsewhere_is_not_moved_and_at_its_start_it_is_
     (trial,) = finished(run)
     assert trial.pose_source.startswith("map -> locobot/base_footprint by tf")
     with AnyReader([run / trial.recording.bag]) as reader:
-        wanted = [c for c in reader.connections if c.topic == "/tool_pose"]
+        wanted = [c for c in reader.connections if c.topic.strip("/") == "tool_pose"]
         poses = [reader.deserialize(raw, c.msgtype).pose.position for c, _, raw in reader.messages(wanted)]
     (x, y), (end_x, end_y) = start.xy, trial.result.final_scene.robot.xy
     assert (poses[0].x, poses[0].y) == pytest.approx((x + Localiser.OFF, y), abs=0.02)
-    assert (poses[-1].x, poses[-1].y) == pytest.approx((end_x + Localiser.OFF, end_y), abs=0.05)
+    assert (poses[-1].x, poses[-1].y) == pytest.approx((end_x + Localiser.OFF, end_y), abs=0.08)
 
 
 def test_our_own_simulator_in_real_time_needs_no_laboratory(place):

@@ -428,7 +428,7 @@ class TestForce:
         node.create_timer(0.01, publish)
         assert until(lambda: robot.state(0.0)).force == pytest.approx(7.0)
         ahead = 1
-        assert "of_another_clock are 1." in faulty(robot)
+        assert "ahead of those of joint_states, more than `driver.wrench_staleness` (0.1 s)" in faulty(robot)
 
     def test_a_topic_that_nobody_publishes_is_named(self, lab):
         lab.drive()

@@ -123,32 +123,34 @@ class Inbox:
         with self._changed:
             return self._clocks[other].least - self._clocks[topic].least
 
-    def clock_problem(self, topic: str, driver: DriverSettings | None) -> str:
-        """Return what is wrong with the clock of a topic's stamps, and what to do; empty for simulated time.
-
-        Args:
-            topic: its name.
-            driver: the key `driver` of the robot's file.
-        """
+    def clock_set(self, topic: str, driver: DriverSettings | None) -> str:
+        """Return how the clock of a topic's stamps was set since this was asked last, and what to do; empty if not."""
         if not self.in_real_time(topic, driver):
             return ""
         with self._changed:
-            clock = self._clocks[topic]
-            step, behind = clock.set_by(), clock.least + time.time() - time.monotonic()
+            step = self._clocks[topic].set_by()
+        if not step:
+            return ""
+        how = f"jumped ahead by {step:.3f} s" if step > 0 else f"went back by {-step:.3f} s"
+        return (
+            f"the stamps of {topic} {how}: the clock of the computer that stamps them was set, or two drivers publish; "
+            "let one clock follow the other steadily (chrony)"
+        )
+
+    def clock_off(self, topic: str, driver: DriverSettings | None) -> str:
+        """Return how far the clock of a topic's stamps is off, and what to do; empty where that is tolerated."""
+        if not self.in_real_time(topic, driver):
+            return ""
+        with self._changed:
+            behind = self._clocks[topic].least + time.time() - time.monotonic()
         tolerance = (driver or DriverSettings()).clock_tolerance
-        if step:
-            how = f"jumped ahead by {step:.3f} s" if step > 0 else f"went back by {-step:.3f} s"
-            return (
-                f"the stamps of {topic} {how}: the clock of the computer that stamps them was set, or two drivers "
-                "publish; let one clock follow the other steadily (chrony)"
-            )
-        if abs(behind) > tolerance:
-            return (
-                f"the stamps of {topic} are {abs(behind):.3f} s {'behind' if behind > 0 else 'ahead of'} this "
-                f"machine's clock, more than `driver.clock_tolerance` ({tolerance:g} s): synchronise both (chrony); "
-                "with simulated time set that to null"
-            )
-        return ""
+        if abs(behind) <= tolerance:
+            return ""
+        return (
+            f"the stamps of {topic} are {abs(behind):.3f} s {'behind' if behind > 0 else 'ahead of'} this machine's "
+            f"clock, more than `driver.clock_tolerance` ({tolerance:g} s): synchronise both (chrony); with simulated "
+            "time set that to null"
+        )
 
     def wait_for_new(self, topics: tuple[str, ...], timeout: float, cause: Callable[[], None]) -> bool:
         """Call what causes a message on each topic, and return whether all of them came within the time [s]."""

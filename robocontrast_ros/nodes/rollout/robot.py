@@ -93,7 +93,8 @@ class TopicRobot:
 
     def _clock_problem(self) -> str:
         """Return what is wrong with the driver's clock; empty for nothing."""
-        return self._inbox.clock_problem(self.topic, self._profile.driver)
+        inbox, driver = self._inbox, self._profile.driver
+        return inbox.clock_set(self.topic, driver) or inbox.clock_off(self.topic, driver)
 
     def _unready(self, problem: str) -> BenchFault:
         """Return the fault of a driver that has a problem."""

@@ -141,7 +141,7 @@ class TopicSurroundings:
             BenchFault: SENSOR_LOST, with what is wrong with its clock.
         """
         topic, state = self.cameras[camera].name, self._state
-        problem = self._inbox.clock_problem(topic, self._driver)
+        problem = self._inbox.clock_off(topic, self._driver)
         ahead, limit = self._inbox.ahead_of(topic, state, self._driver), max(self._older(camera), JUMP)
         if not problem and ahead > limit:
             problem = (

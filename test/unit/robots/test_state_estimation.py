@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 from two_finger_hand import OPEN, write_arm_with_a_hand
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.episodes.assembly import EpisodeAssembly
+from robocontrast_ros.episodes.loop import EpisodeRequest, run_episode
+from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.homing import way_of_arm
-from robocontrast_ros.robots.kinds import make_state_estimator, stop_command
+from robocontrast_ros.robots.kinds import make_controller, make_safety_filter, make_state_estimator, stop_command
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.state_estimation import (
@@ -124,6 +127,59 @@ def test_a_localised_base_that_is_not_where_its_episode_starts_says_how_far_off_
     with pytest.raises(NotAtStart, match=words) as raised:
         estimator.update(localised(0.0, found))
     assert "bring it to x 1.00, y 2.00, yaw 3.10 in 'world'" in str(raised.value)
+
+
+class LocalisedBase:
+    """A port of a base that its localiser has somewhere, which stays there."""
+
+    homes = False
+
+    def __init__(self, pose: Pose) -> None:
+        self.pose, self.told = pose, []
+
+    def prepare(self) -> None:
+        self.told.append("prepare")
+
+    def state(self, after: float) -> OdometryReading:
+        return localised(after + 0.1, self.pose)
+
+    def stop(self) -> None:
+        self.told.append("stop")
+
+    def command(self, command, stamp) -> None:
+        self.told.append(command)
+
+
+class Unasked:
+    """A policy and surroundings: nothing is asked of them but to begin."""
+
+    description, movable = PolicyDescription("unasked", "discrete_navigation", 1), ()
+
+    def reset(self, instruction, seed, segments) -> None:
+        pass
+
+
+class NoTime:
+    """A pacer that does not wait."""
+
+    errors = ()
+
+    def begin(self) -> None:
+        pass
+
+    def step(self) -> None:
+        pass
+
+
+def test_an_episode_of_a_base_that_is_localised_elsewhere_ends_before_anything_is_commanded():
+    port, others, period = LocalisedBase(Pose.planar(2.0, 2.0, 0.5)), Unasked(), 0.1
+    estimator, safety = make_state_estimator(LOCOBOT), make_safety_filter(LOCOBOT, period)
+    episode = EpisodeAssembly(port, estimator, NoTime(), others, others, period, safety)
+    request = EpisodeRequest("0000", "go", 1, 10, True, 7.0, Pose.planar(1.0, 2.0, 0.5))
+    controller = make_controller(LOCOBOT, "discrete_navigation", period)
+    report = run_episode(episode, controller, others.description, request)
+    assert report.fault is Fault.ROBOT_NOT_READY and "the localiser has the base 1.00 m" in report.detail
+    assert (report.steps, port.told) == (0, ["prepare", "stop"])
 
 
 def test_a_base_takes_odometry_alone():

@@ -99,8 +99,6 @@ class ArmRobot(DriverRobot):
             if fault.fault is not Fault.SENSOR_LOST or self._node.count_publishers(topic):
                 raise
             raise self._unready(absence(self._node, topic, Kind.TOPIC)) from None
-        if problem := self._inbox.clock_problem(topic, self._driver):
-            raise self._unready(problem)
         if (ahead := self._inbox.ahead_of(topic, self.topic, self._driver)) > staleness:
             raise self._unready(
                 f"the stamps of {topic} are {ahead:.3f} s ahead of those of {self.topic}, more than "
