@@ -64,7 +64,11 @@ class CameraFilter(ObservationFilter, Protocol):
 
 
 class DelayFilter(ObservationFilter, Protocol):
-    """Has the world go on while the policy thinks; what it is shown stays, and ``apply`` is not called."""
+    """Has the world go on while the policy thinks; what it is shown stays, and ``apply`` is not called.
+
+    One that knows the time of an answer at each severity beforehand, or its median, has it in the class attribute
+    ``seconds`` [s]: results then have success against latency.
+    """
 
     delays_answers: ClassVar[bool]
 

@@ -33,6 +33,7 @@ class _Thinking:
 class ThinkingTime(_Thinking):
     """Every answer takes the same time."""
 
+    seconds: ClassVar[tuple[float, ...]] = AMOUNTS
     description: ClassVar[str] = "the world goes on while the policy thinks"
     levels: ClassVar[tuple[str, ...]] = tuple(f"{amount:g} s" for amount in AMOUNTS)
 
@@ -47,6 +48,7 @@ class DrawnThinkingTime(_Thinking):
     One answer in twenty then takes 2.3 times the median or longer, as a shared GPU or network has it.
     """
 
+    seconds: ClassVar[tuple[float, ...]] = AMOUNTS
     description: ClassVar[str] = "the world goes on while the policy thinks, for a time that is drawn"
     levels: ClassVar[tuple[str, ...]] = tuple(f"median {amount:g} s" for amount in AMOUNTS)
 

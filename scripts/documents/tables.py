@@ -22,10 +22,13 @@ import numpy as np
 import polars as pl
 
 from robocontrast_ros.analysis.estimates.summary import Row, summary_rows
+from robocontrast_ros.analysis.estimates.thinking import LatencyCurve, latency_curves
 from robocontrast_ros.analysis.estimates.understanding import Verdict
-from robocontrast_ros.domain import BASE
+from robocontrast_ros.domain import BASE, find_spec
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.graph.launch_arguments import ARGUMENTS
+from robocontrast_ros.observations.thinking import ThinkingTime
+from robocontrast_ros.perturbations.observation import FilterParameters, ObservationPerturbation
 from robocontrast_ros.robots.drivers import ArmDriver, BaseDriver
 from robocontrast_ros.statistics.changes import difference_in_differences
 from robocontrast_ros.statistics.clusters import DIFFERENCES, UNIT, cluster_mean, paired_difference
@@ -250,6 +253,34 @@ def answer(name: str, perturbation: str, control: str = "") -> str:
     if not _leaves_out_zero(found):
         return f"not shown: {between(found)}"
     return f"{'yes' if found.high < 0.0 else 'no, more often'}: {between(found)}"
+
+
+@lru_cache
+def _curve(folder: Path, name: str) -> LatencyCurve:
+    """Return a session's success against the latency that `thinking` emulates."""
+    filter_name, seconds = "thinking", ThinkingTime.seconds
+    named = (ObservationPerturbation(filter_name, FilterParameters(severity=n + 1)).name for n in range(len(seconds)))
+    latencies = {filter_name: dict(zip(named, seconds, strict=True))}
+    policy = _read(folder, name).values["session"]["policy"]
+    (curve,) = latency_curves(_trials(folder, name), policy, latencies, find_spec(STANDARD_SPECS, "success"))
+    return curve
+
+
+def latency_table(name: str) -> str:
+    """Return solved trials and the paired difference in success to the base trials for each time of an answer."""
+    lines = [["time of an answer", "solved", "difference to base"]]
+    for point in _curve(Source.folder, name).points:
+        solved_trials = f"{round(point.success.mean * point.trials)}/{point.trials} {interval(point.success)}"
+        lines.append([f"{point.seconds:g} s", solved_trials, _bold(point.difference)])
+    return markdown(lines)
+
+
+def latency_answer(name: str) -> str:
+    """Return whether a policy solves fewer trials the longer its answers take, by the interval of the slope [1/s]."""
+    found = _curve(Source.folder, name).slope
+    if not _leaves_out_zero(found):
+        return f"not shown: {between(found)}"
+    return f"{'yes' if found.high < 0.0 else 'no, more'}: {between(found)}"
 
 
 def holds_zero(found: Estimate) -> str:

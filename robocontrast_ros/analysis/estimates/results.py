@@ -27,6 +27,7 @@ from robocontrast_ros.analysis.estimates.test_set import (
     Runnable,
     test_set_estimates,
 )
+from robocontrast_ros.analysis.estimates.thinking import latencies_of, latency_curves
 from robocontrast_ros.domain import BASE, Delivery, PerturbationSpec, TestInstance, find_spec
 from robocontrast_ros.runs.blinding import refuse_several_policies
 from robocontrast_ros.runs.events import SessionFinished, TrialFinished, TrialSkipped
@@ -116,6 +117,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
             policy,
             refused,
         )
+    latencies = latencies_of(journal.events)
     summary = Summary(
         session=started.session,
         robot=session.get("robot", ""),
@@ -141,6 +143,13 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
         ),
         corrections=tuple(judged.corrections.values()),
         delivery_unknown=len(table.filter(pl.col("delivered") == Delivery.UNKNOWN.name)),
+        curves=tuple(
+            curve
+            for policy in policies
+            for curve in latency_curves(
+                table.filter(pl.col("policy") == policy), policy, latencies, find_spec(started.scores, "success")
+            )
+        ),
     )
     return Results(
         summary,

@@ -18,6 +18,7 @@ from robocontrast_ros.analysis.estimates.effort import RunEffort
 from robocontrast_ros.analysis.estimates.judges import Judges
 from robocontrast_ros.analysis.estimates.scores import mean_score, score_difference
 from robocontrast_ros.analysis.estimates.test_set import TestSetEstimates
+from robocontrast_ros.analysis.estimates.thinking import LatencyCurve
 from robocontrast_ros.domain import BASE, Outcome, ScoreSpec, find_spec
 from robocontrast_ros.runs.events import TrialCorrected
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
@@ -125,6 +126,7 @@ class Summary:
         judges: what the camera and the person say of the same trials; None where the camera decided all.
         corrections: the last one of each trial whose judgement a person corrected.
         delivery_unknown: trials that count of which it is unknown whether the policy received what was sent.
+        curves: success against emulated latency, where the session has perturbations of several latencies.
     """
 
     session: str
@@ -144,6 +146,7 @@ class Summary:
     judges: Judges | None = None
     corrections: tuple[TrialCorrected, ...] = ()
     delivery_unknown: int = 0
+    curves: tuple[LatencyCurve, ...] = ()
 
     @property
     def metric_spec(self) -> ScoreSpec:

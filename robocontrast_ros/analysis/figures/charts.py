@@ -110,6 +110,27 @@ def _draw_bar(axes: Axes, position: int, row: Row, metric: str, colour: str) -> 
         axes.errorbar(position, score.mean, error, color="black", capsize=4.0, linewidth=1.2)
 
 
+def draw_curves(axes: Axes, summary: Summary) -> None:
+    """Draw success against emulated latency: a line a curve, with 95 % intervals."""
+    several, longest = len(summary.policies) > 1, max(curve.points[-1].seconds for curve in summary.curves)
+    for number, curve in enumerate(summary.curves):
+        colour = POLICY_COLOURS[number % len(POLICY_COLOURS)]
+        # Lines are a little beside each other, so that no interval hides another.
+        offset = 0.01 * longest * number
+        x = [point.seconds + offset for point in curve.points]
+        label = f"{curve.filter} ({curve.policy})" if several else curve.filter
+        axes.plot(x, [p.success.mean for p in curve.points], color=colour, marker="o", markersize=4.0, label=label)
+        for place, point in zip(x, curve.points, strict=True):
+            if point.success.low is not None:
+                axes.vlines(place, point.success.low, point.success.high, color=colour, linewidth=1.2)
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_xlabel("time of an answer [s]; at 0 the world waits")
+    axes.set_ylabel("success (95 % interval)")
+    axes.spines[["top", "right"]].set_visible(False)
+    if len(summary.curves) > 1:
+        axes.legend(frameon=False)
+
+
 def label_bars(axes: Axes, labels: Sequence[str]) -> None:
     """Write a label below each bar; turned, and its lines on one, where too many are to stand side by side."""
     if len(labels) <= SIDE_BY_SIDE:

@@ -14,6 +14,7 @@ from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.figures.charts import (
     COLUMN,
     draw_budget,
+    draw_curves,
     draw_estimate,
     draw_latency,
     draw_perturbations,
@@ -71,6 +72,11 @@ def budget_of(results: Results) -> Draw:
     return lambda figure: draw_budget(figure, results.summary)
 
 
+def curves_of(results: Results) -> Draw:
+    """Return a function that draws success against emulated latency."""
+    return lambda figure: draw_curves(figure.subplots(), results.summary)
+
+
 def latency_of(latencies: Sequence[Latency]) -> Draw:
     """Return a function that draws the distribution of the policies' latencies."""
     return lambda figure: draw_latency(figure.subplots(), latencies)
@@ -80,7 +86,8 @@ def write_figures(run: RunFolder, results: Results) -> tuple[Path, ...]:
     """Write the figures of a run for papers into its folder: vector PDF, and PNG in 300 dpi, a column wide.
 
     Returns:
-        The files: ``perturbations``, ``estimate`` and ``budget``, each in both forms; none where no trial counts.
+        The files: ``perturbations``, ``estimate`` and ``budget``, and ``latency`` where the session has several
+        emulated latencies, each in both forms; none where no trial counts.
     """
     if results.trials.filter("counts").is_empty():
         return ()
@@ -89,6 +96,9 @@ def write_figures(run: RunFolder, results: Results) -> tuple[Path, ...]:
         "estimate": Drawing("Estimate", "The mean against cost.", estimate_of(results), 2.6),
         "budget": Drawing("Budget", "Cost of the set-ups.", budget_of(results), 2.6),
     }
+    if results.summary.curves:
+        words = "Success against the time of an answer."
+        drawings["latency"] = Drawing("Latency", words, curves_of(results), 2.6)
     return write_drawings(run.figures, drawings)
 
 

@@ -14,6 +14,7 @@ from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.figures.paper import (
     budget_of,
+    curves_of,
     estimate_of,
     latency_of,
     perturbations_of,
@@ -171,6 +172,14 @@ def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
         ),
         make_chart("budget", "Cost of set-ups", f"Bars of metres and seconds: {spent}.", budget_of(results), 2.2),
     ]
+    if summary.curves:
+        curves = ". ".join(
+            f"{curve.policy}, {curve.filter}: "
+            + ", ".join(f"{point.seconds:g} s {number(point.success.mean)}" for point in curve.points)
+            for curve in summary.curves
+        )
+        words = f"Share of successes, with 95 % intervals, against the time of an answer. {curves}."
+        charts.append(make_chart("thinking", "Success against emulated latency", words, curves_of(results), 2.6))
     answered = latencies(journal.events)
     if answered:
         words = "; ".join(f"{one.policy}: {one.answers} answers" for one in answered)
@@ -200,7 +209,7 @@ def _run_events(events: Sequence[Event]) -> Iterable[RunEvent]:
         elif isinstance(event, ProcessDied):
             yield RunEvent(event.time, "process died", f"{event.process}: {event.detail}")
         elif isinstance(event, Paused) and event.detail:
-            yield RunEvent(event.time, "robot stopped", event.detail)
+            yield RunEvent(event.time, "paused", event.detail)
         elif isinstance(event, Resumed) and event.by:
             yield RunEvent(event.time, "released", f"{event.by} released the robot, and the session went on.")
         elif isinstance(event, Resumed) and event.restarted:

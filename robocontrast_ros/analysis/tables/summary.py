@@ -29,6 +29,10 @@ SELECTED = (
     "Base trials of the instances that a perturbation was applied to, and of those that it could not be applied to "
     "(refused). Where they differ, the perturbed trials are of easier or harder instances than the test set's."
 )
+LATENCY = (
+    "At 0 s the world waits: the base trials. Slope: of the least-squares line over all these trials, with the "
+    "interval of a bootstrap of test instances."
+)
 NOT_SAID = "the policy server does not say which instruction and which images it received."
 """Explanations under the tables."""
 
@@ -36,7 +40,7 @@ NOT_SAID = "the policy server does not say which instruction and which images it
 def summary_report(summary: Summary) -> Group:
     """Return the scores, the test set's mean and the effort of a run; at most 80 columns wide."""
     parts = [
-        *(summary_table(summary), *delivery_report(summary), *changes_report(summary)),
+        *(summary_table(summary), *delivery_report(summary), *changes_report(summary), *latency_report(summary)),
         *(*selections_report(summary), "", scores_table(summary)),
     ]
     return Group(*parts, "", estimates_report(summary), "", effort_table(summary))
@@ -118,6 +122,20 @@ def changes_report(summary: Summary) -> list[RenderableType]:
         table,
         Text(f"{words} {SPL_CHANGES}" if summary.metric == "spl" else words, style="dim italic"),
     ]
+
+
+def latency_report(summary: Summary) -> list[RenderableType]:
+    """Return success against emulated latency, a table a curve; none where the session has no several latencies."""
+    parts: list[RenderableType] = []
+    for curve in summary.curves:
+        whose = f", {curve.policy}" if len(summary.policies) > 1 else ""
+        table = small_table(f"success against latency ({curve.filter}{whose})", "n", "success", "difference to base")
+        for point in curve.points:
+            cells = (str(point.trials), in_words(point.success), difference_in_words(point.difference))
+            table.add_row(f"{point.seconds:g} s", *cells)
+        table.add_row("slope a second", str(curve.trials), difference_in_words(curve.slope), NONE)
+        parts += ["", table]
+    return [*parts, Text(LATENCY, style="dim italic")] if parts else []
 
 
 def selections_report(summary: Summary) -> list[RenderableType]:

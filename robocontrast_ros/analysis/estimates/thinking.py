@@ -1,0 +1,135 @@
+"""Success against emulated latency: what a policy keeps of its success where the world goes on while it thinks.
+
+The base trials, in which the world waits, are the control at 0 s. Intervals are 95 %; test instances are taken as
+independent, not their trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import polars as pl
+
+from robocontrast_ros.analysis.estimates.scores import mean_score, score_difference
+from robocontrast_ros.configuration import ConfigurationError, load_plugin
+from robocontrast_ros.domain import BASE, ScoreSpec
+from robocontrast_ros.runs.events import Event, TrialFinished
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.slopes import cluster_slope
+
+DRAWS_SEED = 0
+"""Of the bootstrap's draws, so that the same run gives the same numbers."""
+
+LEAST = 2
+"""Latencies of one filter, beside 0 s, that make a curve."""
+
+
+@dataclass(frozen=True)
+class LatencyPoint:
+    """The trials of one latency.
+
+    Attributes:
+        seconds: time that each answer took [s], or its median where times are drawn; 0 in the base trials.
+        trials: that count.
+        success: share of them that succeeded.
+        difference: mean difference in success to the same instances' own base trials; empty at 0 s.
+    """
+
+    seconds: float
+    trials: int
+    success: Estimate
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class LatencyCurve:
+    """Success of one policy against latency.
+
+    Attributes:
+        policy: whose trials.
+        filter: that emulates the latency, ``thinking`` or ``thinking_drawn``.
+        points: the shortest latency first, from 0 s.
+        slope: change of the share of successes a second of latency: of the least-squares line over all these trials,
+            with the interval of a bootstrap of test instances [1/s].
+        trials: of all points.
+        instances: test instances among them.
+    """
+
+    policy: str
+    filter: str
+    points: tuple[LatencyPoint, ...]
+    slope: Estimate
+    trials: int
+    instances: int
+
+
+def latency_curves(
+    table: pl.DataFrame, policy: str, latencies: Mapping[str, Mapping[str, float]], success: ScoreSpec
+) -> tuple[LatencyCurve, ...]:
+    """Return a policy's curves, one for each filter with at least ``LEAST`` latencies.
+
+    Args:
+        table: its trials (``data.trials.trials_table``).
+        policy: its name.
+        latencies: filter -> perturbation -> time of an answer [s] (``latencies_of``).
+        success: the score.
+    """
+    counting, found = table.filter("counts"), []
+    for name, seconds in latencies.items():
+        known = counting.filter(pl.col("perturbation").is_in([BASE, *seconds]))
+        if known.filter(pl.col("perturbation") != BASE)["perturbation"].n_unique() < LEAST:
+            continue
+        at = {BASE: 0.0, **seconds}
+        trials = known.with_columns(latency=pl.col("perturbation").replace_strict(at, return_dtype=pl.Float64))
+        points = tuple(_point(trials, value, success) for value in sorted(trials["latency"].unique()))
+        slope = cluster_slope(
+            trials["latency"].to_numpy(),
+            trials[success.column].cast(pl.Float64).to_numpy(),
+            trials["base_id"].to_numpy(),
+            np.random.default_rng(DRAWS_SEED),
+        )
+        found.append(LatencyCurve(policy, name, points, slope, len(trials), trials["base_id"].n_unique()))
+    return tuple(found)
+
+
+def latencies_of(events: Iterable[Event]) -> dict[str, dict[str, float]]:
+    """Return filter -> perturbation -> time of an answer [s], of the perturbations that emulate a latency alone."""
+    found: dict[str, dict[str, float]] = {}
+    for event in events:
+        if not isinstance(event, TrialFinished) or len(event.trial.instance.observation) != 1:
+            continue
+        (one,) = event.trial.instance.observation
+        seconds = _seconds(one.name)
+        if event.trial.perturbation != BASE and one.severity <= len(seconds):
+            found.setdefault(one.name, {})[event.trial.perturbation] = seconds[one.severity - 1]
+    return found
+
+
+@cache
+def _seconds(name: str) -> tuple[float, ...]:
+    """Return the time of an answer at each severity of a filter [s]; none where it has none, or is not installed."""
+    try:
+        return tuple(getattr(load_plugin("observation_filters", name, "journal", "observation"), "seconds", ()))
+    except ConfigurationError:
+        return ()
+
+
+def _point(trials: pl.DataFrame, seconds: float, success: ScoreSpec) -> LatencyPoint:
+    own = trials.filter(pl.col("latency") == seconds)
+    return LatencyPoint(
+        seconds,
+        len(own),
+        mean_score(own, success),
+        _difference(own, trials.filter(pl.col("latency") == 0.0), success) if seconds else NO_ESTIMATE,
+    )
+
+
+def _difference(trials: pl.DataFrame, base: pl.DataFrame, success: ScoreSpec) -> Estimate:
+    """Return the mean, over test instances, of the success of its trials minus that of its base trials."""
+    mean = pl.col(success.column).cast(pl.Float64).mean()
+    own, before = (part.group_by("base_id").agg(mean.alias(name)) for part, name in ((trials, "own"), (base, "before")))
+    both = own.join(before, on="base_id").sort("base_id")
+    return score_difference(both["own"].to_numpy(), both["before"].to_numpy(), success)
