@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from chromium import chromium_missing
@@ -12,11 +14,12 @@ from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.console.backstage import ConsoleBackstage
 from robocontrast_ros.console.console import Console, Phase, SessionFacts
 from robocontrast_ros.console.new_instances import NewInstances
-from robocontrast_ros.console.questions import SetUpQuestion
+from robocontrast_ros.console.questions import ROBOT, JudgeQuestion, SetUpQuestion
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.console.web import console_app
 from robocontrast_ros.domain import Judgement, ObjectState, Pose, Scene, SetupMove
+from robocontrast_ros.strategies.effort import Tolerance, setup_moves
 from robocontrast_ros.tasks.recorded import load_instances
 
 pytestmark = pytest.mark.skipif(bool(chromium_missing()), reason=chromium_missing())
@@ -222,6 +225,83 @@ def test_an_instance_of_the_scene_as_it_stands_is_recorded_with_a_path_tapped_on
     (found,) = load_instances(file, task)
     assert found.instruction == instance.instruction
     assert np.abs(np.array(found.reference_path) - planned).max() < 0.03
+
+
+OVERLAPS = """() => {
+  const names = [...document.querySelectorAll(".map text")];
+  const covers = (one, other) => {
+    const [a, b] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
+    return a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  };
+  const pairs = names.flatMap((one, k) => names.slice(k + 1).map((other) => [one, other]));
+  return pairs.filter(([one, other]) => covers(one, other)).map(([one, other]) => [one.textContent, other.textContent]);
+}"""
+
+
+def test_twenty_five_objects_and_long_words_fit_a_phone_and_no_name_covers_another(page):
+    models = [model for model in tabletop().scenes.models if model not in ("oak_table", "beige_room", "ceiling_lamp")]
+    places = [(0.34 + 0.07 * (k % 5), -0.3 + 0.15 * (k // 5)) for k in range(25)]
+    here = Scene(tuple(ObjectState(m, m, Pose.planar(*at)) for m, at in zip(models, places, strict=False)))
+    there = here
+    for name in models[:25:4]:
+        x, y = here[name].pose.xy
+        there = there.moved(name, Pose.planar(x + 0.03, y - 0.06, 1.0))
+    there = replace(there, objects=there.objects[:-1])
+    person = page.person
+    asked = Asked(page.console, SetUpQuestion(there, here, setup_moves(here, there, Tolerance(0.01, 0.15))))
+    person.wait_for("set_up")
+    assert person.page.evaluate(OVERLAPS) == []
+    numbers = person.page.locator(".map text[font-weight='700']").all_text_contents()
+    assert {words.split()[0] for words in numbers} == {str(k + 1) for k in range(7)}, "every move has its number"
+    assert person.page.evaluate("document.documentElement.scrollWidth") <= 390
+    person.tap_primary()
+    asked.answer()
+    words = (
+        "put the small black stapler to the left of the white bowl, " * 3
+        + "Bücherstützenüberzugsstoffmusterkatalogeinband"
+    )
+    for k in range(20):
+        page.console.remember(f"{k:04d}", Judgement(False, 0.5, "Jürgen Großmann-Öztürk", tags=(f"rutscht über {k}",)))
+    asked = Asked(page.console, JudgeQuestion("t1", words, "the time was over"))
+    person.wait_for("judge")
+    assert person.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert person.page.input_value("#by") == "Jürgen Großmann-Öztürk"
+    # What the thumb needs is in reach without scrolling, however long the instruction is.
+    assert person.page.evaluate(
+        "document.querySelector('[data-outcome]').getBoundingClientRect().top > innerHeight / 2"
+    )
+    page.console.close()
+    asked.answer()
+
+
+def test_a_note_is_not_interrupted_when_the_session_says_something(page):
+    asked = Asked(page.console, JUDGE)
+    person = page.person
+    person.wait_for("judge")
+    person.tap("#note")
+    person.page.keyboard.type("it ")
+    page.console.tell_problems(("No picture",))
+    person.until("state.problems.length === 1")
+    person.page.keyboard.type("fell")
+    assert person.page.input_value("#note") == "it fell"
+    page.console.close()
+    asked.answer()
+
+
+def test_a_robot_that_moves_about_is_an_item_of_the_set_up(chromium):
+    task = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/studio_apartment.yaml"))
+    scene = task.sample(np.random.default_rng(3), "x").scene
+    page = Page(chromium, task=task)
+    person = page.person
+    asked = Asked(page.console, SetUpQuestion(scene, scene, (), bring_robot=True))
+    person.wait_for("set_up")
+    assert "Move nothing but the robot" in person.text and "bring it to its start" in person.text
+    assert f"x {scene.robot.position[0]:.2f} m" in person.text
+    person.tap(f"[data-move='{ROBOT}'] input")
+    person.until("state.set_up.robot.done")
+    person.tap_primary()
+    assert asked.answer().moved == (ROBOT,)
+    page.close()
 
 
 def test_a_judgement_is_corrected_by_name_with_a_reason(page):

@@ -33,7 +33,7 @@ class Obedient:
     """A person who moves all that is asked for, and a camera that sees it where it is expected."""
 
     def ask_moves(self, question):
-        return Answer("done", moved=tuple(move.name for move in question.moves))
+        return Answer("done", moved=question.things)
 
     def read_table(self, expected):
         return TableReading(expected)
@@ -66,6 +66,17 @@ class TestPractice(ByHandContract):
 
 class TestPracticeCamera(ByHandContract):
     name = "practice_camera"
+
+
+class TestPracticeWithARobotThatMovesAbout(ByHandContract):
+    name, robot = "practice", "locobot"
+
+    def task(self):
+        return APARTMENT
+
+
+class TestOperatorOfARobotThatMovesAbout(TestPracticeWithARobotThatMovesAbout):
+    name = "operator"
 
 
 def test_no_backend_is_without_a_contract():
