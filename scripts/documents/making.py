@@ -112,13 +112,13 @@ def printed(command: str, work: Path) -> Made:
     return Made(values, tuple(seed) if isinstance(seed, list) else seed)
 
 
-def printed_with_picture(picture: str, colours: int | None = None) -> Callable[[str, Path], Made]:
-    """Return what runs a command that prints one JSON object, as for ``printed``, and draws a picture."""
+def printed_with_photograph(picture: str, width: int = 1600) -> Callable[[str, Path], Made]:
+    """Return what runs a command that prints one JSON object, as for ``printed``, and draws a picture with noise."""
 
     def make(command: str, work: Path) -> Made:
         drawn = work / "picture.png"
         made = printed(f"{command} --picture {shlex.quote(str(drawn))}", work)
-        return replace(made, files={picture: pictures.compact(drawn, colours)})
+        return replace(made, files={picture: pictures.photograph(drawn, width)})
 
     return make
 

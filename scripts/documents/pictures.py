@@ -42,6 +42,15 @@ def compact(file: Path, colours: int | None = None) -> bytes:
     return found.getvalue()
 
 
+def photograph(file: Path, width: int) -> bytes:
+    """Return a photograph, or a rendered picture with noise, as a JPEG of a width [pixel]."""
+    found = io.BytesIO()
+    with Image.open(file) as image:
+        size = width, round(image.height * width / image.width)
+        image.convert("RGB").resize(size, Image.Resampling.LANCZOS).save(found, "JPEG", quality=85)
+    return found.getvalue()
+
+
 def difference(one: bytes, other: bytes) -> float:
     """Return the root mean square difference of two pictures' pixels, of 255; infinity where their sizes differ."""
     pixels = [np.asarray(Image.open(io.BytesIO(content)).convert("RGB"), np.float64) for content in (one, other)]

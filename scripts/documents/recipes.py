@@ -175,7 +175,7 @@ STOPPING = (
     "test/support/wall_clock_line.py",
 )
 
-CAMERA_SCENES = "docs/images/camera_judge.png"
+CAMERA_SCENES = "docs/images/camera_judge.jpg"
 
 RECIPES = (
     Recipe(
@@ -471,7 +471,7 @@ RECIPES = (
         "camera_judge",
         Pace.LONG,
         "python -m benchmark.camera_judge --scenes 200 --first 20000 --json",
-        making.printed_with_picture(CAMERA_SCENES, colours=128),
+        making.printed_with_photograph(CAMERA_SCENES),
         (
             "benchmark/camera_judge.py",
             "config/objects/*.yaml",
