@@ -226,8 +226,10 @@ function showSetUp() {
   const centimetres = (set.tolerance.position * 100).toFixed(1);
   const degrees = Math.round(set.tolerance.angle * 180 / Math.PI);
   put(
-    ...set.problems.map((problem) => make("p", { class: "problem" }, problem)),
-    set.moves.length ? null : make("p", { class: "instruction" }, "Do not reset. Nothing has to be moved."),
+    // The banner says what is wrong with the camera as long as it is so.
+    ...set.problems.filter((problem) => !state.problems.includes(problem)).map((problem) => make("p", { class: "problem" }, problem)),
+    set.moves.length ? null : make("p", { class: "instruction" },
+      set.doubts ? "The camera cannot tell. Does everything stand as on the map?" : "Do not reset. Nothing has to be moved."),
     drawMap(set),
     make("ul", { class: "list" }, ...list),
     set.moves.length ? make("p", { class: "quiet" }, `to within ${centimetres} cm and ${degrees}°`) : null,

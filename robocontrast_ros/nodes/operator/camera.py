@@ -60,7 +60,6 @@ class CameraView:
     @property
     def silence(self) -> str:
         """Why there is no picture, in words; empty where there is one."""
-        age = time.monotonic() - self._heard
-        if age <= SILENCE:
+        if time.monotonic() - self._heard <= SILENCE:
             return ""
-        return f"No picture of camera '{self.name}' for {age:.0f} s. Is it plugged in? Its topic is {self._topic}."
+        return f"No picture comes from camera '{self.name}'. Is it plugged in? Its topic is {self._topic}."
