@@ -77,7 +77,9 @@ def test_a_camera_judges_by_how_a_trial_ends_where_the_task_asks_what_happened_o
     judging.update(start.moved("red_apple", Pose.planar(0.45, 0.0)))
     assert not judging.success(False) and 0.3 < judging.progress < 1.0
     judging.update(start.moved("red_apple", Pose.planar(0.5, -0.13)))
-    assert judging.success(False) and judging.progress == 1.0
+    assert judging.success(False) and judging.progress == 1.0 and judging.reached == judging.subgoals
+    judging.tell(Judgement(False, 0.75))
+    assert not judging.success(False) and judging.reached == 0, "who corrects it corrects the subgoals, too"
 
 
 def test_no_judge_is_without_a_contract():
