@@ -197,6 +197,11 @@ class SeenProgress:
         return self._seen.progress if self._told is None else self._told.progress
 
     @property
+    def reached(self) -> int:
+        """Subgoals that were reached: as the progress says that somebody told, or as seen."""
+        return self._seen.reached if self._told is None else math.floor(self._told.progress * self.subgoals + 1e-9)
+
+    @property
     def succeeded(self) -> bool:
         """Whether it is a success: as somebody said, or as seen."""
         return self._seen.succeeded if self._told is None else self._told.success

@@ -35,8 +35,8 @@ Tagged = tuple[ObjectModel, Sequence[ObjectTag]]
 """An object and the tags on it."""
 
 
-def pictures_of(model: ObjectModel, tags: Sequence[ObjectTag], size: int = 192) -> tuple[Picture, Picture]:
-    """Return pictures of an object with its x axis to the right: without its tags and with them.
+def pictures_of(model: ObjectModel, tags: Sequence[ObjectTag], size: int = 192) -> tuple[Picture, ...]:
+    """Return pictures of an object with its x axis to the right: without its tags and, where it has several, with them.
 
     Args:
         model: the object.
@@ -44,14 +44,17 @@ def pictures_of(model: ObjectModel, tags: Sequence[ObjectTag], size: int = 192) 
         size: of the pictures [pixel].
 
     Returns:
-        Two pictures, RGB, each of the shape (size, size, 3).
+        One or two pictures, RGB, each of the shape (size, size, 3).
 
     Raises:
         RenderingUnavailable: OpenGL does not work on this machine.
     """
-    plain, tagged = object_spec(model), object_spec(model)
-    add_plates(tagged, tagged.worldbody.first_body(), tags)
-    return portrait(plain, -math.pi / 2.0, size), portrait(tagged, -math.pi / 2.0, size)
+    found = []
+    for plates in ((), tags) if len(tags) > 1 else ((),):
+        spec = object_spec(model)
+        add_plates(spec, spec.worldbody.first_body(), plates)
+        found.append(portrait(spec, -math.pi / 2.0, size))
+    return tuple(found)
 
 
 def tag_pages(

@@ -165,7 +165,7 @@ def moved_camera(table):
 @pytest.mark.parametrize(
     ("fault", "banner", "words"),
     [
-        (unplugged, "Is it plugged in?", "No picture of camera 'top' for"),
+        (unplugged, "Is it plugged in?", "No picture comes from camera 'top'."),
         (dark, "The picture is dark", "Switch a light on."),
         (other_size, "the calibration is for 640x480", "calibrate it again"),
         (out_of_sight, "", "banana: its tag 100 is not seen: hidden, out of the picture"),

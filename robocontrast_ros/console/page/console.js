@@ -258,10 +258,12 @@ function showSetUp() {
   const centimetres = (set.tolerance.position * 100).toFixed(1);
   const degrees = Math.round(set.tolerance.angle * 180 / Math.PI);
   put(
-    ...set.problems.map((problem) => make("p", { class: "problem" }, problem)),
+    // The banner says what is wrong with the camera as long as it is so.
+    ...set.problems.filter((problem) => !state.problems.includes(problem)).map((problem) => make("p", { class: "problem" }, problem)),
     set.unseen && set.objects.length ? make("p", { class: "instruction" }, "Put back what the robot moved: nothing sees it.") : null,
     set.unseen || set.moves.length ? null : make("p", { class: "instruction" },
-      robot.length ? "Move nothing but the robot." : "Do not reset. Nothing has to be moved."),
+      set.doubts ? "The camera cannot tell. Does everything stand as on the map?"
+        : robot.length ? "Move nothing but the robot." : "Do not reset. Nothing has to be moved."),
     drawMap(set),
     make("ul", { class: "list" }, ...list),
     things.length ? make("p", { class: "quiet" }, `to within ${centimetres} cm and ${degrees}°; grid in ${set.unit}; short lines point to the front`) : null,

@@ -88,7 +88,7 @@ class CameraView:
         with self._changed:
             age, mistimed = self._age, self._mistimed
         if age > SILENCE:
-            return f"No picture of camera '{self.name}' for {age:.0f} s. Is it plugged in? Its topic is {self._topic}."
+            return f"No picture comes from camera '{self.name}'. Is it plugged in? Its topic is {self._topic}."
         return mistimed
 
     @property

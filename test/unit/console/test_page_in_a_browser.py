@@ -138,6 +138,20 @@ def test_a_trial_from_the_checklist_to_the_judgement(checked_page):
     assert judgement.progress > 0.0 and judgement.stage
 
 
+def test_what_the_camera_cannot_tell_is_said_once_and_nobody_is_told_that_nothing_has_to_be_moved(page):
+    words = "The picture is dark (mean brightness 9 of 255). Switch a light on."
+    page.console.tell_problems((words,))
+    asked = Asked(page.console, SetUpQuestion(BOTH, BOTH, (), (words,), doubts=True))
+    page.person.wait_for("set_up")
+    assert page.person.text.count(words) == 1 and "Do not reset" not in page.person.text
+    assert page.person.page.inner_text("#primary") == "It stands right"
+    page.console.tell_problems(())
+    page.person.until("state.problems.length === 0")
+    assert page.person.text.count(words) == 1, "it is why the camera has to look again"
+    page.person.choose("ready")
+    assert not asked.answer().overruled
+
+
 def test_the_robot_is_stopped_and_released_by_name(page):
     console, person = page.console, page.person
     asked = Asked(console, START)

@@ -1,11 +1,12 @@
 """Every judge of the package keeps its contract."""
 
 from language_table_instances import EIGHT
+from tabletop_scenes import asked, scene, tabletop
 from vln_scenes import APARTMENT
 
 from robocontrast_ros.configuration import plugin_names
 from robocontrast_ros.contracts.judge import JudgeContract
-from robocontrast_ros.domain import Judgement
+from robocontrast_ros.domain import Judgement, Pose, TestInstance
 from robocontrast_ros.episodes.judging import Camera, Outside, Person, TrueScene
 
 
@@ -67,6 +68,16 @@ class TestCameraThatSeesNoSubgoals(JudgeContract):
 
     def make(self):
         return Camera()
+
+
+def test_who_corrects_what_the_camera_judged_corrects_the_subgoals_too():
+    start = scene(red_apple=(0.4, 0.2), banana=(0.5, -0.2))
+    instance = TestInstance("x", "tabletop", asked("move_near", "red_apple", "banana"), start)
+    judging = Camera().begin(tabletop(), instance, start)
+    judging.update(start.moved("red_apple", Pose.planar(0.5, -0.13)))
+    assert judging.success(False) and judging.reached == judging.subgoals
+    judging.tell(Judgement(False, 0.75))
+    assert not judging.success(False) and judging.reached < judging.subgoals
 
 
 def test_no_judge_is_without_a_contract():
