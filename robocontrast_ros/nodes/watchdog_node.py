@@ -124,7 +124,8 @@ class Watchdog(Node):
     def _command_stop(self) -> None:
         try:
             self._robot.stop()
-            self._proven = True
+            # A port of somebody else's may not say whether its driver answers.
+            self._proven = self._proven or getattr(self._robot, "stop_answered", True)
         except Exception as error:  # a watchdog goes on, whatever a driver's port does
             if self._failure != (failure := f"{type(error).__name__}: {error}"):
                 self._failure = failure

@@ -20,7 +20,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 import rclpy
 from control_msgs.action import FollowJointTrajectory
 from domains import own_domain
-from emulated_controllers import POSITION, TRAJECTORY, VELOCITY, EmulatedControllers, PointJoints
+from emulated_controllers import POSITION, TRAJECTORY, VELOCITY, EmulatedControllers, Fingers, PointJoints
 from geometry_msgs.msg import TransformStamped, Twist, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
@@ -41,6 +41,8 @@ from robocontrast_ros.robots.profile import load_profile
 PERIOD = 0.1
 LONG = 60.0
 """How long a test waits for what has to come [s]."""
+CLOSING = 0.01
+"""Speed of a finger of the emulated hand [m/s]."""
 PATIENT = {"answer_timeout": LONG, "clock_tolerance": LONG}
 """Of a driver on a machine where any process may get no processor for seconds."""
 
@@ -100,12 +102,11 @@ class Lab:
     def drive(self, namespace: str = "", **options: Any) -> EmulatedControllers:
         """Start the driver of the robot."""
         profile = load_profile(self.robot)
-        names = (*profile.joint_names, *profile.hand_joint_names)
-        self.joints = PointJoints((*profile.home, *(0.04 for _ in profile.hand_joint_names)))
-        with_arm = _Arm(self.joints, len(profile.home))
-        node = self.node("driver", namespace)
-        driver = EmulatedControllers(node, names[: len(profile.home)], with_arm.positions, with_arm.follow, **options)
-        driver.misbehaviour.state_names = names
+        self.joints, node = PointJoints(profile.home), self.node("driver", namespace)
+        if profile.has_hand:
+            options["fingers"] = self.fingers = fingers_of(profile.end_effector)
+        names = profile.joint_names
+        driver = EmulatedControllers(node, names, self.joints.positions, self.joints.follow, **options)
         self.made.append(driver)
         return driver
 
@@ -137,17 +138,15 @@ class Lab:
         return max(abs(a - b - shift) for a, b in zip(self.joints.positions(), home, strict=False))
 
 
-class _Arm:
-    """The first joints of several."""
+def fingers_of(effector: Any) -> Fingers:
+    """Return the open fingers of a hand with nothing between them."""
+    joint = PointJoints((effector.joints[0].open,))
 
-    def __init__(self, joints: PointJoints, count: int) -> None:
-        self._joints, self._count = joints, count
+    def go(position: float) -> None:
+        (here,) = joint.positions()
+        joint.follow((position,), abs(position - here) / CLOSING)
 
-    def positions(self) -> tuple[float, ...]:
-        return self._joints.positions()[: self._count]
-
-    def follow(self, target: Any, duration: float) -> None:
-        self._joints.follow((*target, *self._joints.positions()[self._count :]), duration)
+    return Fingers(effector, lambda: joint.positions()[0], go)
 
 
 @pytest.fixture(autouse=True)
@@ -608,6 +607,31 @@ class TestFrankaHand:
             until(lambda count=count: len(driver.seen.hand) >= count)
         assert driver.seen.hand == [("homing", 0.0), ("move", 0.08), ("grasp", 0.0), ("move", 0.08)]
 
+    def test_a_goal_that_another_one_replaced_is_no_fault(self, hand_lab):
+        driver, robot = hand_lab.drive(), hand_lab.port(hand={"type": "franka"})
+        stamp = begin(robot)
+        for position in (0.0, 0.04, 0.0):
+            robot.command(self.closing(hand_lab, position), stamp)
+            stamp = robot.state(stamp).stamp
+        until(lambda: len(driver.seen.hand) >= 3 and hand_lab.fingers.width() < 1e-3)
+        assert robot.state(stamp).stamp > stamp
+
+    def test_a_stop_ends_a_closing_hand_whoever_closes_it_and_lets_go_of_nothing_that_is_held(self, hand_lab):
+        driver, robot = hand_lab.drive(), hand_lab.port(hand={"type": "franka"})
+        watchdog = hand_lab.port(hand={"type": "franka"})
+        begin(watchdog)
+        assert not watchdog.stop_answered
+        until(lambda: _stopped(watchdog) and watchdog.stop_answered)
+        assert not driver.seen.hand, "a hand that does not move is left alone"
+        robot.command(self.closing(hand_lab, 0.0), begin(robot))
+        until(lambda: 0.0 < hand_lab.fingers.width() < 0.06)
+        watchdog.stop()
+        until(lambda: driver.seen.hand[-1][0] == "stop")
+        width = hand_lab.fingers.width()
+        until(lambda: driver._grip is None)
+        assert hand_lab.fingers.width() == width > 0.0
+        assert "franka_gripper/move" in driver.seen.cancelled
+
     def test_what_its_driver_says_is_told(self, hand_lab):
         driver, robot = hand_lab.drive(), hand_lab.port(hand={"type": "franka"})
         driver.misbehaviour.hand_error = "libfranka gripper: Command failed!"
@@ -745,6 +769,16 @@ class TestCmdVel:
         with fault() as said:
             other.command(TwistCommand(0.1), 0.0)
         assert "nobody subscribes to /base/cmd_vel; there is /locobot/mobile_base/cmd_vel" in said.words
+
+
+def _stopped(robot: Any) -> bool:
+    """Stop the robot, and tell whether its driver was there."""
+    try:
+        robot.stop()
+    except BenchFault:
+        time.sleep(0.1)
+        return False
+    return True
 
 
 def _stands(lab: Lab) -> bool:

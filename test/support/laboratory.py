@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from robocontrast_ros.configuration import write_yaml
 from robocontrast_ros.graph.description import world_parameters
+from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.sessions.resolving import ResolvedSession
 from robocontrast_ros.worlds.backends import BackendFeatures, SimulatorBackend
@@ -39,6 +40,19 @@ class Laboratory(SimulatorBackend):
     """
 
     features: ClassVar[BackendFeatures] = BackendFeatures(streams=True)
+
+
+def real_robot(name: str, folder: Path) -> str:
+    """Return the real robot of a simulated one: its shipped name, or for a hand the path of a file that extends that.
+
+    No driver tells what a hand touches, and goals that the true scene decides ask for it. The helper sees it.
+    """
+    simulated = load_profile(name)
+    if not getattr(simulated, "has_hand", False):
+        return f"{name}_real"
+    file = folder / f"{name}_real.yaml"
+    write_yaml(file, {"extends": f"{name}_real", "contacts_topic": simulated.contacts_topic})
+    return str(file)
 
 
 def lab_parameters(session: ResolvedSession) -> dict[str, Any]:

@@ -61,6 +61,19 @@ class ArmRobot(DriverRobot):
             return replace(reading, force=self._force(reading.stamp))
         return reading
 
+    @property
+    def stop_answered(self) -> bool:
+        """Whether the hand has answered a stop, where there is one with actions."""
+        return self._hand is None or self._hand.stop_answered
+
+    def stop(self) -> None:
+        """Stop the arm where it is, and a hand that moves; what the hand holds, it goes on holding."""
+        try:
+            super().stop()
+        finally:
+            if self._hand is not None:
+                self._hand.stop()
+
     def close(self) -> None:
         """Activate again what was deactivated, where that is wanted."""
         if self._controllers is not None and self._driver.restore_controllers:

@@ -7,7 +7,7 @@ import time
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.conversions.types import message_class
-from robocontrast_ros.nodes.rollout.drivers.faults import await_subscriber
+from robocontrast_ros.nodes.rollout.drivers.faults import await_subscriber, require_subscriber
 from robocontrast_ros.nodes.rollout.drivers.robot import DriverRobot
 from robocontrast_ros.nodes.rollout.drivers.stream import Stream
 from robocontrast_ros.nodes.rollout.drivers.transforms import Transforms
@@ -98,6 +98,7 @@ class CmdVelRobot(DriverRobot):
 
     def _halt(self, command: RobotCommand | None) -> None:
         self._drive(TwistCommand(), 0.0)
+        require_subscriber(self._publisher, self._profile.command.topic)
 
     def _drive(self, command: TwistCommand, duration: float) -> None:
         """Publish a velocity at once and again, then zeros."""

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
@@ -101,6 +102,16 @@ def await_subscriber(node: Node, topic: str, timeout: float) -> None:
         if time.monotonic() > deadline:
             raise robot_fault(absence(node, topic, Kind.INPUT))
         time.sleep(POLL)
+
+
+def require_subscriber(publisher: Publisher, topic: str) -> None:
+    """Refuse to take a stop as sent where nobody takes the messages.
+
+    Raises:
+        BenchFault: ROBOT_FAULT; nobody does.
+    """
+    if not publisher.get_subscription_count():
+        raise robot_fault(f"nobody takes commands on {topic}")
 
 
 def _names(node: Node, kind: Kind) -> list[str]:

@@ -39,6 +39,11 @@ class FollowJointTrajectoryRobot(ArmRobot):
         self._newest, self._rejected = 0, False
         self._stopped: dict[str, float] = {}
 
+    @property
+    def stop_answered(self) -> bool:
+        """Whether the controller, and the hand, have answered a stop."""
+        return self._goals.answered and super().stop_answered
+
     def _check_driver(self) -> None:
         self._goals.check(self._timeout)
         self._goals.forget()
@@ -70,7 +75,7 @@ class FollowJointTrajectoryRobot(ArmRobot):
         else:
             self._stopped = there
 
-        def hold() -> None:
+        def hold(_: bool) -> None:
             if there and number == self._newest:
                 self._go(command)
 

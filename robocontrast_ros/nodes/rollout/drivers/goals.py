@@ -35,11 +35,13 @@ class Goals:
 
     Attributes:
         name: of the action, as the robot's file has it.
+        answered: whether the action has answered a ``cancel_all``.
     """
 
     def __init__(self, node: Node, action: Any, name: str) -> None:
         """Make the clients; ``action`` is the class of the action."""
         self.name, self._node, self._types = name, node, action.Impl
+        self.answered = False
         services = (action.Impl.SendGoalService, "send_goal"), (action.Impl.GetResultService, "get_result")
         self._send, self._result = (
             node.create_client(kind, f"{name}/_action/{of}", qos_profile=qos_profile_services_default)
@@ -89,17 +91,24 @@ class Goals:
         for future in awaited:
             self._result.remove_pending_request(future)
 
-    def cancel_all(self, done: Callable[[], None] = lambda: None) -> None:
-        """Cancel every goal of the action, whoever sent it, without waiting; then call a function.
+    def cancel_all(self, done: Callable[[bool], None] = lambda _: None) -> None:
+        """Cancel every goal of the action, whoever sent it, without waiting.
 
-        The zero id stands for all goals (``action_msgs/srv/CancelGoal``).
+        The zero id stands for all goals (``action_msgs/srv/CancelGoal``). When the action has answered, a function is
+        called with whether there was a goal that now ends.
 
         Raises:
             BenchFault: ROBOT_FAULT; the action is not there.
         """
         if not self._cancel.service_is_ready():
             raise robot_fault(f"the action '{self.name}' is not there")
-        self._cancel.call_async(CancelGoal.Request()).add_done_callback(lambda _: done())
+
+        def on_answer(future: Any) -> None:
+            if (answer := future.result()) is not None:
+                self.answered = True
+                done(bool(answer.goals_canceling))
+
+        self._cancel.call_async(CancelGoal.Request()).add_done_callback(on_answer)
 
     def _on_answer(self, identity: bytes, answer: Any, rejected: Callable[[], None], ended: Ended) -> None:
         with self._lock:

@@ -9,6 +9,7 @@ from typing import Any
 
 from action_msgs.msg import GoalStatus
 from rclpy.node import Node
+from std_srvs.srv import Trigger
 
 from robocontrast_ros.nodes.rollout.drivers.faults import Trouble, interface, robot_fault
 from robocontrast_ros.nodes.rollout.drivers.goals import Goals
@@ -57,12 +58,30 @@ class Hand:
         for goals in self._actions():
             goals.forget()
 
+    def stop(self) -> None:
+        """Cancel all goals, whoever sent them, without waiting; a hand that has closed on something goes on holding it.
+
+        Raises:
+            BenchFault: ROBOT_FAULT; an action is not there.
+        """
+        self.forget()
+        for goals in self._actions():
+            goals.cancel_all(self._on_cancelled)
+
+    @property
+    def stop_answered(self) -> bool:
+        """Whether all actions have answered a stop."""
+        return all(goals.answered for goals in self._actions())
+
     def unanswered(self) -> float:
         """Return for how long a goal has been neither accepted nor rejected [s]; 0 where none is."""
         return max(goals.unanswered() for goals in self._actions())
 
     def _actions(self) -> Collection[Goals]:
         raise NotImplementedError
+
+    def _on_cancelled(self, moved: bool) -> None:
+        """Take note that an action has answered a stop, and whether a goal of it was being carried out."""
 
     def _send(self, position: float, before: float) -> None:
         raise NotImplementedError
@@ -77,7 +96,8 @@ class FrankaHand(Hand):
         self._settings, self._hand = settings, profile.end_effector
         self._types = {name: interface(f"franka_msgs/action/{name.title()}") for name in ("move", "grasp", "homing")}
         self._goals = {name: Goals(node, kind, f"{settings.node}/{name}") for name, kind in self._types.items()}
-        self._homed = not settings.homing
+        self._homed, self._newest = not settings.homing, 0
+        self._halt = node.create_client(Trigger, f"{settings.node}/stop")
 
     def check(self, timeout: float) -> None:
         """Make sure that the actions are there."""
@@ -105,15 +125,23 @@ class FrankaHand(Hand):
             goal = kind.Goal(width=width, speed=settings.speed, force=settings.force)
             # Of whatever is between the fingers.
             goal.epsilon.inner = goal.epsilon.outer = self._hand.width([j.open for j in self._hand.joints])
+        self._newest += 1
+        number = self._newest
         self._goals[name].send(
             goal,
             lambda: self._trouble.report(f"the hand's driver rejected the goal of '{name}': its log says why"),
-            lambda status, result: self._ended(name, result),
+            lambda status, result: self._ended(number, name, result),
         )
 
-    def _ended(self, name: str, result: Any) -> None:
-        # A hand that grasps nothing has no success, and no error either.
-        if result.error:
+    def _on_cancelled(self, moved: bool) -> None:
+        # franka_gripper looks for cancelled goals now and then; its service stops at once. Where no goal is being
+        # carried out nothing moves, and what is held must not be let go.
+        if moved and self._halt.service_is_ready():
+            self._halt.call_async(Trigger.Request())
+
+    def _ended(self, number: int, name: str, result: Any) -> None:
+        # A hand that grasps nothing has no success, and no error either; a goal that was replaced has one.
+        if number == self._newest and result.error:
             self._trouble.report(f"the hand did not {name}: {result.error}; is it homed?")
 
 

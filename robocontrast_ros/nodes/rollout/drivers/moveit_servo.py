@@ -11,7 +11,14 @@ from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.rotations import between, turned
 from robocontrast_ros.nodes.rollout.drivers.arm import ArmRobot
 from robocontrast_ros.nodes.rollout.drivers.controllers import ControllerParameters
-from robocontrast_ros.nodes.rollout.drivers.faults import Kind, absence, await_subscriber, interface, robot_fault
+from robocontrast_ros.nodes.rollout.drivers.faults import (
+    Kind,
+    absence,
+    await_subscriber,
+    interface,
+    require_subscriber,
+    robot_fault,
+)
 from robocontrast_ros.nodes.rollout.drivers.stream import Stream
 from robocontrast_ros.nodes.runtime.channel import NoAnswer, first_call
 from robocontrast_ros.nodes.runtime.qos import RECORDED
@@ -154,6 +161,7 @@ class MoveItServoRobot(ArmRobot):
             return zeros < ZEROS
 
         self._stream.play(tick)
+        require_subscriber(self._publisher, self._twists)
 
     def _flange(self, joints: tuple[float, ...]) -> Pose:
         """Return the pose of the flange in the world, the end of Servo's move group."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from std_msgs.msg import Float64MultiArray
 
+from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.rollout.drivers.arm import ArmRobot
 from robocontrast_ros.nodes.rollout.drivers.controllers import ControllerParameters
-from robocontrast_ros.nodes.rollout.drivers.faults import await_subscriber, robot_fault
+from robocontrast_ros.nodes.rollout.drivers.faults import await_subscriber, require_subscriber, robot_fault
 from robocontrast_ros.nodes.rollout.drivers.stream import Stream, Tick
 from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
@@ -104,11 +107,13 @@ class StreamingRobot(ArmRobot):
         elif isinstance(command, JointTrajectoryCommand):
             there = dict(zip(command.names, command.positions, strict=True))
             self._publish([there[name] for name in self._order])
+        require_subscriber(self._publisher, self._commands)
 
     def _learn(self, joints: list[str] | None) -> None:
         if not self._order and not self._other_joints(joints):
             self._order = tuple(joints)
-            self.stop()
+            with contextlib.suppress(BenchFault):  # the next stop says it
+                self.stop()
 
     def _measured(self) -> list[float] | None:
         """Return the newest positions in the controller's order [rad]; None where they are not known."""
