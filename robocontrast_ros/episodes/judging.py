@@ -82,6 +82,19 @@ class TrueScene:
         return goal_progress(task.goals.goal(instance.instruction, start_scene), start_scene, self.hold_steps)
 
 
+HAND_OPEN = 0.05
+"""How far a hand is closed up to which it holds nothing, 0 (wide open) to 1."""
+
+
+def may_have_dropped(gripper_closed: float) -> bool:
+    """Tell whether a robot may have held something when a trial ended, and dropped it on its way to rest.
+
+    Args:
+        gripper_closed: how far its hand was closed then, 0 (wide open) to 1; NaN without a hand.
+    """
+    return gripper_closed > HAND_OPEN
+
+
 class Outside:
     """The judge that asks somebody outside, a person or a camera, by the service ``judge/judge_trial``."""
 

@@ -70,6 +70,8 @@ class EpisodeReport:
         period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
         waits: control steps that passed before each answer was there; empty where none ever did.
         interventions: kind of limit -> commands in which the safety filter intervened, in the order of the names.
+        gripper_closed: how far the hand was closed in the last observation, 0 (wide open) to 1; None without a hand,
+            and where nothing was observed.
     """
 
     fault: Fault
@@ -85,6 +87,7 @@ class EpisodeReport:
     period_errors: tuple[float, ...] = ()
     waits: tuple[int, ...] = ()
     interventions: Mapping[str, int] = field(default_factory=dict)
+    gripper_closed: float | None = None
 
     @classmethod
     def not_begun(cls, request: EpisodeRequest, error: Exception) -> EpisodeReport:
@@ -190,6 +193,7 @@ def run_episode(
         period_errors=bench.period_errors,
         waits=tuple(state.waits) if any(state.waits) else (),
         interventions=dict(sorted(bench.interventions.items())),
+        gripper_closed=None if state.observation is None else state.observation.robot.gripper_closed,
     )
 
 

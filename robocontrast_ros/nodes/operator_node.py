@@ -22,6 +22,7 @@ from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap, doubts_in_words
 from robocontrast_ros.console.web import console_app
 from robocontrast_ros.domain import Fault, Scene
+from robocontrast_ros.episodes.judging import may_have_dropped
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, start_scene_from_msg, trial_from_msg
 from robocontrast_ros.msg import Heartbeat, SessionStatus, Stopped
@@ -211,7 +212,9 @@ class Operator(Node):
         trial, (_, scene) = trial_from_msg(request.trial), start_scene_from_msg(request.trial)
         goal = self._task.goals.goal(trial.instance.instruction, scene)
         subgoals = len(goal.subgoals) if isinstance(goal, StagedGoal) else 1
-        seen = self._table is not None and self._table.verdict(goal, trial.instance.instruction).certain
+        said = self._table.verdict(goal, trial.instance.instruction) if self._table is not None else None
+        dropped = may_have_dropped(request.gripper_closed)
+        seen = said is not None and said.certain and not (said.success and dropped)
         if seen and not self._ask_always:
             self._console.remember(trial.trial_id, None)
             return response

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import threading
 from collections.abc import Iterator
@@ -156,6 +157,7 @@ def _result(report: EpisodeReport, published: dict[str, int], pose_source: str) 
         period_errors=list(report.period_errors),
         waits=list(report.waits),
         pose_source=pose_source,
+        gripper_closed=math.nan if report.gripper_closed is None else report.gripper_closed,
     )
 
 

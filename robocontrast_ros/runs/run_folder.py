@@ -56,8 +56,8 @@ class RunFolder:
             name: of the session.
             now: seconds since the epoch, for the folder's name.
             session: the session's parameters, overrides applied.
-            copies: ``robot``, ``policy``, ``task``, ``test_set``, ``calibration``, ``tags`` or ``fixed_tags`` -> file to
-                copy.
+            copies: ``robot``, ``policy``, ``task``, ``test_set``, ``calibration``, ``tags`` or ``fixed_tags`` -> file
+                to copy.
             source: the session's file, for errors.
 
         Raises:

@@ -271,7 +271,7 @@ class RosBench:
         )
         try:
             if void is None:
-                self._complete(request, message)
+                self._complete(request, message, episode.gripper_closed)
             result = self._ask(self._finish_scoring, request, Fault.SCORER_LOST).result
         except BenchFault as error:
             void = void or error
@@ -363,13 +363,15 @@ class RosBench:
         once += ["judgement"] if judged else []
         return [*episode.published, *(TopicCount(topic=topic, count=1) for topic in once)]
 
-    def _complete(self, request: FinishScoring.Request, trial: TrialMsg) -> None:
+    def _complete(self, request: FinishScoring.Request, trial: TrialMsg, gripper_closed: float) -> None:
         """Add what is known when the episode has ended alone: the scene, where no stream has it, and a judgement."""
         if self._context.scene_when_asked:
             response = self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST)
             request.has_final_scene, request.final_scene = True, response.scene
         if self._judge is not None:
-            asked = JudgeTrial.Request(trial=trial, fault=request.fault, stopped=request.stopped)
+            asked = JudgeTrial.Request(
+                trial=trial, fault=request.fault, stopped=request.stopped, gripper_closed=gripper_closed
+            )
             judgement = self._judged(asked).judgement
             # Where nobody says it, nobody was asked: the camera has decided alone.
             request.has_judgement = bool(judgement.by) or not self._parameters.camera_reads

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -74,6 +75,7 @@ class Line:
     sent: Observed = field(default_factory=lambda: Observed("go"))
     received: Observed = field(default_factory=lambda: Observed("go"))
     interventions: dict = field(default_factory=dict)
+    gripper_closed: Callable = field(default=lambda time: None)
 
     def _do(self, what):
         self.log.append(what)
@@ -95,7 +97,9 @@ class Line:
     def observe(self, after):
         self._do("observe")
         assert self.time > after
-        return Observation(self.time, {}, ("j",), (self.position,), Pose())
+        return Observation(
+            self.time, {}, ("j",), (self.position,), Pose(), gripper_closed=self.gripper_closed(self.time)
+        )
 
     def request_actions(self, observation):
         self._do("ask")
@@ -251,6 +255,14 @@ def test_a_robot_that_was_never_observed_is_stopped_where_it_is():
     bench = Line(fail={("observe", 1): BenchFault(Fault.SENSOR_LOST, "dark")})
     assert run_episode(bench, OneJoint(), POLICY, request()).fault is Fault.SENSOR_LOST
     assert bench.log[-1] == "stop"
+
+
+def test_how_far_the_hand_was_closed_is_known_of_the_last_observation():
+    report = run_episode(Line(gripper_closed=lambda time: 0.1 * time), OneJoint(), POLICY, request())
+    assert report.gripper_closed == 0.1 * report.last_stamp
+    assert run_episode(Line(), OneJoint(), POLICY, request()).gripper_closed is None
+    dark = Line(fail={("observe", 1): BenchFault(Fault.SENSOR_LOST, "dark")}, gripper_closed=lambda time: 0.5)
+    assert run_episode(dark, OneJoint(), POLICY, request()).gripper_closed is None
 
 
 def test_an_episode_that_succeeds_leaves_the_robot_stopped():

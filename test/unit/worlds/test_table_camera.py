@@ -8,7 +8,7 @@ from perceived_scenes import CAMERA, noisy, put_tag, table
 from tabletop_scenes import asked, scene, tabletop
 
 from robocontrast_ros.domain import Judgement, Pose, TestInstance
-from robocontrast_ros.episodes.judging import Camera
+from robocontrast_ros.episodes.judging import Camera, may_have_dropped
 from robocontrast_ros.perception import ObjectTag
 from robocontrast_ros.worlds.table_camera import TableCamera
 
@@ -78,3 +78,8 @@ def test_what_the_hand_still_holds_or_hides_is_left_to_the_person():
     assert "above or below what it can stand on" in said.doubts[0]
     said, _ = judged("stack", "blue_cube", ON_CUBE, hidden=("red_cube",))
     assert said.success is None and "is not seen" in said.doubts[0]
+
+
+@pytest.mark.parametrize(("closed", "dropped"), [(float("nan"), False), (0.0, False), (0.4, True)])
+def test_what_a_closed_hand_may_have_dropped_at_the_goal_is_no_answer_of_the_cameras(closed, dropped):
+    assert may_have_dropped(closed) is dropped
