@@ -129,7 +129,7 @@ class SessionFacts:
         unit: of both.
         time_left: estimated [s]; None where it is not known.
         code: of a blind session: stands in place of the policy's name; empty in others.
-        look: what the interim looks of a session with a question say, ``continue`` or ``stop``; empty without one.
+        looks: whether the session has a question, after whose answer it ends.
     """
 
     state: str = "idle"
@@ -142,7 +142,14 @@ class SessionFacts:
     unit: str = "m"
     time_left: float | None = None
     code: str = ""
-    look: str = ""
+    looks: bool = False
+
+    @property
+    def look(self) -> str:
+        """What the interim looks say, ``continue`` or ``stop``, and no more; empty without a question."""
+        if not self.looks:
+            return ""
+        return {"running": "continue", "paused": "continue", "finished": "stop"}.get(self.state, "")
 
 
 @dataclass

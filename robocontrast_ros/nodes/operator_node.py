@@ -56,9 +56,6 @@ UNKNOWN = Tolerance(math.nan, math.nan)
 LOOK = 1.0
 """How often it looks whether the camera is silent [s]."""
 
-LOOKS = {SessionState.RUNNING: "continue", SessionState.PAUSED: "continue", SessionState.FINISHED: "stop"}
-"""What the interim looks of `stop_early` say: a session that they stop has finished."""
-
 
 class Operator(Node):
     """Each question waits in a thread of its own until it is answered on the page."""
@@ -227,10 +224,10 @@ class Operator(Node):
         return response
 
     def _on_status(self, message: SessionStatus) -> None:
-        limit, state = message.budget.limit, SessionState(message.state)
+        limit = message.budget.limit
         self._console.tell(
             SessionFacts(
-                state=state.name.lower(),
+                state=SessionState(message.state).name.lower(),
                 detail=message.detail,
                 trials_done=message.trials_done,
                 trials_expected=message.trials_expected,
@@ -240,7 +237,7 @@ class Operator(Node):
                 unit=message.budget.unit,
                 time_left=message.time_left if math.isfinite(message.time_left) else None,
                 code=message.policy if self._blind else "",
-                look=LOOKS.get(state, "") if self._looks else "",
+                looks=self._looks,
             )
         )
         if not message.instruction:

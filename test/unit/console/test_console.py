@@ -379,6 +379,13 @@ def test_the_checklist_is_asked_again_after_a_long_pause_and_not_after_a_short_o
     asked.answer()
 
 
+@pytest.mark.parametrize(
+    ("state", "look"), [("idle", ""), ("running", "continue"), ("paused", "continue"), ("finished", "stop")]
+)
+def test_an_interim_look_says_continue_or_stop_where_there_is_a_question(state, look):
+    assert SessionFacts(state, looks=True).look == look and SessionFacts(state).look == ""
+
+
 @pytest.mark.parametrize("fault", [fault for fault in Fault if fault.of_policy])
 def test_in_a_blind_session_the_words_of_a_policy_s_fault_are_not_shown(fault):
     assert why_ended(fault, "film_bc raised", False, blind=True) == "the policy failed"

@@ -186,12 +186,12 @@ def test_a_paused_session_and_one_that_has_ended_are_shown(page):
     page.person.wait_for("paused")
     page.person.tap_primary()
     page.person.until("sending.size === 0")
-    page.console.tell(SessionFacts("running", code="2 of 2", look="continue"))
+    page.console.tell(SessionFacts("running", code="2 of 2", looks=True))
     page.person.wait_for("waiting")
     assert "run 2 of 2" in page.person.text and "interim look: continue" in page.person.text
-    page.console.tell(SessionFacts("finished", "all trials are done"))
+    page.console.tell(SessionFacts("finished", "all trials are done", looks=True))
     page.person.wait_for("finished")
-    assert "all trials are done" in page.person.text
+    assert "all trials are done" in page.person.text and "interim look: stop" in page.person.text
 
 
 def test_where_nothing_sees_what_the_robot_moved_the_person_is_asked_to_put_it_back(page):
