@@ -242,10 +242,16 @@ def print_object_tags(task_name: str, to: Path, console: Console) -> None:
         console: where it says what to do with them.
 
     Raises:
-        ConfigurationError: there is no such task, its objects need no tags, or the file is no .pdf or .png.
+        ConfigurationError: there is no such task, its objects need no tags, the file is no .pdf or .png, or the YAML
+            file is there already.
         DiskError: a file cannot be written.
     """
     _require_page(to)
+    beside = to.with_suffix(".yaml")
+    if beside.exists():
+        expected = f"a name for which there is no {beside} yet"
+        cure = "That file may hold what somebody edited: move it, or take another name."
+        raise ConfigurationError("command line", "--to", str(to), expected, cure)
     task: Task = load_configured("tasks", find_file("tasks", task_name, "command line", "objects", Path.cwd()))
     uris = task.scenes.models.values()
     library = library_of(uris)
@@ -279,7 +285,6 @@ def print_object_tags(task_name: str, to: Path, console: Console) -> None:
         "# measured on the print [m]; position: of its middle in the object's frame [m]; orientation, where it is\n"
         "# turned: a quaternion x, y, z, w.\n"
     )
-    beside = to.with_suffix(".yaml")
     write_file(beside, said + yaml.safe_dump(content, sort_keys=False, default_flow_style=None))
     number = sum(map(len, tags.values()))
     console.print(

@@ -200,6 +200,14 @@ def test_the_file_beside_the_printed_tags_has_the_tags_of_the_task(printed):
     assert load_tags(folder / "tags.yaml", task) == standard_tags(task.scenes.models.values())
 
 
+def test_a_file_of_tags_that_somebody_may_have_edited_is_not_written_over(printed):
+    _, folder = printed
+    before = (folder / "few.yaml").read_bytes()
+    done = run("print-tags", "--objects", folder / "few.yaml", "--to", folder / "few.pdf")
+    assert done.exit_code == 2 and "no few.yaml yet" in " ".join(done.output.split()).replace(f"{folder}/", "")
+    assert (folder / "few.yaml").read_bytes() == before and not (folder / "few.pdf").exists()
+
+
 def test_a_file_of_tags_with_a_number_twice_or_an_object_of_another_task_is_refused(printed):
     task, folder = printed
     content = yaml.safe_load((folder / "tags.yaml").read_text())
