@@ -33,6 +33,7 @@ class DrivenArm:
     def __init__(self, context: BackendContext, moved) -> None:
         self._kinematics, self._moved = Kinematics(context.robot), moved
         self._joints = PointJoints(context.robot.home)
+        self._tripped, self._pushed, self._met = False, False, 0.0
         self._context = Context()
         rclpy.init(context=self._context)
         self._node = Node("arm_driver", context=self._context)
@@ -44,7 +45,6 @@ class DrivenArm:
         self._executor.add_node(self._node)
         self._thread = threading.Thread(target=self._executor.spin, daemon=True)
         self._thread.start()
-        self._tripped, self._met = False, 0.0
 
     def close(self) -> None:
         self._executor.shutdown(timeout_sec=2.0)
@@ -57,7 +57,8 @@ class DrivenArm:
         tool = self._kinematics.tool_pose(self._joints.positions())
         self._moved(tool)
         _, y, z = tool.position
-        if not self._met and y > START[1] + PUSHED and z > START[2] + 0.05:
+        self._pushed = self._pushed or (y > START[1] + PUSHED and z < START[2] + 0.02)
+        if self._pushed and not self._met and z > START[2] + 0.05:
             self._met = time.monotonic()
             self.controllers.wrench.force = 0.0, 0.0, -40.0
         elif self._met and time.monotonic() > self._met + HELD:

@@ -193,8 +193,8 @@ class RosBench:
         if not self._not_home:
             return ""
         return (
-            f"the robot could not go home: {self._not_home}. Bring it above the table by hand, stand back, and let the "
-            "session go on: the robot then goes to its posture of rest. Without a console: ros2 service call "
+            f"the robot could not go home ({self._not_home}): bring it above the table by hand, stand back, and let "
+            "the session go on; the robot then goes to its posture of rest. Without a console: ros2 service call "
             f"{self._name}/resume robocontrast_ros/srv/ResumeSession"
         )
 
