@@ -99,7 +99,7 @@ class BackendContext:
         now: returns the time in the clock of the robot's stamps [s].
         simulation: connects to a simulator's standard services, and returns them.
         settle_steps: physics steps after objects were placed, before they are read, in a simulator.
-        tolerance: how far an object may be from where it was put [m].
+        tolerance: how far an object may be from where it was put [m]; infinite: it is not checked.
         plays: whether the session's world goes on by itself, on the wall clock.
         console: connects to the console of the person at the robot, and returns it.
         set_up_tolerance: how far a person may leave an object from where it should be.

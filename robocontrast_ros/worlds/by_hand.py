@@ -281,5 +281,5 @@ def _free(context: BackendContext) -> BackendContext:
     return replace(context, tolerance=_ANYWHERE)
 
 
-_ANYWHERE = 10.0
+_ANYWHERE = math.inf
 """Set-ups are checked against the target by ``ByHand``, as on a real table [m]."""

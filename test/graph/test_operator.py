@@ -11,6 +11,8 @@ import pytest
 from chromium import chromium_missing
 from session_runs import Workplace, events_of, finish, wait_until
 
+from robocontrast_ros.configuration import load_configured, resolve_uri
+from robocontrast_ros.console.questions import ROBOT
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.runs.events import Paused, SetUp, TrialCorrected, TrialFinished, TrialSkipped, TrialVoid
 from robocontrast_ros.sessions.resolving import resolve
@@ -101,7 +103,8 @@ class Trials:
 
     def tick(self, move):
         self.person.tap(f"[data-move='{move['id']}'] input")
-        self.person.until(f"state.set_up.moves.find(m => m.id === '{move['id']}').done")
+        things = "[...state.set_up.moves, state.set_up.robot]"
+        self.person.until(f"{things}.find(thing => thing?.id === '{move['id']}').done")
 
     def at_start(self, done, state):
         self.person.tap_primary()
@@ -337,3 +340,67 @@ def test_a_person_runs_trials_of_the_tabletop_and_judges_them(tmp_path, chromium
     recorded = workplace.session(**of_file)
     (instance,) = resolve(recorded).evaluation().test_set()
     assert instance.instruction.text == trials.notes["words"]
+
+
+APARTMENT = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/studio_apartment.yaml"))
+
+
+class InTheRoom(Trials):
+    """Brings the robot to its start, which it forgets once."""
+
+    def at_set_up(self, done, state):
+        asked, forgotten = state["set_up"], self.once("forgot the robot")
+        self.notes.setdefault("set-ups", []).append((len(asked["moves"]), asked["robot"], asked["problems"]))
+        if done == 2 and self.once("paused in a set-up"):
+            self.tick(asked["robot"])
+            self.notes["before the pause"] = self.person.page.evaluate("state.elapsed")
+            self.person.choose("pause")
+            return
+        if asked["robot"] is not None and asked["robot"]["done"]:
+            self.notes["after the pause"] = state["elapsed"]
+        if forgotten:
+            for move in asked["moves"]:
+                self.tick(move)
+            self.person.look("first set-up")
+        elif asked["robot"] is None:
+            self.person.choose("tick")
+        else:
+            for thing in (*asked["moves"], asked["robot"]):
+                if not thing["done"]:
+                    self.tick(thing)
+        self.person.tap_primary()
+
+    def at_paused(self, done, state):
+        self.person.page.wait_for_timeout(8000)
+        self.person.tap_primary()
+
+
+def test_a_person_moves_furniture_and_brings_the_robot_to_its_start(tmp_path, chromium):
+    workplace = Workplace(tmp_path)
+    room = {"task": workplace.short_task(40, "studio_apartment"), "robot": "locobot_real", "policy": "vln_random"}
+    room["cameras"] = [{"name": "camera", "width": 160, "height": 120}]
+    session = workplace.session(
+        **room,
+        strategy={"name": "contrast_set", "perturbations": ["L", "SB"]},
+        test_set={"size": 1, "families": ["arrangement_1"]},
+        max_trials=3,
+        world={"backend": "operator", "pacing": "wall_clock", "judge": "person"},
+        operator=OPERATOR,
+    )
+    run, trials, _ = played(workplace, lambda link: InTheRoom(chromium, link), session)
+    finished = of(run, TrialFinished)
+    assert [trial.judgement.progress for trial in finished] == [0.5] * 3, "one of two places each"
+    (moves, robot, _), (left, again, problems), *others = trials.notes["set-ups"]
+    assert moves == 10 and robot["id"] == ROBOT
+    assert left == 0 and again is not None and "from its start" in problems[0]
+    assert all(asked is not None for _, asked, _ in others), "the robot has driven away, or somebody has moved it"
+    assert others[-1][0] >= 1, "furniture was moved for the scene perturbation"
+    starts = [event.after.robot for event in of(run, SetUp)]
+    for trial, start in zip(finished, [starts[0], *starts[-2:]], strict=True):
+        assert start.distance_to(trial.trial.instance.scene.robot) < 0.01
+    measured = [event.measured for event in of(run, SetUp)]
+    assert all(0.0 < seconds < 120.0 for seconds in measured)
+    before, after = trials.notes["before the pause"], trials.notes["after the pause"]
+    assert before <= after < before + 8.0 and measured[-1] >= after, "a pause is no time of the set-up"
+    code, said = workplace.run("results", run)
+    assert code == 0 and "timed set-up" in said, said
