@@ -168,10 +168,15 @@ STOPPING = (
     "config/fast_dds.xml",
     "config/fast_dds_loopback.xml",
     "config/robots/franka.yaml",
+    "config/robots/franka_real.yaml",
+    "config/robots/locobot_real.yaml",
+    "config/robots/ur5e_real.yaml",
     "robocontrast_ros/episodes/watch.py",
+    "robocontrast_ros/nodes/rollout/drivers/*.py",
     "robocontrast_ros/nodes/rollout/guard.py",
     "robocontrast_ros/nodes/runtime/middleware.py",
     "robocontrast_ros/nodes/watchdog_node.py",
+    "test/support/emulated_controllers.py",
     "test/support/wall_clock_line.py",
 )
 
@@ -181,7 +186,10 @@ RECIPES = (
     Recipe(
         "stop_times",
         Pace.LONG,
-        "python -m benchmark.stop_times",
+        "python -m benchmark.stop_times --port-trials 5 --only killed stopped cut watchdog_killed no_fault "
+        "session_killed session_stopped session_cut session_watchdog_killed follow_joint_trajectory_killed "
+        "follow_joint_trajectory_watchdog_killed follow_joint_trajectory_both_killed streaming_killed cmd_vel_killed "
+        "cmd_vel_both_killed",
         making.measurement,
         STOPPING,
         small="--trials 3 --sessions 1 --minutes 0.1",
@@ -434,7 +442,8 @@ RECIPES = (
     Recipe(
         "wall_clock",
         Pace.LONG,
-        "python -m benchmark.wall_clock --json",
+        "python -m benchmark.wall_clock --json --sessions board_franka board_franka_oracle board_ur5e board_ur5e_again "
+        "board_ur5e_oracle rooms table board_ur5e_real_oracle",
         making.measurement,
         (
             *BOARD,
@@ -446,7 +455,10 @@ RECIPES = (
             *PERTURBED_TABLE,
             *STATE_ON_TABLE,
             *(f"config/sessions/{name}.yaml" for name in ("language_table_demo", "locobot_vln", "tabletop_demo")),
+            "config/robots/ur5e_real.yaml",
             "benchmark/wall_clock.py",
+            "robocontrast_ros/nodes/rollout/drivers/*.py",
+            "test/support/emulated_controllers.py",
             "test/support/emulated_lab.py",
             "test/support/laboratory.py",
         ),

@@ -1322,6 +1322,12 @@ FAULTS_OF_RIG: Mapping[str, str] = {
     "cut": "rollout cut off from the network",
     "watchdog_killed": "watchdog killed: the rollout stops the robot",
 }
+FAULTS_ON_PORTS: Mapping[str, str] = {
+    "killed": "rollout killed",
+    "watchdog_killed": "watchdog killed: the rollout stops the robot",
+    "both_killed": "both killed together: the driver's own end of the last command",
+}
+OTHER_PORTS = ("follow_joint_trajectory", "streaming", "cmd_vel")
 
 
 def stop_times(where: Literal["", "session_"] = "") -> str:
@@ -1332,18 +1338,34 @@ def stop_times(where: Literal["", "session_"] = "") -> str:
     """
     found = _read(Source.folder, "stop_times").measured
     rows = [("fault", "n", "median [ms]", "95 % within [ms]", "worst [ms]", "over one control period")]
-    for fault, words in FAULTS_OF_RIG.items():
-        times = sorted(found["times"][where + fault])
-        at = [times[math.ceil(share * len(times)) - 1] for share in (0.5, 0.95, 1.0)]
-        over = sum(time > found["period"] for time in times)
-        rows.append((words, str(len(times)), *(f"{1e3 * time:.0f}" for time in at), f"{over} of {len(times)}"))
+    return markdown([*rows, *((words, *_of_times(found, where + fault)) for fault, words in FAULTS_OF_RIG.items())])
+
+
+def stop_times_of_ports() -> str:
+    """Return the same table of the rig for the ports of real drivers, and for all ports where nothing of ours lives."""
+    found = _read(Source.folder, "stop_times").measured
+    rows = [("port", "fault", "n", "median [ms]", "95 % within [ms]", "worst [ms]", "over one control period")]
+    for port in ("topics", *OTHER_PORTS):
+        for fault, words in FAULTS_ON_PORTS.items():
+            if (part := f"{port}_{fault}") in found["times"]:
+                rows.append((f"`{port}`", words, *_of_times(found, part)))
     return markdown(rows)
 
 
+def _of_times(found: Mapping[str, Any], part: str) -> tuple[str, ...]:
+    """Return the number, the median, the 95th percentile and the greatest of times [ms], and how many are late."""
+    times = sorted(found["times"][part])
+    at = [times[math.ceil(share * len(times)) - 1] for share in (0.5, 0.95, 1.0)]
+    over = sum(time > found["period"] for time in times)
+    return (str(len(times)), *(f"{1e3 * time:.0f}" for time in at), f"{over} of {len(times)}")
+
+
 def late_stops() -> str:
-    """Return how many stops on the rig took longer than a control period: ``0 of 400``."""
+    """Return how many stops on the rig took longer than a control period, of all ports: ``0 of 400``."""
     found = _read(Source.folder, "stop_times").measured
-    times = [time for fault in FAULTS_OF_RIG for time in found["times"][fault]]
+    ports = (f"{port}_{fault}" for port in OTHER_PORTS for fault in ("killed", "watchdog_killed"))
+    parts = [*FAULTS_OF_RIG, *(part for part in ports if part in found["times"])]
+    times = [time for part in parts for time in found["times"][part]]
     return f"{sum(time > found['period'] for time in times)} of {len(times)}"
 
 

@@ -7,6 +7,7 @@ them. Servo is the exception: it takes velocities, and moves nothing.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
@@ -265,7 +266,9 @@ class EmulatedControllers:
     def close(self) -> None:
         """Destroy the action servers, which a node does not destroy; its executor has to be shut down before."""
         for server in self._servers:
-            server.destroy()
+            # rclpy (9.1) forgets a result that is asked for once it is there, and removes it again here.
+            with contextlib.suppress(ValueError):
+                server.destroy()
 
     def protective_stop(self) -> None:
         """Stop as a UR does that met something: the robot stands, its modes change, the trajectory is aborted."""
