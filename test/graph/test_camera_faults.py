@@ -66,9 +66,12 @@ class Table:
         self.picture: np.ndarray | None = self.right
         topic, kind = next(camera for camera in resolved.robot.cameras if camera.name == "top").images
         publisher = node.create_publisher(message_class(kind), topic, 5)
-        node.create_timer(
-            0.1, lambda: self.picture is not None and publisher.publish(array_to_image(self.picture, "top", 0.0))
-        )
+
+        def publish():
+            if self.picture is not None:
+                publisher.publish(array_to_image(self.picture, "top", time.time()))
+
+        node.create_timer(0.1, publish)
         run = resolved.new_run(time.time())
         arguments = ["-m", "robocontrast_ros.nodes.operator_node", "--ros-args", "-p", f"run:={run.path}"]
         self._process = subprocess.Popen([sys.executable, *arguments])

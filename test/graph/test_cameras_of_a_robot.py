@@ -20,7 +20,7 @@ from robocontrast_ros.msg import Judgement
 from robocontrast_ros.srv import JudgeTrial, SwapPolicy
 from rosbags.highlevel import AnyReader
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image, JointState
-from session_runs import Workplace, finish, finished
+from session_runs import Workplace, finish, finished, wait_until
 from spinning import spun_node
 from trajectory_msgs.msg import JointTrajectory
 
@@ -127,7 +127,8 @@ def test_a_camera_in_another_frame_is_told_when_a_policy_that_needs_it_is_swappe
             assert swap.wait_for_service(240.0)
             DiscoveryProbe(node, "episode_manager").wait(60.0)
             request = SwapPolicy.Request(policy=place.policy("LookOn", "wall_clock_line"))
-            assert call(swap, request, 120.0).accepted
+            # It serves the request before it runs the session.
+            wait_until(lambda: call(swap, request, 120.0).accepted, "a swap that is taken")
         finally:
             asked.set()
             code, output = finish(process)

@@ -123,6 +123,8 @@ class PersonByRequests:
             self._send(state, PRIMARY[phase], **({"success": False} if phase == "judge" else {}))
 
     def _send(self, state: dict[str, Any], command: str, **more: Any) -> None:
+        if command == "start":
+            more = {"at": state["now"], **more}
         content = {"command": command, "id": f"{time.monotonic_ns()}", "step": state["step"], **more}
         with urlopen(self._request("command", json.dumps(content).encode()), timeout=PATIENCE) as reply:
             assert json.load(reply)["accepted"]
