@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from typing import ClassVar
@@ -33,7 +34,7 @@ class DrivenArm:
     def __init__(self, context: BackendContext, moved) -> None:
         self._kinematics, self._moved = Kinematics(context.robot), moved
         self._joints = PointJoints(context.robot.home)
-        self._tripped, self._pushed, self._met = False, False, 0.0
+        self._tripped, self._begun, self._pushed, self._met = False, False, False, 0.0
         self._context = Context()
         rclpy.init(context=self._context)
         self._node = Node("arm_driver", context=self._context)
@@ -56,8 +57,11 @@ class DrivenArm:
     def _look(self) -> None:
         tool = self._kinematics.tool_pose(self._joints.positions())
         self._moved(tool)
-        _, y, z = tool.position
-        self._pushed = self._pushed or (y > START[1] + PUSHED and z < START[2] + 0.02)
+        x, y, z = tool.position
+        low = z < START[2] + 0.02
+        # A hand is in the way home alone, of the attempt after the protective stop.
+        self._begun = self._begun or (self._tripped and low and math.hypot(x - START[0], y - START[1]) < 0.01)
+        self._pushed = self._pushed or (self._begun and low and y > START[1] + PUSHED)
         if self._pushed and not self._met and z > START[2] + 0.05:
             self._met = time.monotonic()
             self.controllers.wrench.force = 0.0, 0.0, -40.0
