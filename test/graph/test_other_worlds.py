@@ -6,12 +6,14 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import deque
 
 import pytest
 import yaml
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
+from geometry_msgs.msg import WrenchStamped
 from robocontrast_ros.msg import Judgement
 from robocontrast_ros.srv import JudgeTrial, ResumeSession
 from rosbags.highlevel import AnyReader
@@ -23,6 +25,7 @@ from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault, Outcome
 from robocontrast_ros.nodes.runtime.channel import first_call
+from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.runs.events import Paused, SetUp, TrialVoid
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
@@ -137,12 +140,20 @@ def test_a_session_on_a_robot_that_stops_and_meets_a_hand_on_its_way_home_waits_
     )
     with spun_node("person") as person:
         client = person.create_client(ResumeSession, "episode_manager/resume")
+        forces = deque(maxlen=1)
+        person.create_subscription(
+            WrenchStamped,
+            "force_torque_sensor_broadcaster/wrench",
+            lambda message: forces.append(message.wrench.force.z),
+            RECORDED,
+        )
         process = place.begin("evaluate", session)
         try:
             run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
             (paused,) = wait_until(lambda: [e for e in events_of(run) if isinstance(e, Paused)], "the pause")
             assert len(finished(run)) == 1, "the trial counts, and no scene is set up under the arm"
             assert "force of the tool: 40 N, at most 30" in paused.detail and "by hand" in paused.detail
+            wait_until(lambda: forces and not forces[0], "the hand to be taken away")
             wait_until(lambda: first_call(client, ResumeSession.Request(), 60.0).accepted, "it to go on")
         finally:
             code, output = finish(process)
