@@ -130,7 +130,7 @@ def session_file(place: Workplace, **changes) -> Path:
         "policy": place.policy("BackAndForth", "wall_clock_line"),
         "recording": {"images": False},
         # The machine of the tests may be slow; how fast a stop is, is measured elsewhere.
-        "watchdog": {"rollout": 5.0, "state": 5.0, "loop": 20.0, "cameras": 2.0},
+        "watchdog": {"rollout": 30.0, "state": 5.0, "loop": 20.0, "cameras": 5.0},
         **changes,
     }
     return place.session(**content)
