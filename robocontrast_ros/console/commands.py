@@ -183,11 +183,15 @@ class Survey(SteeringCommand):
 
 @dataclass(frozen=True, kw_only=True)
 class Propose(SteeringCommand):
-    """Check a new test instance: what the robot would be told, and the walked path, in the map's coordinates [m]."""
+    """Check a new test instance: what the robot would be told, and the walked path, in the map's coordinates [m].
+
+    ``meant`` is the same in words of the task, where it does not understand the instruction.
+    """
 
     instruction: Reason
     path: Annotated[tuple[Point, ...], Field(max_length=200)] = ()
     by: Word = ""
+    meant: Text = ""
     command: Literal["propose"] = "propose"
 
 

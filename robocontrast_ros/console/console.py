@@ -457,7 +457,8 @@ class Console:
                     case commands.Survey():
                         self._record(recorder.survey())
                     case commands.Propose():
-                        self._record(recorder.check(recording, command.instruction, command.path, command.by))
+                        said = (command.instruction, command.path, command.by, command.meant)
+                        self._record(recorder.check(recording, *said))
                     case commands.Keep():
                         self._record(recorder.keep(recording))
                     case _:

@@ -89,15 +89,22 @@ class NewInstances:
             raise NotRecorded("nothing is known of the scene yet: set one up first")
         return Recording(scene)
 
-    def check(self, recording: Recording, instruction: str, path: Path2, by: str) -> Recording:
+    def check(self, recording: Recording, instruction: str, path: Path2, by: str, meant: str = "") -> Recording:
         """Check an instance in the scene that was looked at, as those are checked that a task draws.
+
+        Args:
+            recording: what is being recorded.
+            instruction: what the robot is told.
+            path: the walked one; empty for none.
+            by: who records it.
+            meant: the same in words of the task, where it does not understand the instruction.
 
         Raises:
             NotRecorded: no scene was looked at, or it is no instance; the message says why.
         """
         if recording.scene is None:
             raise NotRecorded("no scene was looked at")
-        recorded = recorded_of(self._next_id, instruction, recording.scene, path, by)
+        recorded = recorded_of(self._next_id, instruction, recording.scene, path, by, meant)
         try:
             instance = instance_of(recorded, self._task)
         except ValueError as error:

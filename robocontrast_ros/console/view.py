@@ -121,5 +121,6 @@ def _recording(recording: Recording, recorder: NewInstances, tables: TableMap) -
         regions, path = (draft.regions, draft.recorded.path) if draft is not None else ((), ())
         shown["map"] = tables.standing(scene, regions, path)
     if draft is not None:
-        shown["draft"] = {"instruction": draft.recorded.instruction, "understood": draft.understood}
+        said = draft.recorded
+        shown["draft"] = {"instruction": said.instruction, "meant": said.meant, "understood": draft.understood}
     return shown

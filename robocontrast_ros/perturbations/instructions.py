@@ -102,7 +102,7 @@ class _Reworded(_OfInstruction):
         found = task.language.parse(text, base.scene)
         if (found.family, found.arguments) != (base.instruction.family, base.instruction.arguments):
             return NotApplicable(f"'{text}' is understood as {dict(found.arguments)}")
-        told = replace(base.instruction, text=text)
+        told = replace(base.instruction, text=text, meant="")
         return replace(told, segments=task.wording.segments(told))
 
 
@@ -140,7 +140,7 @@ class _OfSegments(_OfInstruction):
         if isinstance(segments, NotApplicable):
             return segments
         text = plain_text(segments)
-        meant = "" if self.keeps_meaning else base.instruction.text
+        meant = "" if self.keeps_meaning else base.instruction.words
         return replace(base.instruction, text=text, segments=segments, meant=meant)
 
     def _changed(
@@ -354,7 +354,7 @@ class GobbledygookTokens(_OfSegments):
     ) -> tuple[Segment, ...] | NotApplicable:
         # Loaded when it is needed: a list of perturbations needs no tokenizer.
         self._tokens = tokens = self._tokens or Tokens()
-        before = tokens.of(base.instruction.text)
+        before = tokens.of(base.instruction.words)
         words = [tokens.meaningless(word, set(before), rng) for word in _words(segments)]
         if None in words:
             return NotApplicable(f"no tokens were found in place of those of '{base.instruction.text}'")
@@ -434,7 +434,7 @@ class WrongInstruction(_OfInstruction):
 
 def _instead(task: Task, asked: Instruction, said: Instruction) -> Instruction:
     """Return an instruction with the words of another one."""
-    return replace(asked, text=said.text, segments=task.wording.segments(said), meant=asked.text)
+    return replace(asked, text=said.text, segments=task.wording.segments(said), meant=asked.words)
 
 
 def _words(segments: Iterable[Segment]) -> list[str]:

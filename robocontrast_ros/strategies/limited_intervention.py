@@ -87,7 +87,7 @@ def _misfit(context: StrategyContext, base: TestInstance, scene: Scene) -> str:
     if missing:
         return f"objects are missing from the scene that the previous trial left: {missing}"
     try:
-        context.task.language.parse(base.instruction.text, scene)
+        context.task.language.parse(base.instruction.words, scene)
     except ValueError as error:
         return f"the words do not fit the scene that the previous trial left: {error}"
     return ""

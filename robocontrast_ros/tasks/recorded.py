@@ -48,6 +48,11 @@ class RecordedInstance:
         default=(), description="walked reference path, x and y of its corners [m]; the planner's when left out"
     )
     by: str = Field(default="", max_length=64, description="who recorded it")
+    meant: str = Field(
+        default="",
+        max_length=500,
+        description="the instruction in words of the task, where it does not understand those of the person",
+    )
 
 
 @record
@@ -111,7 +116,7 @@ def instance_of(recorded: RecordedInstance, task: Task) -> TestInstance:
             raise ValueError(f"'{item.name}' is of no model of the task: {item.model}")
     if task.scenes.start_position is None and scene.robot is None:
         raise ValueError("where the robot starts is missing (robot)")
-    instruction = understood(recorded.instruction, task, scene)
+    instruction = understood(recorded, task, scene)
     instance = task.make_instance(recorded.id, instruction, scene)
     if isinstance(instance, Infeasible):
         raise ValueError(instance.reason)
@@ -124,17 +129,27 @@ def instance_of(recorded: RecordedInstance, task: Task) -> TestInstance:
     return replace(instance, reference_path=recorded.path)
 
 
-def understood(text: str, task: Task, scene: Scene) -> Instruction:
-    """Return the instruction of a text.
+def understood(recorded: RecordedInstance, task: Task, scene: Scene) -> Instruction:
+    """Return the instruction of a recorded instance: in a person's own words it has the meaning of ``meant``.
 
     Raises:
-        ValueError: the task does not understand it in this scene.
+        ValueError: the task does not understand it in this scene, or in another way than ``meant``.
     """
-    return task.language.parse(" ".join(text.split()), scene)
+    told, meant = (" ".join(text.split()) for text in (recorded.instruction, recorded.meant))
+    if not meant:
+        return task.language.parse(told, scene)
+    found = task.language.parse(meant, scene)
+    try:
+        itself = task.language.parse(told, scene)
+    except ValueError:
+        return replace(found, text=told, meant=meant)
+    if (itself.family, itself.arguments) != (found.family, found.arguments):
+        raise ValueError(f"'{told}' means something else to the task than '{meant}'")
+    return itself
 
 
 def recorded_of(
-    instance_id: str, text: str, scene: Scene, path: tuple[tuple[float, float], ...], by: str = ""
+    instance_id: str, text: str, scene: Scene, path: tuple[tuple[float, float], ...], by: str = "", meant: str = ""
 ) -> RecordedInstance:
     """Return the record of an instance as it is written to a file; millimetres and tenths of a milliradian are kept."""
     return RecordedInstance(
@@ -144,6 +159,7 @@ def recorded_of(
         robot=None if scene.robot is None else RecordedPose(**_rounded(scene.robot)),
         path=tuple((round(x, 4), round(y, 4)) for x, y in path),
         by=by,
+        meant=" ".join(meant.split()),
     )
 
 

@@ -41,7 +41,7 @@ class GrammarWording:
         """Return the words of an instruction as segments."""
         found: list[Segment] = []
         referents = 0
-        for words, role in self._grammar.parts(instruction.text, self._roles):
+        for words, role in self._grammar.parts(instruction.words, self._roles):
             if not role:
                 found.append(Segment(SegmentKind.TEXT, words))
                 continue
@@ -52,7 +52,7 @@ class GrammarWording:
 
     def paraphrase(self, instruction: Instruction, rng: np.random.Generator) -> str:
         """Return other words for all but the referents."""
-        return self._reworded(instruction, change_wording(self._grammar.read(instruction.text), drawn(rng)))
+        return self._reworded(instruction, change_wording(self._grammar.read(instruction.words), drawn(rng)))
 
     def original(self, instruction: Instruction) -> str:
         """Return the grammar's first words for all but the referents."""
@@ -60,14 +60,14 @@ class GrammarWording:
 
     def _reworded(self, instruction: Instruction, otherwise: Choose) -> str:
         """Return a text with the same referring words; all others are chosen."""
-        before = self._grammar.read(instruction.text)
+        before = self._grammar.read(instruction.words)
         kept = {a.rule: a for a in before if self._is_of_a_role(a.rule)}
 
         def choose(fitting: Sequence[Alternative]) -> Alternative:
             return kept.get(fitting[0].rule) or otherwise(fitting)
 
         text, _ = self._grammar.say(means(meaning(before)), choose)
-        return text[:1].upper() + text[1:] if instruction.text[:1].isupper() else text
+        return text[:1].upper() + text[1:] if instruction.words[:1].isupper() else text
 
     def descriptors(self, segment: Segment, scene: Scene) -> Iterable[tuple[str, bool]]:
         """Return what the thing of a segment can be called in a scene."""

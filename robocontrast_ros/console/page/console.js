@@ -360,7 +360,7 @@ function showPaused() {
 
 // A test instance of the scene as it stands: what the robot is told, and where it drives, the way that somebody walked.
 function showRecording(recording) {
-  proposal ??= { instruction: recording.draft?.instruction ?? "", path: recording.map.path };
+  proposal ??= { instruction: recording.draft?.instruction ?? "", meant: recording.draft?.meant ?? "", path: recording.map.path };
   const draft = recording.draft;
   const map = drawMap(recording.map);
   drawInstance(map, recording.map);
@@ -373,15 +373,18 @@ function showRecording(recording) {
   });
   const words = make("textarea", { rows: 2, maxLength: 500, value: proposal.instruction, id: "instruction", placeholder: "what the robot is told",
     oninput: (event) => { proposal.instruction = event.target.value; proposal.changed = true; offer(); } });
+  const meant = make("textarea", { rows: 2, maxLength: 500, value: proposal.meant, id: "meant",
+    placeholder: "only if the task does not understand that: the same in its words",
+    oninput: (event) => { proposal.meant = event.target.value; proposal.changed = true; offer(); } });
   put(make("p", { class: "quiet" }, `The scene ${recording.source}.`), map,
     recording.asks_path ? make("p", { class: "quiet" }, "Tap the way that you walk, corner by corner.") : null,
     recording.asks_path ? make("button", { disabled: !proposal.path.length, id: "back",
       onclick: () => { proposal.path = proposal.path.length > 2 ? proposal.path.slice(0, -1) : []; proposal.changed = true; showPaused(); } }, "Take back the last corner") : null,
-    words,
+    words, meant,
     draft ? make("p", { id: "understood" }, `Understood: ${draft.understood}`) : null);
   const check = () => {
     proposal.changed = false;
-    send("propose", { instruction: proposal.instruction.trim(), path: proposal.path, by: remembered("by").slice(0, 64) });
+    send("propose", { instruction: proposal.instruction.trim(), meant: proposal.meant.trim(), path: proposal.path, by: remembered("by").slice(0, 64) });
   };
   // What was changed since it was checked is checked again before it can be kept.
   const offer = () => {

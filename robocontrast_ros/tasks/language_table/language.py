@@ -73,9 +73,9 @@ class BlockLanguage:
         counterpart of a synonym, another one is drawn.
 
         Raises:
-            ValueError: the instruction's text is not of the grammar.
+            ValueError: the instruction's words are not of the grammar.
         """
-        before = GRAMMAR.read(instruction.text)
+        before = GRAMMAR.read(instruction.words)
         changed = replace(instruction, arguments=tuple({**dict(instruction.arguments), **arguments}.items()))
         return self._said(changed, scene, keep_wording(before, ROLES, drawn(rng)))
 
@@ -83,9 +83,9 @@ class BlockLanguage:
         """Return the instruction with other synonyms and another kind of referring expression, where there are any.
 
         Raises:
-            ValueError: the instruction's text is not of the grammar.
+            ValueError: the instruction's words are not of the grammar.
         """
-        before = GRAMMAR.read(instruction.text)
+        before = GRAMMAR.read(instruction.words)
         return self._said(instruction, scene, change_wording(before, drawn(rng)))
 
     def parse(self, text: str, scene: Scene) -> Instruction:
@@ -110,7 +110,7 @@ class BlockLanguage:
         except ValueError as reason:
             what = {"family": instruction.family, **dict(instruction.arguments)}
             raise ValueError(f"{what} with {', '.join(there)} on the table: {reason}") from None
-        return replace(instruction, text=text)
+        return replace(instruction, text=text, meant="")
 
     def _in_first_words(self, instruction: Instruction) -> Instruction:
         fits = says(instruction, self._blocks)

@@ -70,9 +70,9 @@ class VisitLanguage:
         """Return the instruction with other places, in the same wording; the noun of a new place is drawn.
 
         Raises:
-            ValueError: the instruction's text is not of the grammar.
+            ValueError: the instruction's words are not of the grammar.
         """
-        before = self.grammar.read(instruction.text)
+        before = self.grammar.read(instruction.words)
         changed = replace(instruction, arguments=tuple({**dict(instruction.arguments), **arguments}.items()))
         return self._said(changed, _counter(scene), keep_wording(before, ROLES, drawn(rng)))
 
@@ -80,9 +80,9 @@ class VisitLanguage:
         """Return the instruction in another sentence form with other words, where there are any.
 
         Raises:
-            ValueError: the instruction's text is not of the grammar.
+            ValueError: the instruction's words are not of the grammar.
         """
-        before = self.grammar.read(instruction.text)
+        before = self.grammar.read(instruction.words)
         return self._said(instruction, _counter(scene), change_wording(before, drawn(rng)))
 
     def places(self, scene: Scene) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class VisitLanguage:
     def _said(self, instruction: Instruction, count: Count, choose: Choose) -> Instruction:
         first, last = ((p, count(p) > 1) for p in named(instruction, self._parameters.furniture))
         text, _ = self.grammar.say(visits(first, last), choose)
-        return replace(instruction, text=text[0].upper() + text[1:])
+        return replace(instruction, text=text[0].upper() + text[1:], meant="")
 
 
 def visit(first: str, last: str) -> Instruction:

@@ -111,9 +111,9 @@ class TabletopLanguage:
         by now: *the one on your left*.
 
         Raises:
-            ValueError: the instruction's text is not of the grammar, or something cannot be named alone.
+            ValueError: the instruction's words are not of the grammar, or something cannot be named alone.
         """
-        before = self.grammar.read(instruction.text)
+        before = self.grammar.read(instruction.words)
         changed = replace(instruction, arguments=tuple({**dict(instruction.arguments), **arguments}.items()))
         _, spoken = understood(before)
         roles = {name: role for role, name in _named(instruction).items()}
@@ -136,9 +136,9 @@ class TabletopLanguage:
         """Return the instruction with other expressions and other words, where there are any.
 
         Raises:
-            ValueError: the instruction's text is not of the grammar, or something cannot be named alone.
+            ValueError: the instruction's words are not of the grammar, or something cannot be named alone.
         """
-        before = self.grammar.read(instruction.text)
+        before = self.grammar.read(instruction.words)
         _, spoken = understood(before)
         said = {}
         for role, name in _named(instruction).items():
@@ -166,7 +166,7 @@ class TabletopLanguage:
         return text
 
     def _said(self, instruction: Instruction, said: Mapping[str, Expression], choose: Choose) -> Instruction:
-        return replace(instruction, text=self.put(instruction.family, said, choose))
+        return replace(instruction, text=self.put(instruction.family, said, choose), meant="")
 
     def _ways(self, name: str, scene: Scene) -> list[Expression]:
         # Several things are named, in several ways, in one scene after the other.

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import ConfigurationError, dump_record, load_configured, resolve_uri
-from robocontrast_ros.domain import Pose, TestInstance
+from robocontrast_ros.domain import Perturbed, Pose, TestInstance
+from robocontrast_ros.perturbations.loading import load_perturbation, perturbation_names
 from robocontrast_ros.tasks.recorded import InstancesFile, instance_of, load_instances, recorded_of, scene_of
 
 
@@ -20,6 +21,9 @@ def task_of(name):
 
 
 TASKS = {name: task_of(name) for name in ("language_table", "studio_apartment", "tabletop")}
+
+LOADED = [load_perturbation(name, "test", "") for name in perturbation_names() if name != "pictures"]
+REWORDING = [perturbation for perturbation in LOADED if perturbation.axes in ("L", "LB")]
 
 
 def drawn(name, seed) -> TestInstance:
@@ -54,6 +58,27 @@ def test_a_file_is_read_back_as_it_was_written(tmp_path):
     found = load_instances(written(tmp_path, instances), TASKS["language_table"])
     assert [x.instance_id for x in found] == ["r1", "r2"]
     assert [x.scene for x in found] == [scene_of(instance) for instance in instances]
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.sampled_from(sorted(TASKS)), st.integers(0, 2**16))
+def test_an_instruction_in_a_person_s_own_words_is_perturbed_as_what_it_means(name, seed):
+    task, instance = TASKS[name], drawn(name, seed)
+    said = recorded(instance)
+    own = instance_of(replace(said, instruction="Do as we said", meant=said.instruction), task)
+    same = instance_of(said, task)
+    assert own == replace(same, instruction=replace(same.instruction, text="Do as we said", meant=said.instruction))
+    applied = 0
+    for perturbation in REWORDING:
+        if not perturbation.supports(task):
+            continue
+        found, expected = (
+            perturbation.apply(task, base, base.scene, np.random.default_rng(seed)) for base in (own, same)
+        )
+        if isinstance(expected, Perturbed) and expected.instance.instruction != same.instruction:
+            assert found.instance == expected.instance, perturbation.symbol
+            applied += 1
+    assert applied > 3
 
 
 def test_a_walked_path_that_fulfils_the_instruction_is_the_reference_path():
@@ -92,6 +117,7 @@ def test_what_is_no_instance_of_the_task_is_refused_by_name(tmp_path):
     cases = {
         "teapot": replace(good, objects=off),
         "does not know this sentence": replace(good, instruction="make tea"),
+        "means something else": replace(good, meant=task.sample(np.random.default_rng(5), "x").instruction.text),
         "already fulfilled": recorded(replace(instance, scene=solved)),
         "takes no walked path": replace(good, path=((0.0, 0.0), (1.0, 0.0))),
         "orientation": replace(
