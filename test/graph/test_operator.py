@@ -6,6 +6,7 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 import yaml
@@ -18,6 +19,7 @@ from spinning import spun_node
 
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.console.questions import ROBOT
+from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.nodes.runtime.channel import call
 from robocontrast_ros.runs.events import Paused, SetUp, TrialCorrected, TrialFinished, TrialSkipped, TrialVoid
@@ -255,7 +257,9 @@ def test_a_person_runs_trials_of_language_table_that_a_camera_judges(tmp_path, c
     assert ("twice judged",) in [judgement.tags for judgement in judged]
     assert (run / "trials.csv").is_file()
     code, said = workplace.run("score", run)
-    assert code == 0, said
+    assert code == 0 and f"{TRIALS} of {TRIALS} trials" in said, said
+    code, said = workplace.run("report", run)
+    assert code == 0 and (run / "report.html").is_file(), said
 
 
 def test_a_camera_judges_trials_of_the_tabletop_by_a_person_s_own_tags(tmp_path, chromium):
@@ -279,13 +283,16 @@ def test_a_camera_judges_trials_of_the_tabletop_by_a_person_s_own_tags(tmp_path,
     (tmp_path / "tags.yaml").write_text(yaml.safe_dump({"tags": own}))
     session = workplace.session(**content, operator={**OPERATOR, "ask_always": False, "tags": "tags.yaml"})
 
-    class AtTheTable(Trials):
+    class AtTheTable(Eventful):
         def at_start(self, done, state):
             if done == 1 and self.once("paused"):
                 self.notes["words"] = state["instruction"]
                 self.person.choose("pause")
+            elif done == 3 and self.once("void"):
+                self.person.choose("void")
+                self.person.give_reason("the lamp fell over")
             else:
-                super().at_start(done, state)
+                Trials.at_start(self, done, state)
 
         def at_paused(self, done, state):
             if self.once("recorded"):
@@ -341,7 +348,14 @@ def test_a_camera_judges_trials_of_the_tabletop_by_a_person_s_own_tags(tmp_path,
                         self.person.until("state.problems.length === 0")
                         self.person.choose("ready")
 
+        def at_judge(self, done, state):
+            Trials.at_judge(self, done, state)
+
+        def at_confirmed(self, done, state):
+            Trials.at_confirmed(self, done, state)
+
         def at_running(self, done, state):
+            super().at_running(done, state)
             if "reached" in state["allowed"]:
                 put_down = tmp_path / "put_down"
                 wait_until(lambda: put_down.exists() or self.person.phase != "running", "the end of the trial")
@@ -352,6 +366,10 @@ def test_a_camera_judges_trials_of_the_tabletop_by_a_person_s_own_tags(tmp_path,
     run, trials, _ = played(workplace, lambda link: AtTheTable(chromium, link), session)
     finished = of(run, TrialFinished)
     assert len(finished) == TRIALS
+    voids = of(run, TrialVoid)
+    assert "the lamp fell over" in " ".join(void.detail for void in voids)
+    assert Fault.ROBOT_STOPPED in [void.fault for void in voids] and "No connection" in trials.notes["banner"]
+    assert trials.notes["wrong set-up"], "what was forgotten is told"
     alone = [trial for trial in finished if trial.judgement is None]
     assert any(trial.result.success == 1.0 for trial in alone), "the camera has seen what the robot has put down"
     assert trials.notes["covered"] == [
@@ -392,7 +410,11 @@ APARTMENT = load_configured("tasks", resolve_uri("package://robocontrast_ros/con
 
 
 class InTheRoom(Trials):
-    """Brings the robot to its start, which it forgets once."""
+    """Brings the robot to its start, which it forgets once, and records an instance with a walked path."""
+
+    def __init__(self, chromium, link, walked):
+        super().__init__(chromium, link)
+        self.walked = walked
 
     def at_set_up(self, done, state):
         asked, forgotten = state["set_up"], self.once("forgot the robot")
@@ -418,10 +440,28 @@ class InTheRoom(Trials):
 
     def at_paused(self, done, state):
         self.person.page.wait_for_timeout(8000)
+        self.person.choose("survey")
+        self.person.until("state.recording.map !== null && sending.size === 0")
+        self.person.page.fill("#instruction", "go as we have walked")
+        self.person.page.fill("#meant", self.notes["words"])
+        for x, y in TableMap(APARTMENT).on_map(self.walked[1:]):
+            self.person.tap_on_map(x, y)
+        self.person.tap_primary()
+        self.person.until("(state.recording.draft !== null || refusal) && sending.size === 0")
+        assert "Understood" in self.person.text, self.person.text
+        self.person.look("walked path")
+        self.person.tap_primary()
+        self.person.until("state.recording.kept.length === 1 && sending.size === 0")
+        self.person.choose("discard")
+        self.person.until("state.recording.map === null && sending.size === 0")
         self.person.tap_primary()
 
+    def at_start(self, done, state):
+        self.notes.setdefault("words", state["instruction"])
+        super().at_start(done, state)
 
-def test_a_person_moves_furniture_and_brings_the_robot_to_its_start(tmp_path, chromium):
+
+def test_a_person_moves_furniture_brings_the_robot_to_its_start_and_records_a_walked_path(tmp_path, chromium):
     workplace = Workplace(tmp_path)
     room = {"task": workplace.short_task(40, "studio_apartment"), "robot": "locobot_real", "policy": "vln_random"}
     room["cameras"] = [{"name": "camera", "width": 160, "height": 120}]
@@ -433,7 +473,12 @@ def test_a_person_moves_furniture_and_brings_the_robot_to_its_start(tmp_path, ch
         world={"backend": "operator", "pacing": "wall_clock", "judge": "person"},
         operator=OPERATOR,
     )
-    run, trials, _ = played(workplace, lambda link: InTheRoom(chromium, link), session)
+    (instance,) = resolve(session).evaluation().test_set()
+    walked = np.array(instance.reference_path)
+    along = walked[-1] - walked[-2]
+    # A finger is as exact as a pixel of the map, so the person goes a little farther into the last place.
+    walked[-1] += 0.1 * along / np.linalg.norm(along)
+    run, trials, _ = played(workplace, lambda link: InTheRoom(chromium, link, walked), session)
     finished = of(run, TrialFinished)
     assert [trial.judgement.progress for trial in finished] == [0.5] * 3, "one of two places each"
     (moves, robot, _), (left, again, problems), *others = trials.notes["set-ups"]
@@ -450,3 +495,10 @@ def test_a_person_moves_furniture_and_brings_the_robot_to_its_start(tmp_path, ch
     assert before <= after < before + 8.0 and measured[-1] >= after, "a pause is no time of the set-up"
     code, said = workplace.run("results", run)
     assert code == 0 and "timed set-up" in said, said
+    code, said = workplace.run("report", run)
+    assert code == 0 and (run / "report.html").is_file(), said
+    (recorded,) = (
+        resolve(workplace.session(**room, test_set={"file": str(run / "instances.yaml")})).evaluation().test_set()
+    )
+    assert recorded.instruction.text == "go as we have walked" and recorded.instruction.meant == trials.notes["words"]
+    assert np.abs(np.array(recorded.reference_path) - walked).max() < 0.05
