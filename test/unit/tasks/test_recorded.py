@@ -76,7 +76,8 @@ def test_an_instruction_in_a_person_s_own_words_is_perturbed_as_what_it_means(na
             perturbation.apply(task, base, base.scene, np.random.default_rng(seed)) for base in (own, same)
         )
         if isinstance(expected, Perturbed) and expected.instance.instruction != same.instruction:
-            assert found.instance == expected.instance, perturbation.symbol
+            # Its proof may count how many words of the person are said again.
+            assert replace(found.instance, proof=expected.instance.proof) == expected.instance, perturbation.symbol
             applied += 1
     assert applied > 3
 
