@@ -116,6 +116,7 @@ class PersonAtThePage:
 
     def tap_on_map(self, x: float, y: float) -> None:
         """Tap a point of the map, in its coordinates [m]."""
+        self.page.locator(".map").evaluate("map => map.scrollIntoView({block: 'center'})")
         self.page.mouse.click(*self.page.evaluate(ON_SCREEN, [x, y]))
 
     def close(self) -> None:
