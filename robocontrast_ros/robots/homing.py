@@ -10,7 +10,7 @@ import numpy as np
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
-from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
+from robocontrast_ros.robots.kinematics import TILT_WEIGHT, Kinematics, Unreachable
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.state_estimation import JointReading, Reading
 
@@ -26,9 +26,12 @@ DIP = 0.01
 REFINEMENTS = 4
 """Further steps of inverse kinematics at each point: one is not enough where a joint comes to its limit."""
 
-WANDER, TILT = 0.005, 0.05
-"""How far the tool may be from the straight line up [m], and from pointing as it did [rad], where a joint is at its
-limit."""
+WANDER = 0.005
+"""How far the tool may be from the straight line up, where a joint is at its limit [m]."""
+
+LEANS = (TILT_WEIGHT, 0.05), (0.1 * TILT_WEIGHT, 0.3)
+"""Weight of the tool's tilt [m/rad], and how far it may be from pointing as it did [rad]: near its base an arm can go
+straight up only where the tool leans."""
 
 SAMPLE = 0.02
 """Between two points of the way the arm is checked each time a joint has turned by that much [rad]."""
@@ -95,37 +98,45 @@ def farthest_joint(command: RobotCommand, reading: Reading) -> float:
 
 def _climb(arm: Kinematics, joints: Joints) -> list[Joints]:
     """Return the points of the way straight up, as far as the workspace and the arm go, the first where the arm is."""
+    top = arm.profile.workspace.z[1]
+    for weight, tilt in LEANS:
+        points = _climb_leaning(arm, joints, weight, tilt)
+        if arm.tool_pose(points[-1]).position[2] >= CLEAR * top - WANDER:
+            return points
+    x, y, low = arm.tool_pose(joints).position
+    raise Unreachable(
+        f"robot '{arm.profile.name}': the tool cannot go straight up from ({x:.3f}, {y:.3f}, {low:.3f}) m to "
+        f"{CLEAR * top:.3f} m: bring it to a place above the table by hand"
+    )
+
+
+def _climb_leaning(arm: Kinematics, joints: Joints, weight: float, tilt: float) -> list[Joints]:
+    """Return the points of the way straight up, as far as it goes with this weight and limit of the tool's tilt."""
     tool, top = arm.tool_pose(joints), arm.profile.workspace.z[1]
     x, y, low = tool.position
-    points, height = [joints], low
+    points = [joints]
     for above in np.linspace(low, top, max(math.ceil((top - low) / CLIMB), 0) + 1)[1:].tolist():
         target = Pose((x, y, above), tool.orientation)
-        motion = arm.step(points[-1], target, 1.0)
+        motion = arm.step(points[-1], target, 1.0, tilt_weight=weight)
         for _ in range(REFINEMENTS):
-            motion = arm.step(motion.positions, target, 1.0)
-        if motion.position_error > WANDER or motion.tilt > TILT:
+            motion = arm.step(motion.positions, target, 1.0, tilt_weight=weight)
+        if motion.position_error > WANDER or motion.tilt > tilt:
             break
         pieces = [motion.positions]
         if not _is_straight(arm, points[-1], motion.positions, (x, y)):
             # An arm of seven joints turns its elbow on its way: by little at a time.
-            pieces = _slowly(arm, points[-1], target)
+            pieces = _slowly(arm, points[-1], target, weight)
             if not all(_is_straight(arm, a, b, (x, y)) for a, b in itertools.pairwise([points[-1], *pieces])):
                 break
         points.extend(pieces)
-        height = above
-    if height < CLEAR * top:
-        raise Unreachable(
-            f"robot '{arm.profile.name}': the tool cannot go straight up from ({x:.3f}, {y:.3f}, {low:.3f}) m to "
-            f"{CLEAR * top:.3f} m: bring it to a place above the table by hand"
-        )
     return points
 
 
-def _slowly(arm: Kinematics, joints: Joints, target: Pose) -> list[Joints]:
+def _slowly(arm: Kinematics, joints: Joints, target: Pose, weight: float) -> list[Joints]:
     """Return points that are near each other, on the way to a pose of the tool and the posture that goes with it."""
     found = [joints]
     for _ in range(MOST_PIECES):
-        motion = arm.step(found[-1], target, PIECE_TIME)
+        motion = arm.step(found[-1], target, PIECE_TIME, tilt_weight=weight)
         found.append(motion.positions)
         if max(abs(a - b) for a, b in zip(*found[-2:], strict=True)) < SAMPLE and motion.position_error < WANDER:
             break

@@ -102,6 +102,7 @@ class Kinematics:
         target: Sequence[float] | Pose,
         period: float,
         iterations: int = STEP_ITERATIONS,
+        tilt_weight: float = TILT_WEIGHT,
     ) -> Motion:
         """Move the joints towards a place of the tool for one period.
 
@@ -110,6 +111,7 @@ class Kinematics:
             target: position of the tool in the world, pointing down [m], or its pose.
             period: time for the motion [s], which bounds each joint by its velocity.
             iterations: linearisations within the period.
+            tilt_weight: as ``TILT_WEIGHT``: less where the place of the tool counts more than where it points [m/rad].
         """
         turn = unit(target.orientation) if isinstance(target, Pose) else None
         wanted = np.asarray(target.position if isinstance(target, Pose) else target, dtype=float)
@@ -117,7 +119,7 @@ class Kinematics:
         farthest = self._velocities * (period / iterations)
         for _ in range(iterations):
             self._update(end)
-            end = self.clamp(end + self._displacement(end, wanted, turn, farthest))
+            end = self.clamp(end + self._displacement(end, wanted, turn, farthest, tilt_weight))
         self._update(end)
         tool = self._data.site_xpos[self._site]
         error = float(norm(tool - wanted))
@@ -133,6 +135,7 @@ class Kinematics:
         target: NDArray[np.float64],
         orientation: Quaternion | None,
         farthest: NDArray[np.float64],
+        tilt_weight: float,
     ) -> NDArray[np.float64]:
         """Return the joint displacements [rad] that bring the tool nearest to its target, from where `_update` put it.
 
@@ -141,6 +144,7 @@ class Kinematics:
             target: position of the tool in the world [m].
             orientation: of the tool there, (x, y, z, w); None for pointing down.
             farthest: how far each joint may turn [rad].
+            tilt_weight: of a tilt or a turn [m/rad].
         """
         shift, turn = np.empty((3, len(positions))), np.empty((3, len(positions)))
         mujoco.mj_jacSite(self._model, self._data, shift, turn, self._site)
@@ -151,8 +155,8 @@ class Kinematics:
             turning, tilt = product(across, turn), dot(across, _cross(axes[:, 2], DOWN))
         else:
             turning, tilt = turn, np.array(self._turn_to(orientation))
-        rows = np.concatenate([shift, TILT_WEIGHT * turning, self._posture_rows])
-        off = target - self._data.site_xpos[self._site], TILT_WEIGHT * tilt
+        rows = np.concatenate([shift, tilt_weight * turning, self._posture_rows])
+        off = target - self._data.site_xpos[self._site], tilt_weight * tilt
         errors = np.concatenate([*off, POSTURE_WEIGHT * (self._home - positions)])
         hessian = product(rows.T, rows)
         tool_error = np.concatenate(off)

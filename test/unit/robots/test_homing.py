@@ -16,6 +16,7 @@ from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.safety_limits import Limit
 from robocontrast_ros.robots.state_estimation import JointReading
+from robocontrast_ros.strategies.effort import angle_between
 
 ARMS = ("franka", "ur5e", "franka_hand", "ur5e_2f85")
 
@@ -105,6 +106,18 @@ def test_an_arm_that_lacks_a_joint_or_cannot_go_up_is_not_moved():
     profile = load_profile("franka_hand")
     with pytest.raises(ValueError, match="expected also fr3_joint7"):
         way_of_arm(profile, JointReading(1.0, profile.joint_names[:6], profile.home[:6]), None)
-    near = arm_of("franka_hand").posture((0.281, -0.020, 0.048))
+    workspace = profile.workspace
+    high = replace(profile, workspace=replace(workspace, z=(workspace.z[0], 3.0)))
     with pytest.raises(Unreachable, match=r"cannot go straight up .* by hand"):
-        way_of_arm(profile, JointReading(1.0, profile.joint_names, near), None)
+        way_of_arm(high, JointReading(1.0, profile.joint_names, profile.home), None)
+
+
+@pytest.mark.parametrize(("name", "place"), [("franka", (0.1, -0.005, 0.01)), ("franka_hand", (0.281, -0.02, 0.048))])
+def test_near_its_base_an_arm_goes_straight_up_though_the_tool_has_to_lean(name, place):
+    profile, arm = load_profile(name), arm_of(name)
+    way = way_of_arm(profile, JointReading(1.0, profile.joint_names, arm.posture(place)), None)
+    tools = [arm.tool_pose(command.positions) for command in way]
+    low = [tool for tool in tools if tool.position[2] < CLEAR * profile.workspace.z[1]]
+    assert max(np.hypot(tool.xy[0] - place[0], tool.xy[1] - place[1]) for tool in low) < 0.005
+    leaning = max(angle_between(tool, Pose(orientation=low[0].orientation)) for tool in low)
+    assert 0.05 < leaning < 0.35
