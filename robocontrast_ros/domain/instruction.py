@@ -126,7 +126,8 @@ class Instruction:
         family: the task's family of instructions, for instance ``block_to_block``.
         arguments: sorted (key, value) pairs, for instance ``("source", "red_moon")``.
         segments: the parts of the text, in order; empty where it was not taken apart.
-        meant: the words that mean the structure, where ``text`` does not, such as random letters; else empty.
+        meant: the words that mean the structure, where ``text`` does not, such as random letters or words that the task
+            does not know; else empty.
     """
 
     text: str

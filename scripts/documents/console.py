@@ -92,6 +92,8 @@ def _trial(browser: object, work: Path) -> Iterator[Path]:
             yield _seen(person, "start", work)
             person.tap_primary()
             asked.answer()
+            console.tell_moving(True)
+            person.until("!document.querySelector('#timer').hidden")
             yield _seen(person, "running", work)
             asked = Asked(console, JudgeQuestion("0003", words, "the time was over"))
             person.wait_for("judge")
