@@ -278,16 +278,18 @@ class TaskContract:
         """Where the task can change instructions part by part."""
         rewording = self.task().rewording
         for seed, instance in enumerate(self.drawn() if rewording else ()):
-            said, scene, rng = instance.instruction, instance.scene, np.random.default_rng(seed)
-            for what, other in (
-                ("`reword` of no argument", rewording.reword(said, {}, scene, rng)),
-                ("`rephrase`", rewording.rephrase(said, scene, rng)),
-            ):
-                promise(
-                    (other.family, other.arguments) == (said.family, said.arguments),
-                    f"{what} keeps the meaning; it made {other!r} of {said!r}",
-                )
-                self.understood(other, scene)
+            scene, rng = instance.scene, np.random.default_rng(seed)
+            drawn = instance.instruction
+            for said in (drawn, replace(drawn, text="do it", segments=(), meant=drawn.text)):
+                for what, other in (
+                    ("`reword` of no argument", rewording.reword(said, {}, scene, rng)),
+                    ("`rephrase`", rewording.rephrase(said, scene, rng)),
+                ):
+                    promise(
+                        (other.family, other.arguments, other.meant) == (said.family, said.arguments, ""),
+                        f"{what} keeps the meaning, and says it itself; it made {other!r} of {said!r}",
+                    )
+                    self.understood(other, scene)
 
     def test_the_premise_holds_in_every_scene_that_is_drawn(self) -> None:
         """Where the task has one."""

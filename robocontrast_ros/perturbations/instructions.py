@@ -140,7 +140,7 @@ class _OfSegments(_OfInstruction):
         if isinstance(segments, NotApplicable):
             return segments
         text = plain_text(segments)
-        meant = "" if self.keeps_meaning else base.instruction.words
+        meant = "" if self.keeps_meaning else base.instruction.text
         return replace(base.instruction, text=text, segments=segments, meant=meant)
 
     def _changed(
@@ -354,7 +354,7 @@ class GobbledygookTokens(_OfSegments):
     ) -> tuple[Segment, ...] | NotApplicable:
         # Loaded when it is needed: a list of perturbations needs no tokenizer.
         self._tokens = tokens = self._tokens or Tokens()
-        before = tokens.of(base.instruction.words)
+        before = tokens.of(base.instruction.text)
         words = [tokens.meaningless(word, set(before), rng) for word in _words(segments)]
         if None in words:
             return NotApplicable(f"no tokens were found in place of those of '{base.instruction.text}'")

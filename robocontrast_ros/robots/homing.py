@@ -30,8 +30,8 @@ WANDER = 0.005
 """How far the tool may be from the straight line up, where a joint is at its limit [m]."""
 
 LEANS = (TILT_WEIGHT, 0.05), (0.1 * TILT_WEIGHT, 0.3)
-"""Weight of the tool's tilt [m/rad], and how far it may be from pointing as it did [rad]: near its base an arm can go
-straight up only where the tool leans."""
+"""Weight of the tool's tilt [1/rad], and how far it may be from pointing as it did [rad]: near its base an arm can go
+straight up, or come straight down, only where the tool leans."""
 
 SAMPLE = 0.02
 """Between two points of the way the arm is checked each time a joint has turned by that much [rad]."""
@@ -125,18 +125,24 @@ def _climb_leaning(arm: Kinematics, joints: Joints, weight: float, tilt: float) 
         pieces = [motion.positions]
         if not _is_straight(arm, points[-1], motion.positions, (x, y)):
             # An arm of seven joints turns its elbow on its way: by little at a time.
-            pieces = _slowly(arm, points[-1], target, weight)
-            if not all(_is_straight(arm, a, b, (x, y)) for a, b in itertools.pairwise([points[-1], *pieces])):
+            pieces = _slowly(arm, points[-1], target, weight, tilt)
+            straight = (_is_straight(arm, a, b, (x, y)) for a, b in itertools.pairwise([points[-1], *pieces]))
+            if not pieces or not all(straight):
                 break
         points.extend(pieces)
     return points
 
 
-def _slowly(arm: Kinematics, joints: Joints, target: Pose, weight: float) -> list[Joints]:
-    """Return points that are near each other, on the way to a pose of the tool and the posture that goes with it."""
+def _slowly(arm: Kinematics, joints: Joints, target: Pose, weight: float, tilt: float) -> list[Joints]:
+    """Return points that are near each other, on the way to a pose of the tool and the posture that goes with it.
+
+    None where the tool leans too far on that way.
+    """
     found = [joints]
     for _ in range(MOST_PIECES):
         motion = arm.step(found[-1], target, PIECE_TIME, tilt_weight=weight)
+        if motion.tilt > tilt:
+            return []
         found.append(motion.positions)
         if max(abs(a - b) for a, b in zip(*found[-2:], strict=True)) < SAMPLE and motion.position_error < WANDER:
             break

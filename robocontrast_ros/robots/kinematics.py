@@ -111,7 +111,7 @@ class Kinematics:
             target: position of the tool in the world, pointing down [m], or its pose.
             period: time for the motion [s], which bounds each joint by its velocity.
             iterations: linearisations within the period.
-            tilt_weight: as ``TILT_WEIGHT``: less where the place of the tool counts more than where it points [m/rad].
+            tilt_weight: as ``TILT_WEIGHT``: less where the place of the tool counts more than where it points [1/rad].
         """
         turn = unit(target.orientation) if isinstance(target, Pose) else None
         wanted = np.asarray(target.position if isinstance(target, Pose) else target, dtype=float)
@@ -144,7 +144,7 @@ class Kinematics:
             target: position of the tool in the world [m].
             orientation: of the tool there, (x, y, z, w); None for pointing down.
             farthest: how far each joint may turn [rad].
-            tilt_weight: of a tilt or a turn [m/rad].
+            tilt_weight: of a tilt or a turn [1/rad].
         """
         shift, turn = np.empty((3, len(positions))), np.empty((3, len(positions)))
         mujoco.mj_jacSite(self._model, self._data, shift, turn, self._site)

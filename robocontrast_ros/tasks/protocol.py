@@ -195,17 +195,21 @@ class Rewording(Protocol):
     def reword(
         self, instruction: Instruction, arguments: Mapping[str, str], scene: Scene, rng: np.random.Generator
     ) -> Instruction:
-        """Return the instruction with some arguments changed, and its wording kept where possible.
+        """Return the instruction with some arguments changed, and the wording of its ``words`` kept where possible.
+
+        Nothing else is ``meant`` by what is returned.
 
         Raises:
-            ValueError: the instruction's text is not of the task's grammar, or there are no words for the new one.
+            ValueError: the instruction's words are not of the task's grammar, or there are no words for the new one.
         """
 
     def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
-        """Return the instruction with the same meaning in other words, where there are any.
+        """Return the instruction with the same meaning in other words than its ``words``, where there are any.
+
+        Nothing else is ``meant`` by what is returned.
 
         Raises:
-            ValueError: the instruction's text is not of the task's grammar.
+            ValueError: the instruction's words are not of the task's grammar.
         """
 
 
@@ -343,7 +347,7 @@ class Wording(Protocol):
         It is the text itself where there are no other words.
 
         Raises:
-            ValueError: the instruction's text is not of the task's grammar.
+            ValueError: the instruction's words are not of the task's grammar.
         """
 
     def original(self, instruction: Instruction) -> str:
@@ -352,7 +356,7 @@ class Wording(Protocol):
         It is what training without paraphrases says.
 
         Raises:
-            ValueError: the instruction's text is not of the task's grammar.
+            ValueError: the instruction's words are not of the task's grammar.
         """
 
     def descriptors(self, segment: Segment, scene: Scene) -> Iterable[tuple[str, bool]]:

@@ -132,8 +132,11 @@ def instance_of(recorded: RecordedInstance, task: Task) -> TestInstance:
 def understood(recorded: RecordedInstance, task: Task, scene: Scene) -> Instruction:
     """Return the instruction of a recorded instance: in a person's own words it has the meaning of ``meant``.
 
+    Policies that parse the task's sentences, as oracles do, do not understand such words.
+
     Raises:
-        ValueError: the task does not understand it in this scene, or in another way than ``meant``.
+        ValueError: the task does not understand ``meant`` in this scene, or it understands the instruction itself in
+            another way.
     """
     told, meant = (" ".join(text.split()) for text in (recorded.instruction, recorded.meant))
     if not meant:

@@ -41,7 +41,7 @@ class GrammarWording:
         """Return the words of an instruction as segments."""
         found: list[Segment] = []
         referents = 0
-        for words, role in self._grammar.parts(instruction.words, self._roles):
+        for words, role in self._grammar.parts(instruction.text, self._roles):
             if not role:
                 found.append(Segment(SegmentKind.TEXT, words))
                 continue

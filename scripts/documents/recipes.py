@@ -189,7 +189,7 @@ RECIPES = (
         "python -m benchmark.stop_times",
         making.measurement,
         STOPPING,
-        small="--trials 3 --sessions 1 --minutes 0.1",
+        small="--trials 3 --port-trials 1 --sessions 1 --minutes 0.1",
     ),
     Recipe(
         "demo",

@@ -285,6 +285,7 @@ def test_a_camera_judges_trials_of_the_tabletop_by_a_person_s_own_tags(tmp_path,
 
     class AtTheTable(Eventful):
         def at_start(self, done, state):
+            (tmp_path / "put_down").unlink(missing_ok=True)
             if done == 1 and self.once("paused"):
                 self.notes["words"] = state["instruction"]
                 self.person.choose("pause")
@@ -347,6 +348,7 @@ def test_a_camera_judges_trials_of_the_tabletop_by_a_person_s_own_tags(tmp_path,
                     else:
                         self.person.until("state.problems.length === 0")
                         self.person.choose("ready")
+                        self.person.until(f"state.step > {step}")
 
         def at_judge(self, done, state):
             Trials.at_judge(self, done, state)
@@ -366,6 +368,7 @@ def test_a_camera_judges_trials_of_the_tabletop_by_a_person_s_own_tags(tmp_path,
     run, trials, _ = played(workplace, lambda link: AtTheTable(chromium, link), session)
     finished = of(run, TrialFinished)
     assert len(finished) == TRIALS
+    assert min(trial.result.steps for trial in finished) > 20, "the robot has acted"
     voids = of(run, TrialVoid)
     assert "the lamp fell over" in " ".join(void.detail for void in voids)
     assert Fault.ROBOT_STOPPED in [void.fault for void in voids] and "No connection" in trials.notes["banner"]

@@ -388,7 +388,7 @@ function showRecording(recording) {
   };
   // What was changed since it was checked is checked again before it can be kept.
   const offer = () => {
-    if (draft && !proposal.changed) setPrimary("Keep", () => { proposal = null; send("keep"); }); else setPrimary("Check", check);
+    if (draft && !proposal.changed) setPrimary("Keep", () => { proposal = { instruction: "", meant: "", path: [] }; send("keep"); }); else setPrimary("Check", check);
     parts.primary.disabled = !proposal.instruction.trim();
   };
   offer();

@@ -12,7 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.robots.homing import CLEAR, DIP, way_of_arm
+from robocontrast_ros.robots import homing
+from robocontrast_ros.robots.homing import CLEAR, DIP, LEANS, way_of_arm
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.safety_limits import Limit
@@ -114,10 +115,13 @@ def test_an_arm_that_lacks_a_joint_or_cannot_go_up_is_not_moved():
 
 
 @pytest.mark.parametrize(("name", "place"), [("franka", (0.1, -0.071, 0.01)), ("franka_hand", (0.281, -0.02, 0.048))])
-def test_near_its_base_an_arm_goes_straight_up_though_the_tool_has_to_lean(name, place):
+def test_near_its_base_an_arm_goes_straight_up_though_the_tool_has_to_lean(name, place, monkeypatch):
     profile, arm = load_profile(name), arm_of(name)
-    way = way_of_arm(profile, JointReading(1.0, profile.joint_names, arm.posture(place)), None)
-    tools = [arm.tool_pose(command.positions) for command in way]
+    reading = JointReading(1.0, profile.joint_names, arm.posture(place))
+    tools = [arm.tool_pose(command.positions) for command in way_of_arm(profile, reading, None)]
     up = list(takewhile(lambda tool: np.hypot(tool.xy[0] - place[0], tool.xy[1] - place[1]) < 0.005, tools))
     assert up[-1].position[2] > CLEAR * profile.workspace.z[1] - 0.005
-    assert 0.01 < max(angle_between(tool, up[0]) for tool in up) < 0.35
+    assert max(angle_between(tool, up[0]) for tool in up) < LEANS[-1][1] + 0.05
+    monkeypatch.setattr(homing, "LEANS", LEANS[:1])
+    with pytest.raises(Unreachable, match="cannot go straight up"):
+        way_of_arm(profile, reading, None)
