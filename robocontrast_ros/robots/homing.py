@@ -72,9 +72,7 @@ def way_of_arm(
         raise ValueError(f"joint states: got {', '.join(reading.names)}, expected also {', '.join(missing)}")
     here = tuple(positions[name] for name in profile.joint_names)
     goal = tuple(profile.home) if start is None else arm.posture(start.position)
-    up, down = _climb(arm, here), _climb(arm, goal)
-    _check_passage(arm, up[-1], down[-1])
-    points = [*up, *reversed(down)]
+    points = _points(arm, here, goal)
     hand = profile.end_effector.joints
     opened = hand[0].open if hand else None
     commands = [JointTrajectoryCommand(profile.joint_names, here, SETTLE, opened)] if hand else []
@@ -96,25 +94,38 @@ def farthest_joint(command: RobotCommand, reading: Reading) -> float:
     return max(abs(at.get(name, math.inf) - position) for name, position in wanted)
 
 
-def _climb(arm: Kinematics, joints: Joints) -> list[Joints]:
-    """Return the points of the way straight up, as far as the workspace and the arm go, the first where the arm is."""
-    top = arm.profile.workspace.z[1]
+def _points(arm: Kinematics, here: Joints, goal: Joints) -> list[Joints]:
+    """Return the points of the way between two postures.
+
+    Raises:
+        Unreachable: there is none, however the tool leans.
+    """
     for weight, tilt in LEANS:
-        points = _climb_leaning(arm, joints, weight, tilt)
-        if arm.tool_pose(points[-1]).position[2] >= CLEAR * top - WANDER:
-            return points
-    x, y, low = arm.tool_pose(joints).position
-    raise Unreachable(
-        f"robot '{arm.profile.name}': the tool cannot go straight up from ({x:.3f}, {y:.3f}, {low:.3f}) m to "
-        f"{CLEAR * top:.3f} m: bring it to a place above the table by hand"
-    )
+        try:
+            up, down = (_climb(arm, end, weight, tilt) for end in (here, goal))
+            _check_passage(arm, up[-1], down[-1])
+        except Unreachable as error:
+            reason = error
+        else:
+            return [*up, *reversed(down)]
+    raise reason
 
 
-def _climb_leaning(arm: Kinematics, joints: Joints, weight: float, tilt: float) -> list[Joints]:
-    """Return the points of the way straight up, as far as it goes with this weight and limit of the tool's tilt."""
+def _climb(arm: Kinematics, joints: Joints, weight: float, tilt: float) -> list[Joints]:
+    """Return the points of the way straight up, as far as workspace and arm go, the first where the arm is.
+
+    Args:
+        arm: its kinematics.
+        joints: where it is [rad].
+        weight: of the tool's tilt [1/rad].
+        tilt: greatest one [rad].
+
+    Raises:
+        Unreachable: it does not come up to what is clear of the table.
+    """
     tool, top = arm.tool_pose(joints), arm.profile.workspace.z[1]
     x, y, low = tool.position
-    points = [joints]
+    points, height = [joints], low
     for above in np.linspace(low, top, max(math.ceil((top - low) / CLIMB), 0) + 1)[1:].tolist():
         target = Pose((x, y, above), tool.orientation)
         motion = arm.step(points[-1], target, 1.0, tilt_weight=weight)
@@ -130,6 +141,12 @@ def _climb_leaning(arm: Kinematics, joints: Joints, weight: float, tilt: float) 
             if not pieces or not all(straight):
                 break
         points.extend(pieces)
+        height = above
+    if height < CLEAR * top:
+        raise Unreachable(
+            f"robot '{arm.profile.name}': the tool cannot go straight up from ({x:.3f}, {y:.3f}, {low:.3f}) m to "
+            f"{CLEAR * top:.3f} m: bring it to a place above the table by hand"
+        )
     return points
 
 
