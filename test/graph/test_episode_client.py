@@ -17,7 +17,7 @@ from robocontrast_ros.domain import Fault  # noqa: E402
 from robocontrast_ros.episodes.bench import BenchFault  # noqa: E402
 from robocontrast_ros.nodes.bench import episodes  # noqa: E402
 from robocontrast_ros.nodes.bench.parameters import BenchParameters  # noqa: E402
-from robocontrast_ros.nodes.runtime.channel import Channel  # noqa: E402
+from robocontrast_ros.nodes.runtime.channel import Channel, DiscoveryProbe  # noqa: E402
 
 
 @pytest.fixture
@@ -29,8 +29,10 @@ def client():
 
     def make(**limits: float) -> episodes.EpisodeClient:
         made = episodes.EpisodeClient(channel, BenchParameters(rollout="acting", **limits), lambda: False)
+        known = DiscoveryProbe(channel.node, "acting")
         channel.start()
         assert made.wait_for_server(120.0)
+        known.wait(120.0)
         return made
 
     yield make

@@ -13,6 +13,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 from domains import own_domain
 from robocontrast_ros.msg import Stopped
 from sensor_msgs.msg import JointState
+from session_runs import wait_until
 from spinning import spun_node
 from trajectory_msgs.msg import JointTrajectory
 
@@ -111,6 +112,8 @@ def test_an_episode_that_was_stopped_moves_nothing_after_the_release_and_the_nex
         rig.wait(lambda: len(rig.commands) == 1)
         rig.guard.running(1)
         rig.say(stopped=True)
+        # The monitor says so before it has told the port.
+        wait_until(lambda: rig.let_go, "it is told")
         assert rig.let_go == 1, "a port that goes on by itself is told to end that"
         assert "a test" in refused(lambda: rig.robot.command(rig.command(), rig.stamp))
         rig.say(stopped=False)

@@ -133,7 +133,7 @@ class Localiser:
 
 
 def test_a_base_that_is_localised_elsewhere_is_not_moved_and_at_its_start_it_is_where_the_localiser_has_it(place):
-    session = write_session(place, "base", robot="locobot_real")
+    session = write_session(place, "base", robot="locobot_real", void_retries=20)
     twists: list[Twist] = []
 
     def seen(kind: type) -> object:
@@ -199,7 +199,7 @@ def test_what_is_late_or_lost_in_the_laboratory_is_borne(place, wrong):
     ids=["no driver", "a driver in another namespace", "a clock that is an hour behind"],
 )
 def test_a_session_whose_robot_is_silent_or_in_another_time_ends_before_a_scene_is_set_up(place, remap, wrong, said):
-    session = write_session(place, timeouts={"start_up": 20.0})
+    session = write_session(place, timeouts={"start_up": 60.0})
     with laboratory(resolve(session), place.folder, remap, **wrong):
         code, output = place.run("evaluate", session)
     assert code == 3, output

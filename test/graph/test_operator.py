@@ -21,7 +21,7 @@ from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.console.questions import ROBOT
 from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.nodes.runtime.channel import call
+from robocontrast_ros.nodes.runtime.channel import first_call
 from robocontrast_ros.runs.events import Paused, SetUp, TrialCorrected, TrialFinished, TrialSkipped, TrialVoid
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.worlds.table_camera import standard_tags
@@ -74,7 +74,7 @@ class Trials:
         after = -1
         while True:
             phase = self.person.wait_for(*ALL, after=after)
-            after = self.person.step
+            after = self.person.at
             if phase == "finished":
                 return
             state = state_of(self.person)
@@ -138,7 +138,8 @@ class Trials:
             # It is refused as long as the robot would be stopped again at once.
             self.person.tap_primary()
             self.person.give_reason("Ada Lovelace")
-            self.person.page.wait_for_timeout(1500)
+            self.person.until("sending.size === 0 && (refusal !== '' || state.phase !== 'stopped')")
+            self.person.page.wait_for_timeout(500)
 
 
 class Eventful(Trials):
@@ -212,7 +213,7 @@ def played(workplace: Workplace, trials_of, session, *arguments):
     process = workplace.begin("evaluate", session, "--practice", *arguments)
     try:
         (run,) = wait_until(lambda: process.poll() is not None or workplace.runs, "a run folder") and workplace.runs
-        trials = trials_of(link_of(run))
+        trials = trials_of(link_of(run, 240.0))
         trials.run()
         trials.person.close()
     except BaseException:
@@ -338,7 +339,7 @@ def test_a_camera_judges_trials_of_the_tabletop_by_a_person_s_own_tags(tmp_path,
                 assert mover.wait_for_service(60.0)
                 below = Point(z=1.9)
                 for offsets in ([RosPose(position=below)], []):
-                    call(mover, MoveCameras.Request(cameras=["top"] * len(offsets), offsets=offsets), 60.0)
+                    first_call(mover, MoveCameras.Request(cameras=["top"] * len(offsets), offsets=offsets), 60.0)
                     step = self.person.step
                     if offsets:
                         self.person.until("state.problems.some(line => line.includes('covers the camera'))")

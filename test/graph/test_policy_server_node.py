@@ -21,7 +21,7 @@ from spinning import spun_node  # noqa: E402
 
 from robocontrast_ros.configuration import resolve_uri  # noqa: E402
 from robocontrast_ros.domain import Fault  # noqa: E402
-from robocontrast_ros.nodes.runtime.channel import PendingResponse, call, wait_for  # noqa: E402
+from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, PendingResponse, call, wait_for  # noqa: E402
 
 MAIN = "from robocontrast_ros.nodes.policy_server_node import main; main()"
 
@@ -66,8 +66,12 @@ def ask():
             LoadPolicy: node.create_client(LoadPolicy, "policy_server/load"),
         }
 
+        known = [DiscoveryProbe(node, "policy_server")]
+
         def ask_for(kind, **fields):
             wait_for(clients[kind], 240.0)
+            while known:
+                known.pop().wait(240.0)
             return call(clients[kind], kind.Request(**fields), 120.0)
 
         ask_for.clients = clients

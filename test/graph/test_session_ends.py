@@ -143,7 +143,7 @@ def test_a_running_session_keeps_its_domain_and_its_folder_and_the_death_of_its_
             assert other.number == domain
             other.start_probe(environment)
             other.confirm()
-            assert other.number == domain + 1, "a domain that we chose gives way"
+            assert other.number > domain, "a domain that we chose gives way"
         monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
 
         code, output = place.run("evaluate", "--resume", run)

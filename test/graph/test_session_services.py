@@ -11,7 +11,7 @@ from robocontrast_ros.srv import AbortSession, PauseSession, ResumeSession, Star
 from session_runs import Workplace, events_of, finish, finished, node_pids, wait_until  # noqa: E402
 from spinning import spun_node  # noqa: E402
 
-from robocontrast_ros.nodes.runtime.channel import first_call, wait_for  # noqa: E402
+from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, call  # noqa: E402
 from robocontrast_ros.nodes.runtime.qos import LATCHED  # noqa: E402
 from robocontrast_ros.runs.events import Paused, Resumed, SessionInterrupted, TrialStarted  # noqa: E402
 
@@ -30,9 +30,11 @@ def test_a_session_is_paused_resumed_and_aborted(tmp_path, operator):
     services = {"start": StartSession, "pause": PauseSession, "resume": ResumeSession, "abort": AbortSession}
     clients = {name: operator.create_client(kind, f"episode_manager/{name}") for name, kind in services.items()}
 
+    known = DiscoveryProbe(operator, "episode_manager")
+
     def ask(name: str):
-        wait_for(clients[name], 240.0)
-        return first_call(clients[name], services[name].Request(), 120.0)
+        known.wait(240.0)
+        return call(clients[name], services[name].Request(), 120.0)
 
     process = place.begin("evaluate", place.session(policy="random", test_set={"size": 6}))
     try:

@@ -211,7 +211,7 @@ def test_a_process_that_is_killed_voids_its_trial_and_the_session_can_be_resumed
         os.kill(node_pids(run)[victim], signal.SIGKILL)
         told = wait_for_line(process, "error: ")
         assert f"'{victim}' was killed by SIGKILL" in told
-        assert time.monotonic() - killed < 2.0 and len(node_pids(run)) > 1, "before the others are stopped"
+        assert time.monotonic() - killed < 8.0 and len(node_pids(run)) > 1, "before the others are stopped"
     finally:
         code, output = finish(process)
     assert code == 3, output

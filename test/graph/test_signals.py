@@ -52,7 +52,7 @@ def scorer():
         # It is there before it has been made completely; then a signal is the end of it.
         DiscoveryProbe(manager, "scorer").wait(60.0)
         # What it answers it knows, but the names of nodes are told a little later.
-        time.sleep(2.0)
+        time.sleep(6.0)
         yield process
         process.kill()
         process.wait()

@@ -12,14 +12,14 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
-from robocontrast_ros.msg import SessionStatus
+from robocontrast_ros.msg import Progress, SessionStatus
 from session_runs import Workplace, events_of, finish, finished, node_pids, wait_until
 from spinning import spun_node
 
 from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.messages.decoding import stamp_from_msg
-from robocontrast_ros.nodes.runtime.qos import LATCHED
+from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP
 from robocontrast_ros.runs.events import TrialVoid
 
 STEPS = 100
@@ -58,10 +58,12 @@ def test_a_recorder_that_is_stopped_loses_nothing_and_one_that_is_stopped_for_to
         timeouts={"recording": 6.0},
     )
     statuses: list[SessionStatus] = []
+    steps: list[Progress] = []
     echo = subprocess.Popen([sys.executable, "-c", ECHO, CAMERA], stdout=subprocess.PIPE, text=True)
     process = place.begin("evaluate", session)
     with spun_node("operator") as operator:
         operator.create_subscription(SessionStatus, "session_status", statuses.append, LATCHED)
+        operator.create_subscription(Progress, "progress", steps.append, LOCKSTEP)
         try:
             run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
             assert echo.stdout.readline(), "somebody else listens, too"
@@ -73,8 +75,8 @@ def test_a_recorder_that_is_stopped_loses_nothing_and_one_that_is_stopped_for_to
                 stop(recorder, 1.0)
                 time.sleep(0.2)
             wait_until((run / "bags/0001").exists, "the second trial")
-            # Its first control steps: the recorder has answered by now.
-            time.sleep(0.3)
+            begun = len(steps)
+            wait_until(lambda: len(steps) > begun + 2, "its first control steps: the recorder has answered by now")
             os.kill(recorder, signal.SIGSTOP)
             wait_until(lambda: any(isinstance(e, TrialVoid) for e in events_of(run)), "a void trial")
             os.kill(recorder, signal.SIGCONT)

@@ -54,6 +54,7 @@ class Witness:
         node.create_subscription(JointTrajectory, COMMANDS, self._on_command, RECORDED)
         node.create_subscription(Bool, "first_command", self._on_first, LATCHED)
         node.create_subscription(Stopped, "stopped", self.states.append, LATCHED)
+        self._node = node
         self.button = node.create_publisher(String, "stop", LOCKSTEP)
         self.stop = node.create_client(Trigger, "watchdog/stop")
         self.release = node.create_client(ReleaseStop, "watchdog/release")
@@ -115,6 +116,12 @@ class Witness:
         # A rollout that goes on sends one for each that tells the arm to stay; one it may be sending as the stop comes.
         assert self.stays_from(time.time(), but=1) and self.stopped
 
+    @property
+    def heard(self) -> bool:
+        """Whether the watchdog hears the button."""
+        found = self._node.get_subscriptions_info_by_topic(self.button.topic_name)
+        return any(one.node_name == "watchdog" for one in found)
+
     def released(self, by: str = "Ada") -> bool:
         """Release the stop by its service, and return whether that was accepted."""
         return call(self.release, ReleaseStop.Request(by=by, note="seen"), 20.0).accepted
@@ -171,6 +178,7 @@ def test_anybody_stops_the_robot_and_a_person_releases_it_by_name_and_the_sessio
         assert stays, "and first it was told to stay, which proves the watchdog's way to it"
 
         def by_topic() -> None:
+            wait_until(lambda: witness.heard, "the watchdog hears the button")
             witness.button.publish(String(data="the red button"))
 
         def by_service() -> None:

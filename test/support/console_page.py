@@ -67,6 +67,7 @@ class PersonAtThePage:
         while True:
             phase, step, sending = self.page.evaluate(SHOWN)
             if phase in phases and step > after and not sending:
+                self.at = step
                 break
             if time.monotonic() > deadline:
                 raise AssertionError(f"the page shows '{self.phase}', expected {phases}: {self.text}")

@@ -21,10 +21,10 @@ TRIPPED = 6
 """After how many goals the robot has its one protective stop; a person unlocks it at the next set-up."""
 
 
-PUSHED = 0.15
+PUSHED = 0.05
 """How far along the line the tool was pushing when it meets somebody's hand, once, on its way up from there [m]."""
 
-HELD = 1.0
+HELD = 5.0
 """How long that hand stays [s]."""
 
 

@@ -429,7 +429,7 @@ def test_keys_press_the_button_that_was_reached_by_them(checked_page):
 
 
 def test_the_timer_turns_amber_and_red(page):
-    page.console.set_limit(2.0)
+    page.console.set_limit(10.0)
     asked = Asked(page.console, START)
     page.person.wait_for("start")
     page.person.tap_primary()
