@@ -48,7 +48,7 @@ Joints = tuple[float, ...]
 def way_of_arm(
     profile: ManipulatorProfile, reading: JointReading, start: Pose | None
 ) -> tuple[JointTrajectoryCommand, ...]:
-    """Return the commands that bring an arm to where an episode starts, or to its posture of rest.
+    """Return the commands that bring an arm to where an episode starts, or to rest.
 
     A hand opens first, where it is. The tool goes straight up to the top of the workspace, or as far as it can, over
     the table in joint space, and straight down: so nothing on the table is swept away that is lower than ``CLEAR`` of
@@ -58,7 +58,7 @@ def way_of_arm(
     Args:
         profile: the arm.
         reading: where it is.
-        start: pose of the tool, of which the position counts, pointing down; None for the profile's ``home``.
+        start: pose of the tool, of which the position counts, pointing down; None for rest.
 
     Raises:
         Unreachable: the tool cannot go there by such a way; the message says why.
@@ -71,7 +71,7 @@ def way_of_arm(
     if missing:
         raise ValueError(f"joint states: got {', '.join(reading.names)}, expected also {', '.join(missing)}")
     here = tuple(positions[name] for name in profile.joint_names)
-    goal = tuple(profile.home) if start is None else arm.posture(start.position)
+    goal = arm.rest if start is None else arm.posture(start.position)
     points = _points(arm, here, goal)
     hand = profile.end_effector.joints
     opened = hand[0].open if hand else None
@@ -102,7 +102,7 @@ def _points(arm: Kinematics, here: Joints, goal: Joints) -> list[Joints]:
     """
     for weight, tilt in LEANS:
         try:
-            up, down = (_climb(arm, end, weight, tilt) for end in (here, goal))
+            up, down = _climb(arm, here, weight, tilt), _climb(arm, goal, weight, tilt)
             _check_passage(arm, up[-1], down[-1])
         except Unreachable as error:
             reason = error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,6 +36,9 @@ DAMPING, ERROR_DAMPING = 1e-9, 1e-6
 
 STEP_ITERATIONS = 3
 """Linearisations of one control step: the tool ends within 0.5 mm of a target 3 cm away."""
+
+RESTS = 1.0, 0.75, 0.5
+"""Shares of the workspace's greatest height at which an arm may rest, best first."""
 
 POSTURE_ITERATIONS = 400
 POSTURE_PERIOD = 0.05
@@ -203,6 +207,18 @@ class Kinematics:
                 f"posture is {motion.position_error:.3f} m away and {motion.tilt:.3f} rad {turned}"
             )
         return motion.positions
+
+    @cached_property
+    def rest(self) -> tuple[float, ...]:
+        """Joint positions at rest [rad]: the tool points down high above where it is at ``home``.
+
+        So nothing of the arm is where somebody sets a scene up. ``home`` itself where the arm cannot go up there.
+        """
+        x, y, _ = self.tool_pose(self.profile.home).position
+        for share in RESTS:
+            with contextlib.suppress(Unreachable):
+                return self.posture((x, y, share * self.profile.workspace.z[1]))
+        return tuple(self.profile.home)
 
     @cached_property
     def levers(self) -> NDArray[np.float64]:

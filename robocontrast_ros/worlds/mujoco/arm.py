@@ -29,14 +29,14 @@ class Arm(Embodiment):
     """A manipulator, with or without a hand."""
 
     def __init__(self, profile: ManipulatorProfile, start: Triple | None) -> None:
-        """Take the robot, and where its tool starts, pointing down [m]; None for its home posture.
+        """Take the robot, and where its tool starts, pointing down [m]; None for rest.
 
         Raises:
             Unreachable: the tool cannot start there.
         """
         super().__init__(profile)
         self._kinematics = Kinematics(profile)
-        home = tuple(profile.home) if start is None else self._kinematics.posture(start)
+        home = self._kinematics.rest if start is None else self._kinematics.posture(start)
         self._home = np.asarray(home, dtype=float)
         self._hand = Hand(profile.end_effector) if profile.end_effector.joints else None
         self._lead = np.asarray(profile.servo.damping) / np.asarray(profile.servo.stiffness)
@@ -57,7 +57,7 @@ class Arm(Embodiment):
             self._hand.bind(model, data, prefix)
 
     def go_home(self) -> None:
-        """Put the joints to the home posture, at rest, the hand open, and let the servos hold them there."""
+        """Put the joints to where an episode starts, at rest, the hand open, and let the servos hold them there."""
         self._data.qpos[self._qpos] = self._home
         self._data.qvel[self._qvel] = 0.0
         self._data.qacc_warmstart[:] = 0.0
