@@ -143,7 +143,8 @@ function render() {
   showBanner();
   showTimer();
   // What did not change is left alone: a new field would lose what is being typed.
-  const content = JSON.stringify([{ ...state, version: 0, now: 0, elapsed: 0, session_state: 0, problems: 0 }, sending.size]);
+  const problems = state.phase === "set_up" ? state.problems : [];
+  const content = JSON.stringify([{ ...state, version: 0, now: 0, elapsed: 0, session_state: 0, problems }, sending.size]);
   if (content === rendered) return;
   rendered = content;
   const show = { checklist: showChecklist, set_up: showSetUp, start: showStart, running: showRunning, judge: showJudge,
@@ -157,9 +158,7 @@ function showBanner() {
   if (!connected) lines.push("No connection. The session goes on; the page connects again by itself.");
   if (sending.size && !connected) lines.push("Your last answer is sent when the connection is back.");
   if (refusal) lines.push(refusal);
-  // Each thing is said once: where the scene is set up, the page says itself why the camera has to look again.
-  const said = state?.phase === "set_up" ? state.set_up.problems : [];
-  if (state) lines.push(...state.problems.filter((problem) => !said.includes(problem)));
+  if (state) lines.push(...state.problems);
   parts.banner.hidden = lines.length === 0;
   parts.banner.className = connected ? "" : "bad";
   parts.banner.textContent = lines.join(" ");
@@ -260,7 +259,8 @@ function showSetUp() {
   const centimetres = (set.tolerance.position * 100).toFixed(1);
   const degrees = Math.round(set.tolerance.angle * 180 / Math.PI);
   put(
-    ...set.problems.map((problem) => make("p", { class: "problem" }, problem)),
+    // The banner says what is wrong with the camera as long as it is so.
+    ...set.problems.filter((problem) => !state.problems.includes(problem)).map((problem) => make("p", { class: "problem" }, problem)),
     set.unseen && set.objects.length ? make("p", { class: "instruction" }, "Put back what the robot moved: nothing sees it.") : null,
     set.unseen || set.moves.length ? null : make("p", { class: "instruction" },
       set.doubts ? "The camera cannot tell. Does everything stand as on the map?"
