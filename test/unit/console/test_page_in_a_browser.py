@@ -96,8 +96,9 @@ def test_a_trial_from_the_checklist_to_the_judgement(checked_page):
     person.until("state.set_up.moves[0].done")
     person.tap_primary()
     assert asked.answer().moved == (moves[0]["id"],)
+    step = person.step
     asked = Asked(console, DOUBTED)
-    person.wait_for("set_up")
+    person.wait_for("set_up", after=step)
     assert DOUBTED.problems[0] in person.text
     person.tap("text=It stands right")
     assert asked.answer().overruled
