@@ -186,10 +186,13 @@ RECIPES = (
     Recipe(
         "stop_times",
         Pace.LONG,
-        "python -m benchmark.stop_times",
+        "python -m benchmark.stop_times --port-trials 5 --only killed stopped cut watchdog_killed no_fault "
+        "session_killed session_stopped session_cut session_watchdog_killed follow_joint_trajectory_killed "
+        "follow_joint_trajectory_watchdog_killed follow_joint_trajectory_both_killed streaming_killed cmd_vel_killed "
+        "cmd_vel_both_killed",
         making.measurement,
         STOPPING,
-        small="--trials 3 --port-trials 1 --sessions 1 --minutes 0.1",
+        small="--trials 3 --sessions 1 --minutes 0.1",
     ),
     Recipe(
         "demo",
