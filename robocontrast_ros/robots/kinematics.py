@@ -210,14 +210,14 @@ class Kinematics:
 
     @cached_property
     def rest(self) -> tuple[float, ...]:
-        """Joint positions at rest [rad]: the tool points down high above where it is at ``home``.
+        """Joint positions at rest [rad]: ``home`` where that is high above the table, else high above it, pointing down.
 
-        So nothing of the arm is where somebody sets a scene up. ``home`` itself where the arm cannot go up there.
+        So nothing of the arm is where somebody sets a scene up.
         """
-        x, y, _ = self.tool_pose(self.profile.home).position
-        for share in RESTS:
+        (x, y, z), top = self.tool_pose(self.profile.home).position, self.profile.workspace.z[1]
+        for share in RESTS if z < RESTS[-1] * top else ():
             with contextlib.suppress(Unreachable):
-                return self.posture((x, y, share * self.profile.workspace.z[1]))
+                return self.posture((x, y, share * top))
         return tuple(self.profile.home)
 
     @cached_property

@@ -71,15 +71,15 @@ class Trials:
 
     def run(self) -> None:
         """Go on to the end of the session."""
-        after = -1
         while True:
-            phase = self.person.wait_for(*ALL, after=after)
-            after = self.person.at
+            phase = self.person.wait_for(*ALL, after=self.person.at)
             if phase == "finished":
                 return
             state = state_of(self.person)
             told = [*state["problems"], *state.get("set_up", {}).get("problems", ())]
-            print(f"{time.monotonic():.1f} {phase} {after} {state['session_state']['done']} {told}", flush=True)
+            print(
+                f"{time.monotonic():.1f} {phase} {self.person.at} {state['session_state']['done']} {told}", flush=True
+            )
             getattr(self, f"at_{phase}")(state["session_state"]["done"], state)
 
     def at_checklist(self, done, state):
@@ -443,7 +443,10 @@ class InTheRoom(Trials):
         self.person.tap_primary()
 
     def at_paused(self, done, state):
-        self.person.page.wait_for_timeout(8000)
+        if not self.once("recorded"):
+            self.person.page.wait_for_timeout(8000)
+            self.person.tap_primary()
+            return
         self.person.choose("survey")
         self.person.until("state.recording.map !== null && sending.size === 0")
         self.person.page.fill("#instruction", "go as we have walked")
@@ -462,7 +465,10 @@ class InTheRoom(Trials):
 
     def at_start(self, done, state):
         self.notes.setdefault("words", state["instruction"])
-        super().at_start(done, state)
+        if done == 1 and self.once("paused to record"):
+            self.person.choose("pause")
+        else:
+            super().at_start(done, state)
 
 
 def test_a_person_moves_furniture_brings_the_robot_to_its_start_and_records_a_walked_path(tmp_path, chromium):

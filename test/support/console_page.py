@@ -46,6 +46,7 @@ class PersonAtThePage:
         self.context = browser.new_context(viewport=PHONE, device_scale_factor=2, has_touch=True)
         self.page: Page = self.context.new_page()
         self.errors: list[str] = []
+        self.at = -1
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.goto(link)
         self._pictures, self._timeout = pictures, timeout
