@@ -210,7 +210,7 @@ class Kinematics:
 
     @cached_property
     def rest(self) -> tuple[float, ...]:
-        """Joint positions at rest [rad]: ``home`` where that is high above the table, else high above it, pointing down.
+        """Joint positions at rest [rad]: ``home`` where that is high, else high above it, with a tool that points down.
 
         So nothing of the arm is where somebody sets a scene up.
         """
