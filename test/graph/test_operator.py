@@ -287,7 +287,7 @@ def test_a_camera_judges_trials_of_the_tabletop_by_a_person_s_own_tags(tmp_path,
     class AtTheTable(Eventful):
         def at_start(self, done, state):
             (tmp_path / "put_down").unlink(missing_ok=True)
-            if done == 1 and self.once("paused"):
+            if done == 0 and self.once("paused"):
                 self.notes["words"] = state["instruction"]
                 self.person.choose("pause")
             elif done == 3 and self.once("void"):
@@ -486,8 +486,12 @@ def test_a_person_moves_furniture_brings_the_robot_to_its_start_and_records_a_wa
     (instance,) = resolve(session).evaluation().test_set()
     walked = np.array(instance.reference_path)
     along = walked[-1] - walked[-2]
-    # A finger is as exact as a pixel of the map, so the person goes a little farther into the last place.
+    # A finger is as exact as a pixel of the map, so the person goes a little farther into both places.
     walked[-1] += 0.1 * along / np.linalg.norm(along)
+    first = np.array([item.pose.xy for item in instance.scene if item.model == instance.instruction.get("first")])
+    apart = first[:, None] - walked
+    place, corner = np.unravel_index(np.argmin(np.linalg.norm(apart, axis=-1)), apart.shape[:2])
+    walked[corner] += 0.1 * apart[place, corner] / np.linalg.norm(apart[place, corner])
     run, trials, _ = played(workplace, lambda link: InTheRoom(chromium, link, walked), session)
     finished = of(run, TrialFinished)
     assert [trial.judgement.progress for trial in finished] == [0.5] * 3, "one of two places each"
