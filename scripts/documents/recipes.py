@@ -442,7 +442,8 @@ RECIPES = (
     Recipe(
         "wall_clock",
         Pace.LONG,
-        "python -m benchmark.wall_clock --json",
+        "python -m benchmark.wall_clock --json --sessions board_franka board_franka_oracle board_ur5e board_ur5e_again "
+        "board_ur5e_oracle rooms table board_ur5e_real_oracle",
         making.measurement,
         (
             *BOARD,
@@ -454,7 +455,7 @@ RECIPES = (
             *PERTURBED_TABLE,
             *STATE_ON_TABLE,
             *(f"config/sessions/{name}.yaml" for name in ("language_table_demo", "locobot_vln", "tabletop_demo")),
-            "config/robots/*_real.yaml",
+            "config/robots/ur5e_real.yaml",
             "benchmark/wall_clock.py",
             "robocontrast_ros/nodes/rollout/drivers/*.py",
             "test/support/emulated_controllers.py",
