@@ -32,7 +32,11 @@ def browser() -> Iterator[object]:
 
 
 class PersonAtThePage:
-    """Looks at the page, and taps what it offers."""
+    """Looks at the page, and taps what it offers.
+
+    Attributes:
+        at: the number of what was asked in the state that was waited for last.
+    """
 
     def __init__(self, browser, link: str, pictures: Path | None = None, timeout: float = 60.0) -> None:
         """Open the page in a context of its own, as another phone has.

@@ -95,7 +95,7 @@ class PersonByRequests:
     def __init__(self, access: Access) -> None:
         """Take the link."""
         self.seen: list[dict[str, Any]] = []
-        self._access = access
+        self._access, self._received = access, 0.0
 
     def play(self, look: Callable[[str], None]) -> None:
         """Go on to the end of the session; ``look`` is told each phase before what is asked there is answered."""

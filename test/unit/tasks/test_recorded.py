@@ -85,7 +85,7 @@ def test_an_instruction_in_a_person_s_own_words_is_perturbed_as_what_it_means(na
             # Its proof may count how many words of the person are said again.
             assert replace(found.instance, proof=expected.instance.proof) == expected.instance, perturbation.symbol
             applied += 1
-    assert applied >= 2
+    assert applied, "some of them apply to every instance"
 
 
 def test_a_walked_path_that_fulfils_the_instruction_is_the_reference_path():
