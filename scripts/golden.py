@@ -36,13 +36,13 @@ class Run:
 
     Attributes:
         session: its name.
-        policy: in place of the session's own; that one when empty.
+        policy: in place of the session's own; that one when None.
         trials: how many have one; None for all.
         first: how many a test runs again.
     """
 
     session: str
-    policy: str = ""
+    policy: str | None = None
     trials: int | None = None
     first: int = 1
 
@@ -109,15 +109,14 @@ def make() -> None:
     """Write every file."""
     FOLDER.mkdir(exist_ok=True)
     for name, run in RUNS.items():
-        made = golden.Golden.of(events(run, run.trials), run.command)
+        made = golden.Golden.of(events(run, run.trials), run.command, run.policy)
         made.save(FOLDER / f"{name}.json")
         print(f"{name}: {len(made.trials)} trials")
     session = golden.Golden.load(FOLDER / "language_table_demo.json")
     study = replace(
         session,
-        session=study_name(),
+        session="",
         command=f"the job {JOB} of robocontrast study {STUDY}, with test_set: {{size: {INSTANCES}}}",
-        conditions="",
         trials=tuple(of_study()),
     )
     study.save(FOLDER / f"{study_name()}.json")
@@ -136,7 +135,7 @@ def digests(run: Run, trials: int | None) -> list[str]:
 
 def events(run: Run, trials: int | None) -> list[Event]:
     """Return the events of the first trials of a session; None for all trials."""
-    session = resolve(run.session, Overrides(policy=run.policy or None, max_trials=trials, fast=True))
+    session = resolve(run.session, Overrides(policy=run.policy, max_trials=trials, fast=True))
     sink = EventsInMemory()
     bench = fast.open_bench(session)
     try:

@@ -1,6 +1,6 @@
 """Golden digests: whether a run's trials equal, to the last bit, those behind this version's documents.
 
-A file of ``config/golden/`` holds one digest for each trial of a session. ``evaluate`` compares a run of the same
+A file of ``config/golden/`` holds one digest for each trial of a shipped session. ``evaluate`` compares a run of that
 session with it. docs/reproducibility.md lists causes of differences.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from typing import Any
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose, Scene
 from robocontrast_ros.runs.events import Event, PolicyLoaded, SessionStarted, TrialFinished
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.resolving import resolve
 
 FOLDER = "package://robocontrast_ros/config/golden"
 
@@ -25,12 +27,13 @@ KEYED = ("mujoco", "numpy", "scipy", "torch")
 UNRELATED = frozenset(
     {
         *(
-            "name",
             "description",
             "task",
             "robot",
             "policy",
             "policy_server",
+            "watchdog",
+            "operator",
             "composed",
             "compare_within",
             "max_trials",
@@ -39,7 +42,7 @@ UNRELATED = frozenset(
         *("void_retries", "stop_early", "timeouts", "camera_images", "recording", "output", "scores"),
     }
 )
-"""Keys of a session that no trial depends on, and those whose files are compared themselves."""
+"""Keys of a session that no simulated trial depends on, and those whose files are compared themselves."""
 
 DIGESTED = ("success", "spl", "progress", "distance_to_goal", "path_length")
 """The scores that are part of a trial's digest."""
@@ -53,9 +56,9 @@ class Golden:
     """The digests of one session's trials.
 
     Attributes:
-        session: its name.
+        session: name of the shipped session; empty where a study's job was run.
+        policy: in place of the session's own; that one when None.
         command: what made it.
-        conditions: digest of the parameters that trials depend on.
         versions: package -> version, of those that digests are made for.
         machine: what it was made on.
         world: what simulated and drew the scenes.
@@ -63,22 +66,22 @@ class Golden:
     """
 
     session: str
+    policy: str | None
     command: str
-    conditions: str
     versions: dict[str, str]
     machine: dict[str, str]
     world: str
     trials: tuple[str, ...]
 
     @classmethod
-    def of(cls, events: Sequence[Event], command: str) -> Golden:
+    def of(cls, events: Sequence[Event], command: str, policy: str | None = None) -> Golden:
         """Return the digests of a journal's events, which hold the session's start."""
         started = _started(events)
         assert started is not None
         return cls(
             session=started.session,
+            policy=policy,
             command=command,
-            conditions=conditions_digest(started),
             versions=_keyed(started.versions),
             machine=started.machine,
             world=started.world,
@@ -125,28 +128,24 @@ def digest(*values: Any) -> str:
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:DIGITS]
 
 
-def conditions_digest(started: SessionStarted) -> str:
-    """Return a digest of the parameters that a session's trials depend on."""
-    parameters = started.parameters
-    session = {k: v for k, v in parameters.get("session", {}).items() if k not in UNRELATED}
-    files = {kind: parameters.get(kind) for kind in ("robot", "policy", "task")}
-    text = json.dumps({"session": session, **files}, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
-
-
-def find_golden(started: SessionStarted, folder: Path | None = None) -> Golden | None:
-    """Return the digests of the session that this one is a run of; None where there are none."""
-    wanted = conditions_digest(started)
-    files = sorted((folder or resolve_uri(FOLDER)).glob("*.json"))
+def find_golden(started: SessionStarted) -> Golden | None:
+    """Return the digests of the shipped session that this one is a run of; None where there are none."""
+    files = sorted(resolve_uri(FOLDER).glob("*.json"))
     found = (Golden.load(file) for file in files)
-    return next((golden for golden in found if golden.conditions == wanted), None)
+    own = _conditions(started.parameters)
+    for golden in found:
+        if golden.session == started.session:
+            shipped = resolve(golden.session, Overrides(policy=golden.policy))
+            if _conditions(shipped.snapshot()) == own:
+                return golden
+    return None
 
 
-def golden_words(events: Sequence[Event], folder: Path | None = None) -> str:
+def golden_words(events: Sequence[Event]) -> str:
     """Return how a run's trials compare with the golden ones; empty without those, or if the policy was swapped."""
     started = _started(events)
     swapped = len({event.digest for event in events if isinstance(event, PolicyLoaded)}) > 1
-    golden = None if started is None or swapped else find_golden(started, folder)
+    golden = None if started is None or swapped else find_golden(started)
     return "" if golden is None else compared(events, golden)
 
 
@@ -177,6 +176,11 @@ def _reason(started: SessionStarted, golden: Golden) -> str:
     if started.machine.get("libc") != golden.machine.get("libc"):
         return f"another C library, {started.machine.get('libc')} for {golden.machine.get('libc')}"
     return "not known; please report it with the first line of the run's journal"
+
+
+def _conditions(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    session = {k: v for k, v in parameters.get("session", {}).items() if k not in UNRELATED}
+    return {**parameters, "session": session}
 
 
 def _renderer(world: str) -> str:

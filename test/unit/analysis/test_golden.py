@@ -1,15 +1,24 @@
 """How a run compares with the golden digests of its session."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from line_world import LineBench, line_evaluation, with_scores
 
-from robocontrast_ros.analysis.data.golden import Golden, conditions_digest, golden_words, trial_digest
+from robocontrast_ros.analysis.data.golden import Golden, compared, find_golden, golden_words, trial_digest
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.runs.events import SessionStarted, TrialFinished
+from robocontrast_ros.runs.events import PolicyLoaded, SessionStarted, TrialFinished
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.resolving import resolve
+
+GOLDEN = {
+    file.stem: Golden.load(file)
+    for file in sorted((Path(__file__).resolve().parents[3] / "config" / "golden").glob("*.json"))
+}
+OF_SESSIONS = [name for name, golden in GOLDEN.items() if golden.session]
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +29,8 @@ def events(tmp_path_factory):
 
 
 @pytest.fixture
-def folder(tmp_path, events):
-    Golden.of(events, "a command").save(tmp_path / "golden.json")
-    return tmp_path
+def golden(events):
+    return Golden.of(events, "a command")
 
 
 def with_trial(events, number, **scores):
@@ -37,22 +45,22 @@ def with_start(events, **changes):
     return [replace(e, **changes) if isinstance(e, SessionStarted) else e for e in events]
 
 
-def test_a_run_that_is_the_same_to_the_last_bit_is_said_to_be(events, folder):
+def test_a_run_that_is_the_same_to_the_last_bit_is_said_to_be(events, golden):
     number = sum(isinstance(event, TrialFinished) for event in events)
-    said = golden_words(events, folder)
+    said = compared(events, golden)
     assert said == f"golden digest of this version: {number} of {number} trials are the same to the last bit"
 
 
-def test_the_first_trials_alone_are_compared_where_only_they_were_run(events, folder):
+def test_the_first_trials_alone_are_compared_where_only_they_were_run(events, golden):
     short = [*events[: next(i for i, e in enumerate(events) if isinstance(e, TrialFinished)) + 1]]
-    assert "1 of 1 trials are the same" in golden_words(short, folder)
+    assert "1 of 1 trials are the same" in compared(short, golden)
 
 
-def test_one_bit_more_is_another_trial_and_it_is_named(events, folder):
+def test_one_bit_more_is_another_trial_and_it_is_named(events, golden):
     finished = [event for event in events if isinstance(event, TrialFinished)]
     longer = finished[2].result.scores["path_length"] * (1 + 2**-52)
     assert longer != finished[2].result.scores["path_length"]
-    said = golden_words(with_trial(events, 2, path_length=longer), folder)
+    said = compared(with_trial(events, 2, path_length=longer), golden)
     assert "the first that differs is 0002" in said
     assert f"{len(finished) - 1} of {len(finished)}" in said
     assert "Reason: not known" in said or "AVX2" in said
@@ -83,26 +91,48 @@ def test_words_and_wall_clock_times_have_no_part_in_a_digest(events):
         ({"machine": {"vectors": "avx2", "libc": "musl"}}, "another C library, musl for "),
     ],
 )
-def test_a_difference_has_its_reason(events, folder, changes, reason):
+def test_a_difference_has_its_reason(events, golden, changes, reason):
     other = with_start(with_trial(events, 0, path_length=99.0), **changes)
-    assert reason in golden_words(other, folder)
+    assert reason in compared(other, golden)
 
 
-def test_a_renderer_s_vectors_are_no_difference(events, tmp_path):
+def test_a_renderer_s_vectors_are_no_difference(events):
     here = with_start(events, machine={"vectors": "avx2"}, world="MuJoCo; drawn by llvmpipe (LLVM 15, 512 bits)")
     there = with_start(events, machine={"vectors": "avx2"}, world="MuJoCo; drawn by llvmpipe (LLVM 15, 256 bits)")
-    Golden.of(there, "").save(tmp_path / "golden.json")
-    assert "another renderer" not in golden_words(with_trial(here, 0, path_length=99.0), tmp_path)
+    assert "another renderer" not in compared(with_trial(here, 0, path_length=99.0), Golden.of(there, ""))
 
 
-def test_what_only_changes_how_a_session_is_run_does_not_change_its_conditions(events):
+def start_of(events, session, **overrides):
+    """Return the start of a run of a shipped session."""
     started = next(event for event in events if isinstance(event, SessionStarted))
-    session = {"seed": 1, "fast": False, "output": "runs", "max_trials": None}
-    conditions = conditions_digest(replace(started, parameters={"session": session}))
-    same = {**session, "fast": True, "output": "elsewhere", "max_trials": 3}
-    assert conditions_digest(replace(started, parameters={"session": same})) == conditions
-    assert conditions_digest(replace(started, parameters={"session": {**session, "seed": 2}})) != conditions
+    resolved = resolve(session, Overrides(**overrides))
+    return replace(started, session=resolved.parameters.name, parameters=resolved.snapshot())
 
 
-def test_nothing_is_said_of_a_session_without_golden_digests(events, tmp_path):
-    assert golden_words(events, tmp_path) == ""
+@pytest.mark.parametrize("name", OF_SESSIONS)
+def test_a_run_of_a_shipped_session_finds_its_golden_digests(events, name):
+    golden = GOLDEN[name]
+    assert find_golden(start_of(events, golden.session, policy=golden.policy)) == golden
+
+
+def test_what_only_changes_how_a_session_is_run_does_not_change_what_it_is_compared_with(events, tmp_path):
+    other = {"operator.port": 8000, "watchdog.loop": 2.0, "recording.compression": "none", "timeouts.policy": 1.0}
+    started = start_of(events, "language_table_demo", fast=True, max_trials=3, output=str(tmp_path), settings=other)
+    assert find_golden(started) == GOLDEN["language_table_demo"]
+
+
+@pytest.mark.parametrize("change", [{"seed": 8}, {"robot": "ur5e"}, {"policy": "oracle"}, {"budget": 3.0}])
+def test_another_seed_robot_policy_or_budget_is_not_compared(events, change):
+    assert find_golden(start_of(events, "language_table_demo", **change)) is None
+
+
+def test_a_swapped_policy_is_not_compared(events):
+    started = start_of(events, "language_table_demo")
+    run = [started if isinstance(event, SessionStarted) else event for event in events]
+    loaded = PolicyLoaded("film_bc_state", "", "", "one", 0.0, None, 0.0)
+    assert "trials are the same" in golden_words([*run, loaded])
+    assert golden_words([*run, loaded, replace(loaded, digest="another")]) == ""
+
+
+def test_nothing_is_said_of_a_session_without_golden_digests(events):
+    assert golden_words(events) == ""
