@@ -1,12 +1,12 @@
 """Sessions in lockstep and again on the wall clock in an emulated laboratory, trial by trial.
 
 Each session is run twice: in lockstep, in one process (the same trials as in the graph, to the last bit), and as a
-whole graph on the wall clock, where driver and cameras are those of ``test/support/emulated_lab.py``: the actions and
-topics of the real driver under their real names where a real robot's file is named, joint states or odometry at its
-rate, images, everything stamped with the system clock, and an arm that is sent to its start by commands. Pairs are
-trials of the same test instance, perturbation and repeat. Two controls stand beside the learned policies: the oracle,
-which sees the scene and makes up for what went otherwise, and the same session on the wall clock twice. The sessions'
-own sizes take hours; ``--instances`` and ``--repeats`` say how much of them is run.
+whole graph on the wall clock with the real robot's file, where driver and cameras are those of
+``test/support/emulated_lab.py``: the actions and topics of the real driver under their real names, joint states or
+odometry at its rate, images, everything stamped with the system clock, and an arm that is sent to its start by
+commands. Pairs are trials of the same test instance, perturbation and repeat. Two controls stand beside the learned
+policies: the oracle, which sees the scene and makes up for what went otherwise, and the same session on the wall clock
+twice. The sessions' own sizes take hours; ``--instances`` and ``--repeats`` say how much of them is run.
 
     python -m benchmark.wall_clock --json          (--sessions board_franka --instances 1)
 """
@@ -51,8 +51,6 @@ from laboratory import WORLD, laboratory, real_robot  # noqa: E402
 
 SCORES = ("success", "progress")
 QUANTILES = (0.5, 0.95)
-REAL = "_real"
-"""Suffix of robots whose files name their real drivers."""
 PATIENCE = 5.0
 """Control periods of silence between rollout and watchdog after which a trial is void."""
 
@@ -63,13 +61,11 @@ class Compared:
 
     Attributes:
         session: its file's name.
-        robot: that acts on the wall clock. One with the suffix ``_real`` is moved by its driver's own interfaces, and
-            in lockstep the simulated one of that name takes its place; any other by topics.
+        robot: that acts in lockstep; on the wall clock the real one of its name does.
         policy: that is evaluated.
         families: of its test instances; empty for the session's own.
         repeated: whether it has repeats of its own, of which ``--repeats`` are run.
         after: the comparison whose run on the wall clock takes the place of lockstep; empty for none.
-        instances: of a session with families of its own, at most; None for as many as are asked for.
     """
 
     session: str
@@ -78,7 +74,6 @@ class Compared:
     families: tuple[str, ...] = ()
     repeated: bool = False
     after: str = ""
-    instances: int | None = None
 
 
 SESSIONS = {
@@ -89,18 +84,12 @@ SESSIONS = {
     "board_ur5e_oracle": Compared("language_table_demo", "ur5e", "oracle"),
     "rooms": Compared("locobot_vln", "locobot", "vln_modular", ("arrangement_1",), repeated=True),
     "table": Compared("tabletop_demo", "franka_hand", "tabletop_state"),
-    "board_ur5e_real_oracle": Compared("language_table_demo", "ur5e_real", "oracle", instances=1),
-    "table_real": Compared("tabletop_demo", "franka_hand_real", "tabletop_state", instances=1),
-    "board_franka_real": Compared("language_table_demo", "franka_real", "film_bc_state", instances=1),
-    "rooms_real": Compared("locobot_vln", "locobot_real", "vln_modular", ("arrangement_1",), repeated=True),
 }
 
 
 def settings_of(compared: Compared, instances: int, repeats: int) -> dict[str, Any]:
     """Return the settings of a session, however time passes."""
-    instances = min(instances, compared.instances or instances)
-    robot = compared.robot.removesuffix(REAL)
-    found: dict[str, Any] = {"robot": robot, "policy": compared.policy, "test_set.size": instances}
+    found: dict[str, Any] = {"robot": compared.robot, "policy": compared.policy, "test_set.size": instances}
     if compared.families:
         found |= {"test_set.families": list(compared.families), "test_set.size": len(compared.families)}
     return found | ({"repeats": repeats} if compared.repeated else {})
@@ -128,9 +117,7 @@ def on_the_wall_clock(
     """Run a session in the laboratory; return its run folder, and what the laboratory did."""
     settings = settings | {f"world.{key}": value for key, value in WORLD.items()}
     # Whether the watchdog is in time, stop_times measures; a busy machine must not end a comparison.
-    settings |= {"watchdog.rollout": PATIENCE}
-    if compared.robot.endswith(REAL):
-        settings |= {"robot": real_robot(compared.robot.removesuffix(REAL), folder)}
+    settings |= {"watchdog.rollout": PATIENCE, "robot": real_robot(compared.robot, folder)}
     words = [word for key, value in settings.items() for word in ("--set", f"{key}={json.dumps(value)}")]
     environment = os.environ | {"PYTHONPATH": str(SUPPORT)}
     with own_domain(), laboratory(resolved(compared, settings, folder), folder, camera_period=1.0 / camera_rate) as lab:

@@ -186,13 +186,10 @@ RECIPES = (
     Recipe(
         "stop_times",
         Pace.LONG,
-        "python -m benchmark.stop_times --port-trials 5 --only killed stopped cut watchdog_killed no_fault "
-        "session_killed session_stopped session_cut session_watchdog_killed follow_joint_trajectory_killed "
-        "follow_joint_trajectory_watchdog_killed follow_joint_trajectory_both_killed streaming_killed cmd_vel_killed "
-        "cmd_vel_both_killed",
+        "python -m benchmark.stop_times",
         making.measurement,
         STOPPING,
-        small="--trials 3 --sessions 1 --minutes 0.1",
+        small="--trials 3 --port-trials 1 --sessions 1 --minutes 0.1",
     ),
     Recipe(
         "demo",
@@ -442,8 +439,7 @@ RECIPES = (
     Recipe(
         "wall_clock",
         Pace.LONG,
-        "python -m benchmark.wall_clock --json --sessions board_franka board_franka_oracle board_ur5e board_ur5e_again "
-        "board_ur5e_oracle rooms table board_ur5e_real_oracle",
+        "python -m benchmark.wall_clock --json",
         making.measurement,
         (
             *BOARD,
@@ -455,7 +451,7 @@ RECIPES = (
             *PERTURBED_TABLE,
             *STATE_ON_TABLE,
             *(f"config/sessions/{name}.yaml" for name in ("language_table_demo", "locobot_vln", "tabletop_demo")),
-            "config/robots/ur5e_real.yaml",
+            "config/robots/*_real.yaml",
             "benchmark/wall_clock.py",
             "robocontrast_ros/nodes/rollout/drivers/*.py",
             "test/support/emulated_controllers.py",
