@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import ClassVar, Protocol
 
@@ -64,7 +64,7 @@ class ByHand:
         What the person need not move has to stay where it was when they were asked: it may have slid a little when the
         robot let go, but what they push away is to be moved back. What could not be seen before is checked, for the
         robot may have moved it. A robot that moves about is to be brought to its start each time, for it has driven
-        away from there.
+        away from there. What is not seen and was not ticked off stays in the list.
 
         Raises:
             BenchFault: the person declares the attempt void or skips the trial, or the console or the camera is gone.
@@ -86,8 +86,10 @@ class ByHand:
             if not wrong and not reading.unsure:
                 return stamp, present
             problems = (*wrong.values(), *doubts_in_words(reading.unsure))
-            doubts = not wrong
-            moves = self._moves(present, target, {*wrong, *(wanted & reading.unsure.keys())})
+            # Who did not tick something that is not seen may have forgotten it.
+            undone = [move for move in moves if move.name in reading.unsure and move.name not in answer.moved]
+            doubts = not wrong and not undone
+            moves = self._moves(present, target, {*wrong, *(wanted & reading.unsure.keys())}, undone)
             bring_robot = ROBOT in wrong
 
     def _pushed(self, before: TableReading, reading: TableReading, target: Scene, wanted: set[str]) -> set[str]:
@@ -107,9 +109,11 @@ class ByHand:
         sought = replace(target, objects=tuple(o for o in target if o.name in looked_at))
         return misplaced(seen, sought, self._tolerance, reading.deviations)
 
-    def _moves(self, present: Scene, target: Scene, left_over: set[str]) -> tuple[SetupMove, ...]:
-        left = tuple(move for move in setup_moves(present, target, self._tolerance) if move.name in left_over)
-        return in_cheapest_order(left, self._store)
+    def _moves(
+        self, present: Scene, target: Scene, left_over: set[str], undone: Iterable[SetupMove]
+    ) -> tuple[SetupMove, ...]:
+        left = {move.name: move for move in setup_moves(present, target, self._tolerance) if move.name in left_over}
+        return in_cheapest_order(tuple(({move.name: move for move in undone} | left).values()), self._store)
 
 
 def _of_difference(one: Mapping[str, Tolerance], other: Mapping[str, Tolerance]) -> dict[str, Tolerance]:

@@ -186,6 +186,8 @@ def test_a_fault_of_the_camera_is_told_on_the_page_and_the_set_up_goes_on_when_i
     if banner and fault is not moved_camera:
         # While the person still carries things.
         person.until(f"document.getElementById('banner').innerText.includes({banner!r})")
+    person.tap("[data-move='banana'] input")
+    person.until("state.set_up.moves[0].done && sending.size === 0")
     step = person.step
     person.tap_primary()
     person.wait_for("set_up", after=step)

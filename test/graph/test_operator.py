@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import yaml
 from chromium import chromium_missing
 from session_runs import Workplace, events_of, finish, wait_until
 
@@ -18,6 +19,7 @@ from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.runs.events import Paused, SetUp, TrialCorrected, TrialFinished, TrialSkipped, TrialVoid
 from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.worlds.table_camera import standard_tags
 
 pytestmark = pytest.mark.skipif(bool(chromium_missing()), reason=chromium_missing())
 
@@ -256,86 +258,120 @@ def test_a_person_runs_trials_of_language_table_that_a_camera_judges(tmp_path, c
     assert code == 0 and (run / "report.html").is_file(), said
 
 
-def test_a_person_runs_trials_of_the_tabletop_and_judges_them(tmp_path, chromium):
-    workplace = Workplace(tmp_path)
-    session = workplace.session(
-        task="tabletop",
-        robot="franka_hand",
-        policy="tabletop_oracle",
-        strategy={"name": "contrast_set", "perturbations": ["L", "S"]},
-        test_set={"size": 4, "families": ["pick", "move_near"]},
-        cameras=[{"name": "top", "width": 320, "height": 240}],
-        max_trials=TRIALS,
-        world={"backend": "operator", "pacing": "wall_clock", "judge": "person"},
-        operator=OPERATOR,
-    )
+class AtTheTable(Eventful):
+    """Ends a trial when the robot has put something down; records a test instance, and corrects a judgement."""
 
-    class AtTheTable(Trials):
-        def at_start(self, done, state):
-            if done == 1 and self.once("paused"):
-                self.notes["words"] = state["instruction"]
-                self.person.choose("pause")
-            else:
-                super().at_start(done, state)
+    def __init__(self, chromium, link, workplace):
+        super().__init__(chromium, link)
+        self.workplace = workplace
+        self.put_down = workplace.folder / "put_down"
 
-        def at_paused(self, done, state):
-            if self.once("recorded"):
-                self.person.choose("survey")
-                self.person.until("state.recording.map !== null && sending.size === 0")
-                self.person.page.fill("#instruction", self.notes["words"])
-                self.person.tap_primary()
-                self.person.until("state.recording.draft !== null && sending.size === 0")
-                self.person.look("recording")
-                self.person.tap_primary()
-                self.person.until("state.recording.kept.length === 1 && sending.size === 0")
-                self.person.choose("discard")
-                self.person.until("state.recording.map === null && sending.size === 0")
+    def at_start(self, done, state):
+        self.put_down.unlink(missing_ok=True)
+        if done == 1 and self.once("paused"):
+            self.notes["words"] = state["instruction"]
+            self.person.choose("pause")
+        elif done == 3 and self.once("void"):
+            self.person.choose("void")
+            self.person.give_reason("the lamp fell over")
+        else:
+            Trials.at_start(self, done, state)
+
+    def at_paused(self, done, state):
+        if self.once("recorded"):
+            self.person.choose("survey")
+            self.person.until("(state.recording.map !== null || refusal) && sending.size === 0")
+            self.person.page.fill("#instruction", self.notes["words"])
             self.person.tap_primary()
+            self.person.until("state.recording.draft !== null && sending.size === 0")
+            self.person.look("recording")
+            self.person.tap_primary()
+            self.person.until("state.recording.kept.length === 1 && sending.size === 0")
+            self.person.choose("discard")
+            self.person.until("state.recording.map === null && sending.size === 0")
+        self.person.tap_primary()
 
-        def at_set_up(self, done, state):
-            if done == 2 and self.once("corrected"):
-                self.person.choose("correct")
-                self.person.tap('[data-right="false"]')
+    def at_set_up(self, done, state):
+        if done == 2 and self.once("corrected"):
+            success = of(self.workplace.runs[0], TrialFinished)[1].result.success != 1.0
+            self.person.choose("correct")
+            self.person.tap(f'[data-right="{str(success).lower()}"]')
+            if not success:
                 self.person.page.select_option("#share", "0.5")
-                self.person.page.fill("#corrector", "Grace Hopper")
-                self.person.page.fill("#reason", "it only touched it")
-                self.person.look("correction")
-                self.person.tap("#correct")
-                self.person.until("sending.size === 0 && state.judgements[0].words.startsWith('failure')")
-            super().at_set_up(done, state)
+            self.person.page.fill("#corrector", "Grace Hopper")
+            self.person.page.fill("#reason", "it only touched it")
+            self.person.look("correction")
+            self.person.tap("#correct")
+            words = "success" if success else "failure"
+            self.person.until(f"sending.size === 0 && state.judgements[0].words.startsWith('{words}')")
+        super().at_set_up(done, state)
 
-        def at_running(self, done, state):
-            if "reached" in state["allowed"]:
-                self.person.page.wait_for_timeout(4000)
-                if self.person.phase == "running":
-                    self.person.page.evaluate("send('reached')")
+    def at_running(self, done, state):
+        super().at_running(done, state)
+        if "reached" in state["allowed"]:
+            wait_until(lambda: self.put_down.exists() or self.person.phase != "running", "the end of the trial")
+            if self.person.phase == "running":
+                self.person.page.wait_for_timeout(1000)
+                self.person.page.evaluate("send('reached')")
 
-        def at_judge(self, done, state):
-            if not state["judge"]["reached"]:
-                self.person.tap('[data-outcome="true"]')
-            self.person.tap_primary()
+    def at_judge(self, done, state):
+        Trials.at_judge(self, done, state)
 
-    run, trials, _ = played(workplace, lambda link: AtTheTable(chromium, link), session)
+    def at_confirmed(self, done, state):
+        Trials.at_confirmed(self, done, state)
+
+
+def test_a_camera_judges_trials_of_the_tabletop_by_a_person_s_own_tags(tmp_path, chromium):
+    workplace = Workplace(tmp_path)
+    (tmp_path / "told.yaml").write_text("policy: told_oracle:ToldOracle\n")
+    content = {
+        "task": "tabletop",
+        "robot": "franka_hand",
+        "policy": str(tmp_path / "told.yaml"),
+        "strategy": {"name": "contrast_set", "perturbations": ["L", "S"]},
+        "test_set": {"size": 4, "families": ["put_on", "put_in"]},
+        "cameras": [{"name": "top", "width": 640, "height": 480}],
+        "max_trials": TRIALS,
+        "world": {"backend": "operator_camera", "pacing": "wall_clock", "judge": "camera"},
+    }
+    models = resolve(workplace.session(**content)).task.scenes.models.values()
+    own = {
+        name: [{"number": tag.number + 200, "size": tag.size, "position": list(tag.position)} for tag in tags]
+        for name, tags in standard_tags(models).items()
+    }
+    (tmp_path / "tags.yaml").write_text(yaml.safe_dump({"tags": own}))
+    session = workplace.session(**content, operator={**OPERATOR, "ask_always": False, "tags": "tags.yaml"})
+    run, trials, _ = played(workplace, lambda link: AtTheTable(chromium, link, workplace), session)
     finished = of(run, TrialFinished)
     assert len(finished) == TRIALS
-    assert all(trial.result.success == 1.0 and trial.judgement.success for trial in finished)
+    voids = of(run, TrialVoid)
+    assert "the lamp fell over" in " ".join(void.detail for void in voids)
+    assert Fault.ROBOT_STOPPED in [void.fault for void in voids] and "No connection" in trials.notes["banner"]
+    assert trials.notes["wrong set-up"], "what was forgotten is told"
+    alone = [trial for trial in finished if trial.judgement is None]
+    assert any(trial.result.success == 1.0 for trial in alone), "the camera has seen what the robot has put down"
+    code, said = workplace.run("score", run)
+    assert code == 0 and f"{TRIALS} of {TRIALS} trials" in said, said
     (correction,) = of(run, TrialCorrected)
     assert (correction.trial_id, correction.judgement.by) == (finished[1].trial.trial_id, "Grace Hopper")
-    assert correction.result.scores["success"] == 0.0
-    assert correction.result.scores["progress"] == 0.5
+    judged = [trial.result.success for trial in finished]
+    assert correction.result.scores["success"] == 1.0 - judged[1]
     drawn = run / "maps" / f"{finished[0].trial.trial_id}.png"
     assert drawn.is_file()
-    again = ("correct", run, finished[0].trial.trial_id, "--failure", "--progress", "0.25", "--by", "Ada")
+    right = ("--failure", "--progress", "0.25") if judged[0] else ("--success",)
+    again = ("correct", run, finished[0].trial.trial_id, *right, "--by", "Ada")
     code, said = workplace.run(*again, "--reason", "seen again on the bag")
-    assert code == 0 and "success 1 -> 0" in said, said
+    assert code == 0 and f"success {judged[0]:g} -> {1.0 - judged[0]:g}" in said, said
     assert not drawn.exists(), "it showed the outcome that was corrected"
     code, said = workplace.run("results", run)
     assert code == 0 and "by Grace Hopper: it only touched it" in " ".join(said.split()), said
     table = pl.read_csv(run / "trials.csv").filter(pl.col("counts"))
-    assert table["success"].to_list() == [0.0, 0.0, *[1.0] * (TRIALS - 2)]
+    assert table["success"].to_list() == [1.0 - judged[0], 1.0 - judged[1], *judged[2:]]
     assert table["corrected_by"].to_list() == ["Ada", "Grace Hopper", *[None] * (TRIALS - 2)]
     code, said = workplace.run("score", run)
     assert code == 0 and f"{TRIALS} of {TRIALS} trials" in said, said
+    code, said = workplace.run("report", run)
+    assert code == 0 and (run / "report.html").is_file(), said
     of_file = {
         "task": "tabletop",
         "robot": "franka_hand",

@@ -109,7 +109,7 @@ class PersonAtThePage:
 
     def tap_primary(self) -> None:
         """Tap the primary action."""
-        self.tap("#primary:not([disabled])")
+        self.tap("#primary:not([disabled]):not([inert])")
 
     def choose(self, command: str) -> None:
         """Tap one of the other actions."""

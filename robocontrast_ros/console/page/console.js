@@ -14,6 +14,8 @@ let proposal = null; // the test instance that is being filled in; of this page 
 let rendered = ""; // what the content shows
 let overlay = 0.5; // opacity of the wanted scene over the camera's picture
 const sending = new Map(); // id -> command that has no reply yet
+let CALM = 700; // how long the large button is dead when something else is asked: a second tap was for what was there before [ms]
+let calmUntil = 0;
 
 function takeToken() {
   const given = location.hash.slice(1);
@@ -119,8 +121,18 @@ function take(next) {
   state = next;
   received = performance.now();
   if (!before || before.step !== state.step) { refusal = ""; form = proposal = null; if (parts.sheet.open) parts.sheet.close(); }
+  if (before && before.step !== state.step) calm();
   render();
 }
+
+function calm() {
+  calmUntil = performance.now() + CALM;
+  keepCalm();
+  setTimeout(keepCalm, CALM + 1);
+}
+
+// STOP is never dead.
+const keepCalm = () => { parts.primary.inert = performance.now() < calmUntil && !parts.primary.classList.contains("halt"); };
 
 const TITLES = {
   waiting: "Wait", checklist: "Check the place", set_up: "Set up", start: "Ready to start",
@@ -211,6 +223,7 @@ function setPrimary(words, act, kind = "") {
   parts.primary.className = kind;
   parts.primary.disabled = false;
   parts.primary.onclick = act || null;
+  keepCalm();
 }
 
 function setChoices(...choices) {
@@ -615,7 +628,7 @@ document.addEventListener("keydown", (event) => {
     const own = { BUTTON: ["Enter", " "], SELECT: ["Enter", " "], INPUT: [" "] }[event.target.tagName] ?? [];
     if (own.includes(event.key)) return;
     event.preventDefault();
-    if (!parts.primary.hidden && !parts.primary.disabled) parts.primary.click();
+    if (!parts.primary.hidden && !parts.primary.disabled && !parts.primary.inert) parts.primary.click();
     return;
   }
   if (state?.phase === "judge" && form) {

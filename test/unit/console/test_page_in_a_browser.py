@@ -349,16 +349,44 @@ def test_a_wrong_token_is_told_how_the_page_is_opened(page, chromium):
 def test_a_pedal_goes_one_step_with_each_press(page):
     asked = Asked(page.console, SET_UP)
     page.person.wait_for("set_up")
+    page.person.until("!parts.primary.inert")
     page.person.page.keyboard.press("PageDown")
     assert asked.answer().decision == "done"
     asked = Asked(page.console, START)
     page.person.wait_for("start")
+    page.person.until("!parts.primary.inert")
     page.person.page.keyboard.press("PageDown")
     assert asked.answer().decision == "done"
     page.person.wait_for("running")
     page.person.page.keyboard.press("Escape")
     page.person.until("sending.size === 0")
     assert page.steered.done == ["stop"]
+
+
+def test_a_second_tap_or_press_does_not_answer_what_is_asked_next(page):
+    person = page.person
+    asked = Asked(page.console, SET_UP)
+    person.wait_for("set_up")
+    person.until("!parts.primary.inert")
+    person.page.evaluate("CALM = 1e6")
+    box = person.page.locator("#primary").bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    person.page.mouse.click(*middle)
+    assert asked.answer().decision == "done"
+    asked = Asked(page.console, START)
+    person.wait_for("start")
+    person.page.mouse.click(*middle)
+    person.page.keyboard.press("PageDown")
+    person.until("sending.size === 0")
+    assert phase_of(page.console) is Phase.START, "it was for the set-up"
+    person.page.evaluate("CALM = 0, calm()")
+    person.tap_primary()
+    assert asked.answer().decision == "done"
+    person.page.evaluate("CALM = 1e6")
+    person.wait_for("running")
+    person.tap_primary()
+    person.until("sending.size === 0")
+    assert page.steered.done == ["stop"], "STOP is never dead"
 
 
 def test_a_start_that_was_not_delivered_is_not_sent_when_the_connection_is_back(page, chromium):

@@ -230,6 +230,30 @@ def test_a_doubt_alone_is_asked_again_as_a_doubt_with_its_reason():
     assert scenes_match(found, TARGET, TOLERANCE)
 
 
+def test_what_is_not_seen_and_was_not_ticked_off_is_asked_for_again():
+    table = OwnTable(BEFORE)
+
+    def forgets_the_cup(question):
+        # A camera looks for it where it should be.
+        table.put(question.target, {"cup", "block"})
+        table.unsure = {"cup": "its tag is not seen"}
+        return Answer("done", moved=("block",))
+
+    def still_hidden(question):
+        return done(question)
+
+    def looks_again(question):
+        table.unsure = {}
+        return Answer("done")
+
+    console = Scripted(forgets_the_cup, still_hidden, looks_again)
+    set_up(table, console, TARGET)
+    first, again, ticked = console.questions
+    assert again.problems == ticked.problems == ("cup: its tag is not seen",)
+    assert not again.doubts and again.moves == tuple(move for move in first.moves if move.name == "cup")
+    assert ticked.doubts and ticked.moves == ()
+
+
 def test_what_is_wrong_is_no_doubt_even_where_the_camera_is_unsure_of_something_else():
     table = OwnTable(BEFORE)
 
