@@ -19,6 +19,7 @@ from robocontrast_ros.domain.words import counted
 from robocontrast_ros.images.boards import Board, BoardNotSeen, CameraPose, Intrinsics, camera_pose, drawn
 from robocontrast_ros.images.files import read_picture
 from robocontrast_ros.images.rendering import RenderingUnavailable
+from robocontrast_ros.images.tag_families import FAMILIES, USUAL
 from robocontrast_ros.objects import library_of
 from robocontrast_ros.perception import CalibratedCamera, ObjectTag, read_intrinsics
 from robocontrast_ros.perception.fixed_tags import lying_tags
@@ -149,7 +150,7 @@ def _lying_tags(
     own = range(board.first_tag, board.first_tag + board.tags)
     expected = "tags that lie flat on the table, beside the board and as high as it"
     try:
-        lying = lying_tags(images, camera, height, own)
+        lying = lying_tags(images, camera, height, own, board.family)
     except ValueError as error:
         cure = "Take away or cover what has a tag and is not fixed to the table."
         raise ConfigurationError("pictures", "--fixed-tags", str(error), expected, cure) from None
@@ -169,6 +170,7 @@ def _write_fixed_tags(tags: tuple[ObjectTag, ...], to: Path, console: Console) -
             "size": tag.size,
             "position": list(tag.position),
             "orientation": list(tag.orientation),
+            "family": tag.family,
         }
         for tag in tags
     ]
@@ -232,21 +234,24 @@ def _board(file: Path | None) -> Board:
     return Board() if file is None else load_record(Board, file)
 
 
-def print_object_tags(task_name: str, to: Path, console: Console) -> None:
+def print_object_tags(task_name: str, to: Path, family: str, console: Console) -> None:
     """Write the tags for the objects of a task for print in their true size, and the file for `operator.tags`.
 
     Args:
         task_name: name in config/tasks/, or path of a .yaml file.
         to: the PDF file, or the PNG file, whose name gets a number where there are several pages. The YAML file goes
             beside it.
+        family: of the tags.
         console: where it says what to do with them.
 
     Raises:
-        ConfigurationError: there is no such task, its objects need no tags, the file is no .pdf or .png, or the YAML
+        ConfigurationError: there is no such family or task, its objects need no tags, the file is no .pdf or .png, or the YAML
             file is there already.
         DiskError: a file cannot be written.
     """
     _require_page(to)
+    if family not in FAMILIES:
+        raise ConfigurationError.unknown("command line", "--family", family, FAMILIES, "family of tags")
     beside = to.with_suffix(".yaml")
     if beside.exists():
         expected = f"a name for which there is no {beside} yet"
@@ -256,10 +261,10 @@ def print_object_tags(task_name: str, to: Path, console: Console) -> None:
     uris = task.scenes.models.values()
     library = library_of(uris)
     try:
-        tags = standard_tags(uris)
+        tags = standard_tags(uris, family)
     except ValueError as error:
         raise ConfigurationError(
-            "command line", "--objects", task_name, "a task with fewer objects", f"{error}."
+            "command line", "--objects", task_name, "a task with fewer objects, or a family with more tags", f"{error}."
         ) from None
     if not tags:
         expected = "a task whose objects are of a library (config/objects/)"
@@ -276,8 +281,7 @@ def print_object_tags(task_name: str, to: Path, console: Console) -> None:
     files = _write_pages(tag_pages(tagged, pictures, DOTS_PER_INCH), to)
     content = {
         "tags": {
-            name: [{"number": tag.number, "size": tag.size, "position": list(tag.position)} for tag in own]
-            for name, own in tags.items()
+            name: [_in_file(tag) for tag in own] for name, own in tags.items()
         }
     }
     said = (
@@ -295,3 +299,8 @@ def print_object_tags(task_name: str, to: Path, console: Console) -> None:
         soft_wrap=True,
         highlight=False,
     )
+
+
+def _in_file(tag: ObjectTag) -> dict[str, object]:
+    written: dict[str, object] = {"number": tag.number, "size": tag.size, "position": list(tag.position)}
+    return written if tag.family == USUAL else {**written, "family": tag.family}

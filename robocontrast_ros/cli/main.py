@@ -421,16 +421,28 @@ def print_tags(
     to: Annotated[
         Path | None, typer.Option(help="PDF or PNG file to write; else board.pdf, or tags.pdf.", show_default=False)
     ] = None,
+    family: Annotated[
+        str | None,
+        typer.Option(
+            help="Family of the tags for objects, such as aruco_5x5_250; else apriltag_36h11. That of a board is in its "
+            "file.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Draw the board of tags with which a camera is calibrated, or the tags for objects, for print in its true size."""
     from robocontrast_ros.cli.calibrate import print_board, print_object_tags
+    from robocontrast_ros.images.tag_families import USUAL
 
     if objects is None:
+        if family is not None:
+            cure = f"Write `family: {family}` into a file for --board, which `robocontrast calibrate` takes, too."
+            raise ConfigurationError("command line", "--family", family, "nothing, where --objects is not given", cure)
         print_board(board, to or Path("board.pdf"), Console())
         return
     if board is not None:
         raise ConfigurationError("command line", "--board", str(board), "nothing, where --objects is given")
-    print_object_tags(objects, to or Path("tags.pdf"), Console())
+    print_object_tags(objects, to or Path("tags.pdf"), family or USUAL, Console())
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""A printed board of tags, and where the camera stands that sees it: a chessboard with AprilTags, by OpenCV.
+"""A printed board of tags, and where the camera stands that sees it: a chessboard with tags, by OpenCV.
 
 The board's frame: origin at its lower left corner, x to the right, y up, z towards who looks at it. So a board
 that lies on a table has z up. A camera's frame is the optical one (REP-103): x to the right, y down, z forward.
@@ -19,8 +19,8 @@ from transforms3d.quaternions import mat2quat
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.rotations import to_vector
+from robocontrast_ros.images.tag_families import USUAL, Family, dictionary, in_words, last_number
 
-DICTIONARY = cv2.aruco.DICT_APRILTAG_36h11
 LEAST_CORNERS = 8
 """Corners of the chessboard that have to be seen in an image; four would do without noise."""
 DARK = 40
@@ -41,14 +41,17 @@ class Board:
     rows: int = Field(default=7, ge=3, le=30, description="squares above each other")
     square: float = Field(default=0.032, gt=0.001, le=1.0, description="side of a square, as measured on the print [m]")
     tag: float = Field(default=0.024, gt=0.001, le=1.0, description="side of a tag in a white square [m]")
-    first_tag: int = Field(default=0, ge=0, le=500, description="number of the first tag; each tag in sight is unique")
+    first_tag: int = Field(default=0, ge=0, le=2000, description="number of the first tag; each tag in sight is unique")
+    family: Family = Field(default=USUAL, description="of its tags: AprilTags or ArUco markers, as OpenCV has them")
 
     def __post_init__(self) -> None:
         """Refuse tags that fill their squares, and more tags than there are."""
         if not self.tag < 0.9 * self.square:
             raise ValueError("`tag`: less than 0.9 of `square`, so that a tag has a white border")
-        if self.first_tag + self.tags > 587:
-            raise ValueError("`first_tag`: a number so that the last tag is at most 586, the last of AprilTag 36h11")
+        if self.first_tag + self.tags - 1 > (last := last_number(self.family)):
+            raise ValueError(
+                f"`first_tag`: a number so that the last tag is at most {last}, the last of {in_words(self.family)}"
+            )
 
     @property
     def tags(self) -> int:
@@ -63,8 +66,8 @@ class Board:
     def pattern(self) -> cv2.aruco.CharucoBoard:
         """Return it as OpenCV has it."""
         numbers = np.arange(self.first_tag, self.first_tag + self.tags)
-        dictionary = cv2.aruco.getPredefinedDictionary(DICTIONARY)
-        return cv2.aruco.CharucoBoard((self.columns, self.rows), self.square, self.tag, dictionary, numbers)
+        size = self.columns, self.rows
+        return cv2.aruco.CharucoBoard(size, self.square, self.tag, dictionary(self.family), numbers)
 
     def corners(self) -> Floats:
         """Return the inner corners in the board's frame, in OpenCV's order [m], shape (n, 3)."""
@@ -134,9 +137,8 @@ def drawn(board: Board, dots_per_inch: int = 300) -> Picture:
     line, stroke = height + 2 * margin, max(round(0.0005 * per_metre), 1)
     page[line : line + stroke, margin : margin + round(RULER * per_metre)] = 0
     last = board.first_tag + board.tags - 1
-    words = (
-        f"100 mm | {board.columns}x{board.rows}, {1e3 * board.square:g} mm | AprilTag 36h11 {board.first_tag}-{last}"
-    )
+    tags = f"{in_words(board.family)} {board.first_tag}-{last}"
+    words = f"100 mm | {board.columns}x{board.rows}, {1e3 * board.square:g} mm | {tags}"
     scale = per_metre / 12000.0
     cv2.putText(page, words, (margin, line + foot // 2), cv2.FONT_HERSHEY_SIMPLEX, scale, 0, max(round(2 * scale), 1))
     return page
@@ -156,8 +158,7 @@ def seen_corners(image: Picture, board: Board) -> tuple[Floats, NDArray[np.int64
         BoardNotSeen: there are too few, or a tag is there twice.
     """
     grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
-    dictionary = cv2.aruco.getPredefinedDictionary(DICTIONARY)
-    _, numbers, _ = cv2.aruco.ArucoDetector(dictionary).detectMarkers(grey)
+    _, numbers, _ = cv2.aruco.ArucoDetector(dictionary(board.family)).detectMarkers(grey)
     found = [] if numbers is None else numbers.ravel().tolist()
     if twice := sorted({number for number in found if found.count(number) > 1}):
         several = ", ".join(map(str, twice))

@@ -16,7 +16,16 @@ from robocontrast_ros.perception.camera import CalibratedCamera
 from robocontrast_ros.perception.estimate import ObjectEstimate, SceneEstimate
 from robocontrast_ros.perception.pictures import problems_of
 from robocontrast_ros.perception.solids import Block
-from robocontrast_ros.perception.tags import FITS, ObjectTag, Placed, SeenTags, Support, TagReader, place, seen_off
+from robocontrast_ros.perception.tags import (
+    FITS,
+    KnownTagReader,
+    ObjectTag,
+    Placed,
+    SeenTags,
+    Support,
+    place,
+    seen_off,
+)
 
 MISFIT = 3.0
 """Distance of a tag fixed to the world from where it should be that shows that something was moved [pixel]."""
@@ -79,11 +88,12 @@ class SceneEstimator:
                 raise ValueError(
                     f"{item.name}: it has no tag and is no known block; fix a tag to it and name it in `tags`"
                 )
-        numbers = [t.number for own in (*self._tags.values(), fixed_tags) for t in own]
+        all_tags = [t for own in (*self._tags.values(), fixed_tags) for t in own]
+        numbers = [tag.number for tag in all_tags]
         if twice := sorted({number for number in numbers if numbers.count(number) > 1}):
             raise ValueError(f"tags: tag {twice[0]} is named twice; each number belongs to one place")
         self._supports, self._fixed, self._table = supports or {}, tuple(fixed_tags), table
-        self._reader = TagReader() if numbers else None
+        self._reader = KnownTagReader(all_tags)
         self._finder = BlockFinder(camera, known, table, region)
 
     def estimate(self, image: NDArray[np.uint8]) -> SceneEstimate:
@@ -103,9 +113,7 @@ class SceneEstimator:
                 for o in self._expected
             )
             return SceneEstimate(objects, problems, self._camera.frame_id)
-        seen = SeenTags({}, ())
-        if self._reader is not None:
-            seen = self._reader.read(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))
+        seen = self._reader.read(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))
         placed = self._placed(seen)
         found = self._finder.find(image)
         objects = []

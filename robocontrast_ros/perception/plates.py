@@ -11,12 +11,10 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from robocontrast_ros.images.boards import DICTIONARY
+from robocontrast_ros.images.tag_families import USUAL, dictionary, in_words, last_number, modules
 from robocontrast_ros.objects import ObjectModel
-from robocontrast_ros.perception.tags import LAST, ObjectTag, Support
+from robocontrast_ros.perception.tags import ObjectTag, Support
 
-MODULES = 10
-"""Modules along a printed tag's side, its white border included; the black square has two less."""
 THICK = 0.0005
 """Half the thickness of a plate [m]."""
 GAP = 0.004
@@ -27,16 +25,24 @@ FINE = 16
 """Pixels of a module in the texture."""
 
 
-def picture(number: int, pixels: int = FINE) -> NDArray[np.uint8]:
-    """Return a tag with its white border, grey, shape (10 * pixels, 10 * pixels).
+def picture(tag: ObjectTag, pixels: int = FINE) -> NDArray[np.uint8]:
+    """Return a tag with its white border, which is one module wide, grey, shape (n, n).
 
     Args:
-        number: of AprilTag 36h11.
+        tag: which.
         pixels: of a module along each side.
     """
-    inner = (MODULES - 2) * pixels
-    tag = cv2.aruco.generateImageMarker(cv2.aruco.getPredefinedDictionary(DICTIONARY), number, inner)
-    return np.pad(tag, pixels, constant_values=255)
+    black = cv2.aruco.generateImageMarker(dictionary(tag.family), tag.number, modules(tag.family) * pixels)
+    return np.pad(black, pixels, constant_values=255)
+
+
+def with_border(tag: ObjectTag) -> float:
+    """Return the side of a tag with its white border [m]."""
+    return _with_border(tag.size, tag.family)
+
+
+def _with_border(size: float, family: str) -> float:
+    return size * (modules(family) + 2) / modules(family)
 
 
 def add_plates(spec: mujoco.MjSpec, body: mujoco.MjsBody, tags: Iterable[ObjectTag]) -> None:
@@ -49,7 +55,7 @@ def add_plates(spec: mujoco.MjSpec, body: mujoco.MjsBody, tags: Iterable[ObjectT
     """
     for tag in tags:
         name = f"tag{tag.number}"
-        grey = picture(tag.number)
+        grey = picture(tag)
         edge = grey.shape[0]
         white = np.full((edge, edge), 255, np.uint8)
         # Faces in MuJoCo's order: right, left, up, down, front, back; a box's +z face is the fifth.
@@ -63,7 +69,7 @@ def add_plates(spec: mujoco.MjSpec, body: mujoco.MjsBody, tags: Iterable[ObjectT
         textures = list(material.textures)
         textures[mujoco.mjtTextureRole.mjTEXROLE_RGB.value] = name
         material.textures = textures
-        half = tag.size * MODULES / (MODULES - 2) / 2.0
+        half = with_border(tag) / 2.0
         x, y, z, w = tag.orientation
         # The tag is on the plate's upper face.
         normal = np.array((2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)))
@@ -80,7 +86,9 @@ def add_plates(spec: mujoco.MjSpec, body: mujoco.MjsBody, tags: Iterable[ObjectT
         )
 
 
-def tags_for(models: Iterable[ObjectModel], size: float = 0.04, first: int = 100) -> dict[str, tuple[ObjectTag, ...]]:
+def tags_for(
+    models: Iterable[ObjectModel], size: float = 0.04, first: int = 100, family: str = USUAL
+) -> dict[str, tuple[ObjectTag, ...]]:
     """Return tags for objects of a library, numbered in their order: model -> tags.
 
     What nothing stands on or in has one on top. What has a top or a cavity, which the other object would
@@ -89,31 +97,31 @@ def tags_for(models: Iterable[ObjectModel], size: float = 0.04, first: int = 100
     Args:
         models: the objects; fixtures get none.
         size: side of the black square [m].
-        first: number of the first tag.
+        first: number of the first tag; a lower one where the family has too few numbers after it.
+        family: of the tags.
 
     Raises:
-        ValueError: there are more tags than AprilTag 36h11 has numbers.
+        ValueError: there are more tags than the family has numbers.
     """
-    found: dict[str, tuple[ObjectTag, ...]] = {}
-    number = first
-    for index, model in enumerate(models):
-        if model.fixed:
-            continue
-        places = _places(model, size, index)
-        if number + len(places) - 1 > LAST:
-            raise ValueError(
-                f"{model.model}: its tag would be {number}, expected at most {LAST}; begin with a lower one"
-            )
-        found[model.model] = tuple(ObjectTag(number=number + k, size=size, position=at) for k, at in enumerate(places))
-        number += len(places)
+    width, last = _with_border(size, family), last_number(family)
+    places = {m.model: _places(m, width, index) for index, m in enumerate(models) if not m.fixed}
+    number = last + 1 - sum(map(len, places.values()))
+    if number < 0:
+        raise ValueError(f"the objects need {last + 1 - number} tags, and {in_words(family)} has {last + 1}")
+    number, found = min(first, number), dict[str, tuple[ObjectTag, ...]]()
+    for model, own in places.items():
+        found[model] = tuple(
+            ObjectTag(number=number + k, size=size, position=at, family=family) for k, at in enumerate(own)
+        )
+        number += len(own)
     return found
 
 
-def _places(model: ObjectModel, size: float, index: int) -> Sequence[tuple[float, float, float]]:
+def _places(model: ObjectModel, width: float, index: int) -> Sequence[tuple[float, float, float]]:
     top = [(0.0, 0.0, model.size[2] + 2.0 * THICK)] if model.cavity is None else []
     if model.top is None and model.cavity is None:
         return top
-    half = size * MODULES / (MODULES - 2) / math.sqrt(2.0)
+    half = width / math.sqrt(2.0)
     feet = 2 if top else 3
     # Objects on each other have their cards in different directions.
     angles = [index * GOLDEN + math.tau * k / feet for k in range(feet)]

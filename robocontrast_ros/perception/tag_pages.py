@@ -12,9 +12,10 @@ from PIL import Image, ImageDraw, ImageFont
 
 from robocontrast_ros.images.boards import INCH, RULER
 from robocontrast_ros.images.portraits import portrait
+from robocontrast_ros.images.tag_families import in_words, modules
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.objects.mjcf import object_spec
-from robocontrast_ros.perception.plates import MODULES, add_plates, picture
+from robocontrast_ros.perception.plates import add_plates, picture, with_border
 from robocontrast_ros.perception.tags import ObjectTag
 
 Picture = NDArray[np.uint8]
@@ -67,11 +68,12 @@ def tag_pages(
         pictures: of the objects by model, as of ``pictures_of``; none are drawn of those that are not there.
         dots_per_inch: of the pages.
     """
-    page = _Page(1, dots_per_inch)
+    families = ", ".join(dict.fromkeys(in_words(tag.family) for _, own in tagged for tag in own))
+    page = _Page(1, dots_per_inch, families)
     for row in _rows(tagged):
         if not page.has_room(row):
             yield page.image
-            page = _Page(page.number + 1, dots_per_inch)
+            page = _Page(page.number + 1, dots_per_inch, families)
         page.add(row, pictures)
     yield page.image
 
@@ -89,7 +91,7 @@ def place_in_words(tag: ObjectTag, model: ObjectModel) -> str:
 
 def _width(tag: ObjectTag) -> float:
     """Return the width of a tag with its white border [mm]."""
-    return 1e3 * tag.size * MODULES / (MODULES - 2)
+    return 1e3 * with_border(tag)
 
 
 def _size(tags: Sequence[ObjectTag]) -> tuple[float, float]:
@@ -111,14 +113,14 @@ def _rows(tagged: Sequence[Tagged]) -> Iterator[list[Tagged]]:
 
 
 class _Page:
-    def __init__(self, number: int, dots_per_inch: int) -> None:
+    def __init__(self, number: int, dots_per_inch: int, families: str) -> None:
         """Begin with the foot: the line that shows whether the printer kept the size, and what to do."""
         self.number, self._scale, self._next = number, dots_per_inch / (1e3 * INCH), TOP
         self.image = Image.new("RGB", self._dots(*PAGE), "white")
         self._draw = ImageDraw.Draw(self.image)
         x, y = self._dots(LEFT, FOOT)
         self._draw.rectangle((x, y, x + self._dots(1e3 * RULER)[0] - 1, y + self._dots(0.5)[0] - 1), fill="black")
-        self._write(LEFT + 1e3 * RULER + GAP, FOOT - 1.0, f"100 mm. AprilTag 36h11. Page {number}.", SMALL)
+        self._write(LEFT + 1e3 * RULER + GAP, FOOT - 1.0, f"100 mm. {families}. Page {number}.", SMALL)
         self._write(LEFT, FOOT + 2.0, "Print at 100 %, and measure the line. Cut along the grey lines.", SMALL)
         turned = "The arrow on a tag points along the object's x axis, which is to the right in the pictures."
         self._write(LEFT, FOOT + 2.0 + LINE, turned, SMALL)
@@ -142,11 +144,11 @@ class _Page:
     def _add_tag(self, left: float, tag: ObjectTag, model: ObjectModel) -> None:
         top, width = self._next, _width(tag)
         (x, y), side = self._dots(left, top), self._dots(width)[0]
-        drawn = cv2.resize(picture(tag.number, 64), (side, side), interpolation=cv2.INTER_AREA)
+        drawn = cv2.resize(picture(tag, 64), (side, side), interpolation=cv2.INTER_AREA)
         self.image.paste(Image.fromarray(drawn), (x, y))
         self._draw.rectangle((x, y, x + side - 1, y + side - 1), outline=GREY)
         # What is in the white border stays small and near the edge, so that the black square keeps its contrast.
-        border = width / MODULES
+        border = width / (modules(tag.family) + 2)
         tip, middle = left + width - 0.05 * border, top + width / 2.0
         arrow = [
             (tip, middle),

@@ -1,9 +1,9 @@
-"""Objects with tags: AprilTags of known size at known places on them."""
+"""Objects with tags: AprilTags or ArUco markers of known size at known places on them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import cv2
@@ -14,14 +14,9 @@ from transforms3d.quaternions import mat2quat, quat2mat
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.images.boards import DICTIONARY
+from robocontrast_ros.images.tag_families import USUAL, Family, dictionary, in_words, last_number, modules
 from robocontrast_ros.perception.camera import CalibratedCamera, Floats
 
-LAST = 586
-"""Number of the last tag of AprilTag 36h11."""
-
-MODULES = 8
-"""Along each side of a tag's black square."""
 ALONG = (0.14, 0.86)
 """Part of a side on which its edge is looked for: blur rounds the corners."""
 ACROSS = 0.9, 2.5
@@ -60,15 +55,18 @@ class ObjectTag:
     at it.
     """
 
-    number: int = Field(ge=0, le=LAST, description="of AprilTag 36h11")
+    number: int = Field(ge=0, description="in its family")
     size: float = Field(gt=0.001, le=1.0, description="side of its black square, as measured on the print [m]")
     position: tuple[float, float, float] = Field(description="of its middle, in the object's frame [m]")
     orientation: tuple[float, float, float, float] = Field(
         default=(0.0, 0.0, 0.0, 1.0), description="of its frame in the object's, quaternion x, y, z, w"
     )
+    family: Family = Field(default=USUAL, description="AprilTags or ArUco markers, as OpenCV has them")
 
     def __post_init__(self) -> None:
-        """Refuse a quaternion that is none."""
+        """Refuse a number that its family does not have, and a quaternion that is none."""
+        if self.number > (last := last_number(self.family)):
+            raise ValueError(f"`number`: at most {last}, the last of {in_words(self.family)}")
         if abs(math.sqrt(sum(part * part for part in self.orientation)) - 1.0) > 1e-3:
             raise ValueError("`orientation`: a quaternion x, y, z, w of length 1")
 
@@ -136,9 +134,10 @@ class Placed:
 
 
 class TagReader:
-    """Finds tags in pictures."""
+    """Finds the tags of one family in pictures."""
 
-    def __init__(self) -> None:
+    def __init__(self, family: str = USUAL) -> None:
+        self._modules = modules(family)
         parameters = cv2.aruco.DetectorParameters()
         parameters.cornerRefinementMethod = cv2.aruco.CORNER_REFINE_SUBPIX
         # A tag of some 20 pixels has modules of two: a wider window would take the neighbours' edges in.
@@ -147,7 +146,7 @@ class TagReader:
         parameters.adaptiveThreshWinSizeMin, parameters.adaptiveThreshWinSizeMax = 5, 25
         parameters.adaptiveThreshWinSizeStep = 10
         parameters.minMarkerPerimeterRate = 0.02
-        self._detector = cv2.aruco.ArucoDetector(cv2.aruco.getPredefinedDictionary(DICTIONARY), parameters)
+        self._detector = cv2.aruco.ArucoDetector(dictionary(family), parameters)
 
     def read(self, grey: NDArray[np.uint8]) -> SeenTags:
         """Return the tags in a grey picture, shape (rows, columns)."""
@@ -155,11 +154,32 @@ class TagReader:
         found = [] if numbers is None else numbers.ravel().tolist()
         several = sorted({number for number in found if found.count(number) > 1})
         once = {
-            number: _by_edges(grey, np.asarray(four, dtype=float).reshape(4, 2))
+            number: _by_edges(grey, np.asarray(four, dtype=float).reshape(4, 2), self._modules)
             for number, four in zip(found, corners, strict=True)
             if number not in several
         }
         return SeenTags(once, tuple(several))
+
+
+class KnownTagReader:
+    """Finds known tags, which may be of several families, in pictures."""
+
+    def __init__(self, tags: Iterable[ObjectTag]) -> None:
+        """Take the tags, each with a number of its own."""
+        self._numbers: dict[str, set[int]] = {}
+        for tag in tags:
+            self._numbers.setdefault(tag.family, set()).add(tag.number)
+        self._readers = {family: TagReader(family) for family in self._numbers}
+
+    def read(self, grey: NDArray[np.uint8]) -> SeenTags:
+        """Return those of them that are in a grey picture, shape (rows, columns)."""
+        corners: dict[int, Floats] = {}
+        twice: list[int] = []
+        for family, reader in self._readers.items():
+            seen, known = reader.read(grey), self._numbers[family]
+            corners |= {number: four for number, four in seen.corners.items() if number in known}
+            twice += [number for number in seen.twice if number in known]
+        return SeenTags(corners, tuple(sorted(twice)))
 
 
 def place(
@@ -236,7 +256,7 @@ def place(
     return Placed(Pose.planar(x, y, yaw, z), deviation, turned, off, tuple(reasons), tuple(others))
 
 
-def _by_edges(grey: NDArray[np.uint8], corners: Floats) -> Floats:
+def _by_edges(grey: NDArray[np.uint8], corners: Floats, along_side: int) -> Floats:
     """Return the corners of a tag where the lines along its edges meet.
 
     Blur moves the corners of a square inwards, which turns it and makes it seem farther away, but not its edges.
@@ -244,9 +264,10 @@ def _by_edges(grey: NDArray[np.uint8], corners: Floats) -> Floats:
     Args:
         grey: the picture.
         corners: as they were found, shape (4, 2) [pixel]; they are returned where an edge cannot be followed.
+        along_side: modules along a side of the tag.
     """
     sides = np.linalg.norm(corners - np.roll(corners, -1, axis=0), axis=1)
-    reach = min(ACROSS[0] * float(sides.mean()) / MODULES, ACROSS[1])
+    reach = min(ACROSS[0] * float(sides.mean()) / along_side, ACROSS[1])
     along = np.linspace(*ALONG, max(int((ALONG[1] - ALONG[0]) * float(sides.mean())), 6))
     across = np.linspace(-reach, reach, 17)
     found = corners

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, parse_record, read_yaml, record, resolve_uri
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
+from robocontrast_ros.images.tag_families import USUAL
 from robocontrast_ros.objects import library_of
 from robocontrast_ros.perception import (
     CalibratedCamera,
@@ -93,9 +94,13 @@ def load_fixed_tags(file: Path, on_objects: Tags) -> tuple[ObjectTag, ...]:
     return fixed
 
 
-def standard_tags(uris: Iterable[str]) -> Tags:
-    """Return the tags that `robocontrast print-tags --objects` prints for a task's objects."""
-    return tags_for(library_of(uris).values())
+def standard_tags(uris: Iterable[str], family: str = USUAL) -> Tags:
+    """Return the tags that `robocontrast print-tags --objects` prints for a task's objects.
+
+    Raises:
+        ValueError: there are more tags than the family has numbers.
+    """
+    return tags_for(library_of(uris).values(), family=family)
 
 
 class TableCamera:

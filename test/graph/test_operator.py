@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from pathlib import Path
@@ -335,9 +336,13 @@ def test_a_camera_judges_trials_of_the_tabletop_by_a_person_s_own_tags(tmp_path,
         "world": {"backend": "operator_camera", "pacing": "wall_clock", "judge": "camera"},
     }
     models = resolve(workplace.session(**content)).task.scenes.models.values()
+    families = itertools.cycle(("apriltag_36h11", "aruco_5x5_1000"))
     own = {
-        name: [{"number": tag.number + 200, "size": tag.size, "position": list(tag.position)} for tag in tags]
-        for name, tags in standard_tags(models).items()
+        name: [
+            {"number": tag.number + 200, "size": tag.size, "position": list(tag.position), "family": family}
+            for tag in tags
+        ]
+        for (name, tags), family in zip(standard_tags(models).items(), families, strict=False)
     }
     (tmp_path / "tags.yaml").write_text(yaml.safe_dump({"tags": own}))
     session = workplace.session(**content, operator={**OPERATOR, "ask_always": False, "tags": "tags.yaml"})

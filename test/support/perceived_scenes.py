@@ -11,7 +11,7 @@ from board_images import looking_at
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.images.boards import Intrinsics
 from robocontrast_ros.perception import Block, CalibratedCamera, ObjectTag
-from robocontrast_ros.perception.plates import MODULES, picture
+from robocontrast_ros.perception.plates import picture, with_border
 
 LENS = Intrinsics(640, 480, np.array([[600.0, 0.0, 319.5], [0.0, 600.0, 239.5], [0.0, 0.0, 1.0]]), np.zeros(5))
 CAMERA = CalibratedCamera(LENS, looking_at((0.9, 0.05, 0.6), (0.4, 0.0, 0.0)))
@@ -47,11 +47,11 @@ def put_block(image: np.ndarray, block: Block, pose: Pose, camera: CalibratedCam
 
 def put_tag(image: np.ndarray, tag: ObjectTag, pose: Pose, camera: CalibratedCamera = CAMERA) -> None:
     """Draw a tag that is fixed to an upright object."""
-    grey, fine = picture(tag.number), 4
+    grey, fine = picture(tag), 4
     c, s = np.cos(pose.yaw), np.sin(pose.yaw)
     turn = np.array(((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0)))
     middle = tag.corners.mean(axis=0)
-    whole = middle + (tag.corners - middle) * MODULES / (MODULES - 2)
+    whole = middle + (tag.corners - middle) * with_border(tag) / tag.size
     seen = camera.project(np.einsum("ij,kj->ki", turn, whole) + pose.position)
     edge = grey.shape[0] - 0.5
     source = np.float32(((-0.5, -0.5), (edge, -0.5), (edge, edge), (-0.5, edge)))

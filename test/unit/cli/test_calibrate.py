@@ -43,11 +43,16 @@ def run(*words: object):
 @pytest.fixture
 def place(tmp_path):
     """Return a folder with two pictures of the board and the camera's intrinsics."""
-    for number in range(2):
-        Image.fromarray(photograph(BOARD, CAMERA, blur=0.5, noise=3.0, seed=number)).save(tmp_path / f"{number}.png")
+    show(BOARD, tmp_path)
     # As `ros2 topic echo --once` ends it.
     (tmp_path / "info.yaml").write_text(yaml.safe_dump(INFO) + "---\n")
     return tmp_path
+
+
+def show(board, place):
+    """Take two pictures of a board."""
+    for number in range(2):
+        Image.fromarray(photograph(board, CAMERA, blur=0.5, noise=3.0, seed=number)).save(place / f"{number}.png")
 
 
 def calibrate(place, *words: object):
@@ -75,20 +80,25 @@ def lay(place, *tags):
         Image.fromarray(image).save(file)
 
 
-def tag(number, tilt=0.0):
+def tag(number, tilt=0.0, **options):
     """Return a tag on the table that is tilted about its own x axis [rad]."""
     turn = (math.sin(tilt / 2.0), 0.0, 0.0, math.cos(tilt / 2.0))
-    return ObjectTag(number=number, size=0.03, position=(0.0, 0.0, 0.0), orientation=turn)
+    return ObjectTag(number=number, size=0.03, position=(0.0, 0.0, 0.0), orientation=turn, **options)
 
 
-def test_tags_that_lie_beside_the_board_are_written_as_a_session_takes_them(place):
-    lay(place, (tag(500), Pose.planar(-0.05, 0.05, 0.7)), (tag(501), Pose.planar(0.22, 0.12, -2.0)))
-    done = calibrate(place, "--fixed-tags", place / "fixed.yaml", "--at", 0.3, -0.1, 0.0, math.pi / 2)
+@pytest.mark.parametrize("family", ["apriltag_36h11", "aruco_6x6_1000"])
+def test_tags_that_lie_beside_the_board_are_written_as_a_session_takes_them(place, family):
+    (place / "board.yaml").write_text(f"family: {family}\n")
+    show(Board(family=family), place)
+    first, second = (tag(number, family=family) for number in (500, 501))
+    lay(place, (first, Pose.planar(-0.05, 0.05, 0.7)), (second, Pose.planar(0.22, 0.12, -2.0)))
+    words = ["--fixed-tags", place / "fixed.yaml", "--board", place / "board.yaml"]
+    done = calibrate(place, *words, "--at", 0.3, -0.1, 0.0, math.pi / 2)
     assert done.exit_code == 0 and "tag 500: " in done.output, done.output
     first, second = load_fixed_tags(place / "fixed.yaml", {})
     # The board's lower left corner is at (0.3, -0.1), and its lower edge points along y.
     for found, number, (x, y), yaw in ((first, 500, (0.25, -0.15), 2.27), (second, 501, (0.18, 0.12), -0.43)):
-        assert found.number == number and found.size == pytest.approx(0.03, abs=0.001)
+        assert (found.number, found.family) == (number, family) and found.size == pytest.approx(0.03, abs=0.001)
         assert found.position == pytest.approx((x, y, 0.0), abs=0.001)
         off = Pose((0.0, 0.0, 0.0), found.orientation).yaw - yaw
         assert abs(math.remainder(off, math.tau)) < 0.03
@@ -178,14 +188,15 @@ def printed(tmp_path_factory):
     return load_configured("tasks", folder / "few.yaml"), folder
 
 
-def test_printed_tags_are_read_at_their_true_size_with_their_x_axis_to_the_right():
+@pytest.mark.parametrize("family", ["apriltag_36h11", "aruco_4x4_50"])
+def test_printed_tags_are_read_at_their_true_size_with_their_x_axis_to_the_right(family):
     models = load_library(f"{SHIPPED}/{name}.yaml" for name in ("banana", "lemon", "mug", "plate", "stapler"))
-    tags = tags_for(models.values())
+    tags = tags_for(models.values(), family=family)
     pages = [np.array(page.convert("L")) for page in tag_pages([(models[name], own) for name, own in tags.items()], {})]
     assert len(pages) > 1
     found = {}
     for page in pages:
-        found |= TagReader().read(page).corners
+        found |= TagReader(family).read(page).corners
         ruler = np.flatnonzero(page[round(266.2 * MM), : round(112 * MM)] < 50)
         assert (ruler[-1] - ruler[0] + 1) / MM == pytest.approx(100.0, abs=0.1)
     assert found.keys() == {tag.number for own in tags.values() for tag in own}
@@ -198,6 +209,11 @@ def test_printed_tags_are_read_at_their_true_size_with_their_x_axis_to_the_right
 def test_the_file_beside_the_printed_tags_has_the_tags_of_the_task(printed):
     task, folder = printed
     assert load_tags(folder / "tags.yaml", task) == standard_tags(task.scenes.models.values())
+    done = run("print-tags", "--objects", folder / "few.yaml", "--family", "aruco_4x4_50", "--to", folder / "aruco.pdf")
+    assert done.exit_code == 0, done.output
+    markers = load_tags(folder / "aruco.yaml", task)
+    assert markers == standard_tags(task.scenes.models.values(), "aruco_4x4_50")
+    assert {marker.family for own in markers.values() for marker in own} == {"aruco_4x4_50"}
 
 
 def test_a_file_of_tags_that_somebody_may_have_edited_is_not_written_over(printed):
@@ -231,6 +247,9 @@ def written(folder, content):
         (["--objects", "language_table"], "by colour and outline"),
         (["--objects", "tabletop", "--board", "board.yaml"], "nothing, where --objects is given"),
         (["--objects", "tabletop", "--to", "tags.docx"], "a .pdf or .png file"),
+        (["--objects", "tabletop", "--family", "aruco_4x4_50"], "the objects need 186 tags, and ArUco 4x4_50 has 50"),
+        (["--objects", "tabletop", "--family", "aruco_5x5"], "Did you mean 'aruco_5x5_50'"),
+        (["--family", "aruco_5x5_250"], "Write `family: aruco_5x5_250` into a file for --board"),
     ],
 )
 def test_what_cannot_be_printed_is_refused_in_one_line(arguments, words, tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import cv2
 import pytest
@@ -20,7 +21,7 @@ TAGS = {"mug": (MUG,), "box": (BOX,)}
 
 def estimated(image, names=("mug",), **options):
     scene = Scene(tuple(ObjectState(name, name, Pose()) for name in names))
-    return SceneEstimator(CAMERA, scene, tags=TAGS, **options).estimate(image)
+    return SceneEstimator(CAMERA, scene, **({"tags": TAGS} | options)).estimate(image)
 
 
 @given(
@@ -28,12 +29,13 @@ def estimated(image, names=("mug",), **options):
     y=st.floats(-0.12, 0.12),
     yaw=st.floats(-3.1, 3.1),
     blur=st.sampled_from((0.3, 0.8, 1.2)),
+    family=st.sampled_from(("apriltag_36h11", "aruco_4x4_50", "aruco_5x5_250", "aruco_7x7_50", "aruco_original")),
 )
-@settings(max_examples=15, deadline=None, derandomize=True)
-def test_an_object_is_found_by_its_tag_however_blurred_it_is(x, y, yaw, blur):
-    pose, image = Pose.planar(x, y, yaw), table()
-    put_tag(image, MUG, pose)
-    found = estimated(noisy(cv2.GaussianBlur(image, (0, 0), blur)))["mug"]
+@settings(max_examples=20, deadline=None, derandomize=True)
+def test_an_object_is_found_by_its_tag_however_blurred_it_is(x, y, yaw, blur, family):
+    pose, image, tag = Pose.planar(x, y, yaw), table(), replace(MUG, number=17, family=family)
+    put_tag(image, tag, pose)
+    found = estimated(noisy(cv2.GaussianBlur(image, (0, 0), blur)), tags={"mug": (tag,)})["mug"]
     assert found.certain, found.words
     off, turned = math.dist(found.pose.xy, pose.xy), abs(math.remainder(found.pose.yaw - yaw, math.tau))
     assert off < min(4.0 * found.position_std, 0.0006)
@@ -62,6 +64,25 @@ def test_two_tags_of_one_number_are_told():
     for y in (-0.1, 0.1):
         put_tag(image, MUG, Pose.planar(0.4, y))
     assert "two tags of number 100" in estimated(noisy(image)).doubts()[0]
+
+
+def test_a_tag_of_another_family_is_none_of_the_object_s():
+    marker = replace(MUG, family="aruco_5x5_250")
+    tags, image = {"mug": (marker,), "box": (BOX,)}, table()
+    put_tag(image, BOX, Pose.planar(0.4, 0.1, 0.4))
+    put_tag(image, MUG, Pose.planar(0.4, -0.1))
+    seen = estimated(noisy(image), ("mug", "box"), tags=tags)
+    assert seen["mug"].pose is None and seen["box"].certain
+    put_tag(image, marker, Pose.planar(0.3, -0.1, 1.0))
+    seen = estimated(noisy(image), ("mug", "box"), tags=tags)
+    assert seen.certain(), seen.doubts()
+    assert math.dist(seen["mug"].pose.xy, (0.3, -0.1)) < 0.002
+
+
+def test_a_number_that_the_family_does_not_have_is_refused():
+    assert ObjectTag(number=586, size=0.06, position=(0.0, 0.0, 0.0)).family == "apriltag_36h11"
+    with pytest.raises(ValueError, match="at most 49, the last of ArUco 4x4_50"):
+        ObjectTag(number=50, size=0.06, position=(0.0, 0.0, 0.0), family="aruco_4x4_50")
 
 
 def test_a_camera_that_was_moved_is_told_by_a_tag_that_is_fixed_to_the_table():
