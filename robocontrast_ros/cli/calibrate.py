@@ -245,8 +245,8 @@ def print_object_tags(task_name: str, to: Path, family: str, console: Console) -
         console: where it says what to do with them.
 
     Raises:
-        ConfigurationError: there is no such family or task, its objects need no tags, the file is no .pdf or .png, or the YAML
-            file is there already.
+        ConfigurationError: there is no such family or task, its objects need no tags, the file is no .pdf or .png, or
+            the YAML file is there already.
         DiskError: a file cannot be written.
     """
     _require_page(to)

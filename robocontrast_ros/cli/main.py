@@ -424,8 +424,8 @@ def print_tags(
     family: Annotated[
         str | None,
         typer.Option(
-            help="Family of the tags for objects, such as aruco_5x5_250; else apriltag_36h11. That of a board is in its "
-            "file.",
+            help="Family of the tags for objects, such as aruco_5x5_250; else apriltag_36h11. That of a board is in "
+            "its file.",
             show_default=False,
         ),
     ] = None,

@@ -1,4 +1,4 @@
-"""Families of square tags, as OpenCV has them: AprilTags (Olson, 2011) and ArUco markers (Garrido-Jurado et al., 2014)."""
+"""Families of square tags, as OpenCV has them: AprilTags and ArUco markers."""
 
 from __future__ import annotations
 
