@@ -401,6 +401,12 @@ class Console:
         return ALLOWED[phase] - without
 
     @property
+    def _ticked(self) -> tuple[str, ...]:
+        """What the person says was moved of what is asked for."""
+        asked = isinstance(self._open, SetUpQuestion)
+        return tuple(name for name, done in self._moved.items() if done) if asked else ()
+
+    @property
     def _doubted(self) -> bool:
         question = self._open
         return isinstance(question, SetUpQuestion) and bool(question.problems)
@@ -428,7 +434,8 @@ class Console:
                 with self._changed:
                     if isinstance(self._open, SetUpQuestion | StartQuestion):
                         self._set_up.paused = isinstance(self._open, SetUpQuestion)
-                        self._settle(Answer("void", "the session was paused before the trial began"))
+                        why = "the session was paused before the trial began"
+                        self._settle(Answer("void", why, moved=self._ticked))
             case commands.Resume():
                 self._steering.resume()
                 self._record(Recording())
@@ -479,9 +486,8 @@ class Console:
             case commands.Checked():
                 self._checked = True
             case commands.Ready():
-                moved = tuple(name for name, done in self._moved.items() if done)
-                seconds = self._set_up_seconds()
-                self._settle(Answer("done", moved=moved, overruled=command.overrule, seconds=seconds))
+                done, seconds = self._ticked, self._set_up_seconds()
+                self._settle(Answer("done", moved=done, overruled=command.overrule, seconds=seconds))
             case commands.Start():
                 self._settle(Answer("done"))
             case commands.Judge():
@@ -501,7 +507,7 @@ class Console:
             case commands.Void():
                 self._settle(Answer("void", command.reason))
             case commands.Skip():
-                self._settle(Answer("skip", command.reason))
+                self._settle(Answer("skip", command.reason, moved=self._ticked))
         self._note_change()
 
     def _settle(self, answer: Answer) -> None:

@@ -99,7 +99,8 @@ class Answer:
     Attributes:
         decision: see ``Decision``.
         reason: why an attempt is void, or a trial is left out, in words.
-        moved: names of the objects that the person says were moved; ``ROBOT`` among them for the robot's base.
+        moved: names of the objects that the person says were moved, also where the set-up was broken off; ``ROBOT``
+            among them for the robot's base.
         overruled: whether the doubts of the camera were overruled.
         seconds: how long a set-up has taken since it was asked for the first time, without pauses [s].
         judgement: of a trial; None for other questions, and where the attempt is void.

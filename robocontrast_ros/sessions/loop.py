@@ -23,7 +23,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from robocontrast_ros.configuration import ConfigurationError
@@ -129,6 +129,14 @@ def run_session(
         return session.run(past)
 
 
+@dataclass(frozen=True)
+class _Begun:
+    """A set-up that a person broke off: the scene before it, and the wanted one."""
+
+    before: Scene
+    target: Scene
+
+
 class _Finished(Exception):
     """Leaves the loop with the reason and detail of ``SessionFinished``."""
 
@@ -175,6 +183,7 @@ class Session:
             else BlindPolicies(evaluation.blind, evaluation.seed, *parts, secret)
         )
         self._restore = False
+        self._begun: _Begun | None = None
         self._expected = 0
         self._next = 0
         self._stopping: Stopping | None = None
@@ -567,8 +576,9 @@ class Session:
     def _set_up(self, trial: Trial) -> Scene:
         evaluation, target = self._evaluation, trial.instance.scene
         # A person need not restore a scene only to change it: in a resumed session they set up the trial's at once, and
-        # it costs what it would have cost without the interruption.
-        before = self._history.scene if self._restore else self._present_scene()
+        # it costs what it would have cost without the interruption. So does what a person broke off.
+        begun, goes_on = self._begun, self._restore or self._begun is not None
+        before = begun.before if begun else self._history.scene if self._restore else self._present_scene()
         moves = self._moves(before, target)
         cost = evaluation.cost_model.cost(moves)
         budget = self._budget
@@ -578,10 +588,16 @@ class Session:
                 f"{cost:.3f} {budget.unit}, with {budget.remaining:.3f} {budget.unit} left"
             )
             raise _Finished("budget", detail)
-        after = self._bench.set_up(target, self._moves(self._bench.scene(), target) if self._restore else moves)
-        timed = isinstance(self._bench, TimedBench) and not self._restore
+        try:
+            after = self._bench.set_up(target, self._moves(self._bench.scene(), target) if goes_on else moves)
+        except BenchFault as fault:
+            if fault.fault in (Fault.VOIDED, Fault.SKIPPED):
+                self._begun = _Begun(before, target)
+            raise
+        # The time of another scene, which was skipped, is not known.
+        timed = isinstance(self._bench, TimedBench) and not self._restore and (begun is None or begun.target == target)
         measured = self._bench.set_up_seconds() if timed else None
-        self._restore = False
+        self._restore, self._begun = False, None
         cost = evaluation.cost_model.cost(moves, measured)
         self._append(SetUp(trial, before, target, moves, cost, after, False, self._clock(), measured))
         return after
@@ -652,7 +668,7 @@ class Session:
     def _void(self, trial: Trial, fault: BenchFault) -> None:
         """Write down a void attempt, with the scene that it left where the next attempt needs it."""
         scene = None
-        if fault.fault not in ENDS_SESSION and not self._restore:
+        if fault.fault not in ENDS_SESSION and not self._restore and self._begun is None:
             with contextlib.suppress(BenchFault):
                 scene = self._bench.scene()
         running = self._history.running

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from robocontrast_ros.console.questions import Answer, SetUpQuestion
-from robocontrast_ros.domain import Scene, SetupMove
+from robocontrast_ros.domain import Fault, Scene, SetupMove
+from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.strategies.effort import Tolerance
 from robocontrast_ros.tasks.protocol import Task
@@ -48,6 +49,20 @@ class BackendFeatures:
         return not (self.embedded or self.streams or self.camera)
 
 
+class BrokenOff(BenchFault):
+    """A person declares a set-up void, or skips its trial.
+
+    Attributes:
+        moved: names of the objects that they had brought to where they should be, as far as they say; ``ROBOT`` among
+            them for the robot's base.
+    """
+
+    def __init__(self, fault: Fault, detail: str, moved: tuple[str, ...] = ()) -> None:
+        """Say why, and how far they got."""
+        super().__init__(fault, detail)
+        self.moved = moved
+
+
 class ConsolePort(Protocol):
     """The console, as a backend reaches it."""
 
@@ -55,7 +70,8 @@ class ConsolePort(Protocol):
         """Return the person's answer, however long it takes.
 
         Raises:
-            BenchFault: the person declares the attempt void or skips the trial, or the console is gone.
+            BrokenOff: the person declares the attempt void or skips the trial.
+            BenchFault: the console is gone.
         """
 
     def read_table(self, expected: Scene) -> TableReading:

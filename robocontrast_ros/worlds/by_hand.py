@@ -14,7 +14,14 @@ from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.objects import fixed_models
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
 from robocontrast_ros.strategies.tour import in_cheapest_order
-from robocontrast_ros.worlds.backends import BackendContext, BackendFeatures, ConsolePort, EmbeddedBackend, TableReading
+from robocontrast_ros.worlds.backends import (
+    BackendContext,
+    BackendFeatures,
+    BrokenOff,
+    ConsolePort,
+    EmbeddedBackend,
+    TableReading,
+)
 
 
 class Table(Protocol):
@@ -64,7 +71,8 @@ class ByHand:
         What the person need not move has to stay where it was when they were asked: it may have slid a little when the
         robot let go, but what they push away is to be moved back. What could not be seen before is checked, for the
         robot may have moved it. A robot that moves about is to be brought to its start each time, for it has driven
-        away from there. What is not seen and was not ticked off stays in the list.
+        away from there. What is not seen and was not ticked off stays in the list. Where the person breaks off, what
+        was ticked off has been moved.
 
         Raises:
             BenchFault: the person declares the attempt void or skips the trial, or the console or the camera is gone.
@@ -74,7 +82,11 @@ class ByHand:
         present, problems, doubts = before.scene, (), False
         while True:
             question = SetUpQuestion(target, present, moves, problems, doubts, bring_robot=bring_robot)
-            answer = self._console.ask_moves(question)
+            try:
+                answer = self._console.ask_moves(question)
+            except BrokenOff as fault:
+                self._table.carry(_with_moved(present, target, fault.moved), fault.moved)
+                raise
             self.seconds = answer.seconds
             self._table.carry(target, question.things if answer.overruled else answer.moved)
             stamp, reading = self._table.read()
@@ -124,6 +136,14 @@ def _of_difference(one: Mapping[str, Tolerance], other: Mapping[str, Tolerance])
         name: Tolerance(math.hypot(a.position, b.position), math.hypot(a.orientation, b.orientation))
         for name, (a, b) in pairs.items()
     }
+
+
+def _with_moved(scene: Scene, target: Scene, moved: Collection[str]) -> Scene:
+    """Return a scene in which some objects, or ``ROBOT``, were brought to where they should be."""
+    left = (o for o in scene if o.name in target or o.name not in moved)
+    moved_or_not = (target[o.name] if o.name in moved else o for o in left)
+    brought = (o for o in target if o.name in moved and o.name not in scene)
+    return replace(scene, objects=(*moved_or_not, *brought), robot=target.robot if ROBOT in moved else scene.robot)
 
 
 def _believed(scene: Scene, target: Scene, names: Collection[str]) -> Scene:
@@ -207,12 +227,8 @@ class PractisedTable:
         if self._camera is not None:
             self._camera.carry(target, moved)
         _, present = self._simulated.read()
-        objects = [target[o.name] if o.name in moved and o.name in target else o for o in present]
-        kept = [o for o in objects if o.name in target or o.name not in moved]
-        brought = [o for o in target if o.name in moved and o.name not in present]
-        robot = target.robot if ROBOT in moved else present.robot
         if moved:
-            scene = replace(target, objects=(*kept, *brought), robot=robot)
+            scene = _with_moved(present, target, moved)
             self._simulated.set_up(scene, setup_moves(present, scene, Tolerance()))
 
 

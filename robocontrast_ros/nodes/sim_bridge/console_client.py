@@ -8,11 +8,11 @@ from robocontrast_ros.console.questions import Answer, SetUpQuestion
 from robocontrast_ros.domain import Fault, Scene
 from robocontrast_ros.messages.decoding import scene_from_msg
 from robocontrast_ros.nodes.bench.asking import checked
-from robocontrast_ros.nodes.conversions.domain import move_to_msg, scene_to_msg
+from robocontrast_ros.nodes.conversions.domain import fault_from_msg, move_to_msg, scene_to_msg
 from robocontrast_ros.nodes.runtime.channel import fault_without_answer, patient_call, wait_for
 from robocontrast_ros.srv import AskMoves, ReadTable
 from robocontrast_ros.strategies.effort import Tolerance
-from robocontrast_ros.worlds.backends import TableReading
+from robocontrast_ros.worlds.backends import BrokenOff, TableReading
 
 PATIENCE = 30 * 86400.0
 """How long a person may take for an answer [s]."""
@@ -51,8 +51,11 @@ class ConsoleClient:
             bring_robot=question.bring_robot,
         )
         with fault_without_answer(Fault.JUDGE_LOST):
-            response = checked(patient_call(self._ask, request, PATIENCE))
-        return Answer("done", moved=tuple(response.moved), overruled=response.overruled, seconds=response.seconds)
+            response = patient_call(self._ask, request, PATIENCE)
+        (fault, detail), moved = fault_from_msg(response.fault), tuple(response.moved)
+        if fault is not Fault.NONE:
+            raise BrokenOff(fault, detail, moved)
+        return Answer("done", moved=moved, overruled=response.overruled, seconds=response.seconds)
 
     def read_table(self, expected: Scene) -> TableReading:
         """Return what the camera sees."""

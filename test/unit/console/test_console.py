@@ -162,8 +162,12 @@ def test_two_consoles_number_what_they_ask_differently():
 def test_an_attempt_is_void_or_left_out_for_a_reason(question, kind, decision):
     console, _, _ = made()
     asked = Asked(console, question)
+    things = ("cup",) if question is SET_UP else ()
+    for name in things:
+        given(console, c.Tick, name=name)
     assert given(console, kind, reason="it fell").accepted
-    assert asked.answer() == Answer(decision, "it fell")
+    # What was carried before stays where it is.
+    assert asked.answer() == Answer(decision, "it fell", moved=things)
 
 
 def test_a_trial_runs_from_its_start_to_its_judgement_and_its_goal_may_be_reached_before():
@@ -632,17 +636,18 @@ class AnyOrder(RuleBasedStateMachine):
         self.settle()
 
     def note(self, name, more, view):
+        ticked = tuple(key for key, done in view.moved.items() if done)
+        moved = ticked if self.question in (SET_UP, DOUBTED) else ()
         if name == "ready":
-            moved = tuple(key for key, done in view.moved.items() if done)
             self.expected = Answer("done", moved=moved, overruled=more["overrule"], seconds=view.elapsed)
         elif name == "start":
             self.expected = Answer("done")
         elif name in ("void", "skip"):
-            self.expected = Answer(name, more["reason"])
+            self.expected = Answer(name, more["reason"], moved=moved)
         elif name == "next":
             self.expected = Answer("done", judgement=view.draft)
         elif name == "pause" and self.question in (SET_UP, DOUBTED, START) and self.asked is not None:
-            self.expected = Answer("void", "the session was paused before the trial began")
+            self.expected = Answer("void", "the session was paused before the trial began", moved=moved)
 
     def settle(self):
         if self.expected is not None:

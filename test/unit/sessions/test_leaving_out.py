@@ -1,13 +1,16 @@
 """What the person at the robot leaves out, or declares void."""
 
+import math
+
 import pytest
 from line_world import LineBench, line_evaluation
 
 from robocontrast_ros.domain import BASE, Fault
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.runs.events import SessionInterrupted, TrialFinished, TrialSkipped, TrialVoid
+from robocontrast_ros.runs.events import SessionInterrupted, SetUp, TrialFinished, TrialSkipped, TrialVoid
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.strategies.effort import MetresMoved, Tolerance, setup_moves
 
 
 @pytest.fixture
@@ -100,3 +103,52 @@ def test_what_a_person_declares_void_is_no_attempt_that_failed(path, tmp_path):
     assert run_session(line_evaluation(void_retries=0), bench, path).reason == "all_trials"
     assert run_of(path) == undisturbed
     assert [e.fault for e in of(path, TrialVoid)] == [Fault.VOIDED] * 3
+
+
+class Carrier(LineBench):
+    """Carries the first thing only of some set-ups, and then breaks off."""
+
+    def __init__(self, fault, *set_ups):
+        super().__init__()
+        self.fault, self.breaks_off, self.count = fault, set_ups, -1
+
+    def set_up(self, target, moves):
+        self.count += 1
+        if self.count not in self.breaks_off:
+            return super().set_up(target, moves)
+        # What the first moves bring in, or carry, stands on the table now.
+        done, left = moves[0], {o.name for o in self.present} - {moves[0].name}
+        there = (*(o for o in self.present if o.name in left), *(o for o in target if o.name == done.name))
+        self.present = type(target)(there, target.frame_id)
+        raise BenchFault(self.fault, "the session was paused before the trial began")
+
+    def set_up_seconds(self):
+        return 10.0
+
+
+def test_what_was_carried_before_a_set_up_was_broken_off_is_paid_for_once(path, tmp_path):
+    whole = tmp_path / "undisturbed.jsonl"
+    run_session(line_evaluation(person=True), Carrier(Fault.VOIDED), whole)
+    bench = Carrier(Fault.VOIDED, 0, 1, 3, 6)
+    assert run_session(line_evaluation(person=True), bench, path).reason == "all_trials"
+    assert [e.fault for e in of(path, TrialVoid)] == [Fault.VOIDED] * 4
+    paid, expected = of(path, SetUp), of(whole, SetUp)
+    assert [(e.before, e.moves, e.cost, e.measured) for e in paid] == [
+        (e.before, e.moves, e.cost, e.measured) for e in expected
+    ]
+    # Nobody is asked to carry again what stands right.
+    first = bench.moved[0]
+    assert len(first) < len(paid[0].moves) and {m.name for m in first} < {m.name for m in paid[0].moves}
+
+
+def test_what_was_carried_for_a_trial_that_was_skipped_is_paid_for_with_the_next(path):
+    bench = Carrier(Fault.SKIPPED, 2)
+    assert run_session(line_evaluation(person=True), bench, path).reason == "all_trials"
+    (void,) = of(path, TrialVoid)
+    events = read_journal(path).events
+    before = next(e for e in reversed(events[: events.index(void)]) if isinstance(e, TrialFinished)).scene_left
+    following = next(e for e in events[events.index(void) :] if isinstance(e, SetUp))
+    assert following.before == before and following.measured is None
+    assert following.cost == MetresMoved().cost(setup_moves(before, following.target, Tolerance()))
+    spent = math.fsum(e.cost for e in of(path, SetUp))
+    assert math.isclose(spent, math.fsum(e.cost for e in of(path, TrialFinished)))

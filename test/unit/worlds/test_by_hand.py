@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robocontrast_ros.console.questions import ROBOT, Answer
-from robocontrast_ros.domain import ObjectState, Pose, Scene
+from robocontrast_ros.domain import Fault, ObjectState, Pose, Scene
 from robocontrast_ros.strategies.effort import Tolerance, scenes_match, setup_moves
-from robocontrast_ros.worlds.backends import TableReading
+from robocontrast_ros.worlds.backends import BrokenOff, TableReading
 from robocontrast_ros.worlds.by_hand import ByHand, PractisedTable, SeenTable, ToldTable
 
 TOLERANCE = Tolerance(0.01, 0.15)
@@ -99,6 +99,27 @@ def test_a_right_set_up_is_asked_for_once_and_read_back_with_its_time():
     (question,) = console.questions
     assert question.target == TARGET and question.present == BEFORE and question.problems == ()
     assert console.asked == [{"cup", "block"}]
+
+
+def breaks_off_after(*names):
+    def person(question):
+        raise BrokenOff(Fault.SKIPPED, "cannot be set up", names)
+
+    return person
+
+
+def test_what_was_carried_before_a_set_up_was_broken_off_is_known():
+    table = ToldTable(lambda: 7.0, "world")
+    table.carry(replace(BEFORE, frame_id="world"), ())
+    target = replace(scene(cup=(0.0, 0.3), block=(0.2, 0.3), mug=(0.6, 0.0)), frame_id="world")
+    with pytest.raises(BrokenOff):
+        set_up(table, Scripted(breaks_off_after("cup", "spoon")), target)
+    found = table.read()[1].scene
+    assert found["cup"] == target["cup"] and found["block"] == BEFORE["block"]
+    assert set(found.names) == {"cup", "block"}
+    with pytest.raises(BrokenOff):
+        set_up(table, Scripted(breaks_off_after("mug")), target)
+    assert table.read()[1].scene["mug"] == target["mug"]
 
 
 def test_a_wrong_set_up_is_told_and_only_what_is_left_is_asked_for_again():
