@@ -1,34 +1,48 @@
-"""Requests of every kind to the console's real server: what comes of them when most are wrong.
+"""Requests of every kind to a console and its real server: what comes of them when most are wrong.
 
     python -m benchmark.fuzz_console --requests 10000
 
 Methods, paths, headers and bodies are drawn at random, valid commands are changed, with the token and without it, and
-some connections carry no HTTP at all. Nothing may be printed by the server, no answer may be an error of the server or
-tell of one, no command may be carried out without the token, and the server has to answer afterwards.
+some connections carry no HTTP at all. Meanwhile the console is asked one question after the
+other. Nothing may be printed by the server, no answer may be an error of the server or tell of one, no command may be
+carried out without the token, and the server has to answer afterwards.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import re
 import select
 import socket
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from robocontrast_ros.configuration import load_configured, resolve_uri
+from robocontrast_ros.console.backstage import ConsoleBackstage
 from robocontrast_ros.console.commands import Command
-from robocontrast_ros.console.console import Reply
+from robocontrast_ros.console.console import Console, Reply, SessionFacts
+from robocontrast_ros.console.new_instances import NewInstances
+from robocontrast_ros.console.questions import JudgeQuestion, Question, SetUpQuestion, StartQuestion
 from robocontrast_ros.console.server import ConsoleServer
+from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.console.web import console_app
+from robocontrast_ros.domain import Judgement
+from robocontrast_ros.strategies.effort import Tolerance, setup_moves
+from robocontrast_ros.tasks.protocol import Task
+
+TASK = "package://robocontrast_ros/config/tasks/language_table.yaml"
 
 TOKEN = "right-token-right-token"
 PATIENCE = 20.0
@@ -38,6 +52,9 @@ WAITING = 0.03
 """How long the server may be silent before it is told that nothing more is sent [s]."""
 
 STOPPED = "stopped by a request to /stop"
+
+NOW = 3
+"""In place of the step that the page shows: where a command has it, it names the question that is asked."""
 
 METHODS = ("GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "get", "P\x00ST", "")
 PATHS = (
@@ -70,13 +87,20 @@ TOKENS = (f"Bearer {TOKEN}x", "Bearer ", f"Basic {TOKEN}", TOKEN, "Bearer wrong"
 COMMANDS: tuple[dict[str, Any], ...] = (
     {"command": "stop"},
     {"command": "pause"},
-    {"command": "start", "step": 3, "at": 0.0},
-    {"command": "tick", "step": 3, "name": "cup", "done": True},
-    {"command": "judge", "step": 3, "success": True, "progress": 0.5, "tags": ["a"], "note": "b", "by": "Ada"},
-    {"command": "void", "step": 3, "reason": "it fell"},
-    {"command": "correct", "step": 3, "trial": "0001", "success": False, "by": "Ada", "reason": "it fell"},
-    {"command": "propose", "step": 3, "instruction": "push it", "path": [[0.0, 1.0], [2.0, 3.0]], "by": "Ada"},
-    {"command": "release", "step": 3, "at": 0.0, "by": "Ada", "note": ""},
+    {"command": "start", "step": NOW, "at": 0.0},
+    {"command": "resume", "step": NOW, "at": 0.0},
+    {"command": "tick", "step": NOW, "name": "", "done": True},
+    {"command": "checked", "step": NOW},
+    {"command": "ready", "step": NOW},
+    {"command": "survey", "step": NOW},
+    {"command": "keep", "step": NOW},
+    {"command": "next", "step": NOW},
+    {"command": "judge", "step": NOW, "success": True, "progress": 0.5, "tags": ["a"], "note": "b", "by": "Ada"},
+    {"command": "void", "step": NOW, "reason": "it fell"},
+    {"command": "skip", "step": NOW, "reason": "it fell"},
+    {"command": "correct", "step": NOW, "trial": "0001", "success": False, "by": "Ada", "reason": "it fell"},
+    {"command": "propose", "step": NOW, "instruction": "push it", "path": [[0.0, 1.0], [2.0, 3.0]], "by": "Ada"},
+    {"command": "release", "step": NOW, "at": 0.0, "by": "Ada", "note": ""},
 )
 VALUES = (
     None,
@@ -99,27 +123,97 @@ VALUES = (
 TELLTALE = re.compile(rb"Traceback|File \"|site-packages|robocontrast_ros|starlette|uvicorn")
 
 
-class Recorder:
-    """Shows little, and keeps the commands that it was given."""
-
-    version = 1
+class NoSession:
+    """What a console steers where there is no session: everything is done at once."""
 
     def __init__(self) -> None:
-        """Begin with none."""
-        self.given: list[Command] = []
+        """Begin with a console that is set later."""
+        self.console: Console | None = None
 
-    def shown(self) -> dict[str, Any]:
-        """Return a state."""
-        return {"version": 1, "phase": "waiting"}
+    def stop(self, reason: str) -> None:
+        """Say that the robot is stopped."""
+        self.console.tell_stop(reason or "stopped")
+
+    def release(self, by: str, note: str) -> None:
+        """Say that it is not."""
+        self.console.tell_stop("")
+
+    def reached(self) -> None:
+        """Say that the trial has ended."""
+        self.console.trial_ended()
+
+    def pause(self) -> None:
+        """Say that the session is paused."""
+        self.console.tell(SessionFacts("paused"))
+
+    def resume(self) -> None:
+        """Say that it goes on."""
+        self.console.tell(SessionFacts("running"))
+
+    def correct(self, trial_id: str, judgement: Judgement, reason: str) -> None:
+        """Do nothing."""
+
+    def end(self) -> None:
+        """Do nothing: the next question is asked all the same."""
+
+
+class Recorder(ConsoleBackstage):
+    """A console that is asked one question after the other, which keeps the commands that it was given.
+
+    Attributes:
+        given: those commands.
+        questions: how many questions were answered.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Begin to ask.
+
+        Args:
+            folder: for what is recorded.
+        """
+        task: Task = load_configured("tasks", resolve_uri(TASK))
+        scene, other = (task.sample(np.random.default_rng(seed), "x").scene for seed in (0, 1))
+        steering = NoSession()
+        recorder = NewInstances(task, folder / "instances.yaml", lambda: scene, "as it is")
+        self._own = steering.console = Console(steering, ("lamp",), instances=recorder)
+        self._own.remember("0001", Judgement(True, 1.0, "Ada"))
+        camera = np.zeros((48, 64, 3), np.uint8)
+        tables = TableMap(task)
+        super().__init__(self._own, tables, lambda: camera, lambda scene: camera, "run", False, (0.01, 0.15))
+        self.given: list[Command] = []
+        self.questions = 0
+        asked = (
+            SetUpQuestion(scene, other, setup_moves(other, scene, Tolerance())),
+            StartQuestion("0001", "push the red moon"),
+            JudgeQuestion("0001", "push the red moon", "the time was over", 2),
+        )
+        self._thread = threading.Thread(target=self._ask, args=(asked,), daemon=True)
+        self._thread.start()
+
+    def _ask(self, questions: tuple[Question, ...]) -> None:
+        for question in itertools.cycle(questions):
+            self._own.ask(question)
+            if self._own.view().phase.value == "finished":
+                return
+            self.questions += 1
+            self._own.trial_ended()
 
     def carry_out(self, command: Command) -> Reply:
-        """Keep it."""
+        """Keep it, and have it carried out; one that names a question names the one that is asked."""
         self.given.append(command)
-        return Reply(len(self.given) % 2 == 0, "said")
+        if len(self.given) % 3 == 0:
+            # Most commands can do nothing to a robot that is stopped.
+            self._own.tell_stop("")
+        if command.step == NOW:
+            command = replace(command, step=self._own.view().step)
+        if getattr(command, "at", None) == 0.0:
+            command = replace(command, at=self._own.view().now)
+        return super().carry_out(command)
 
-    def picture(self, name: str) -> bytes | None:
-        """Return something for the camera."""
-        return b"\xff\xd8" if name == "camera" else None
+    def close(self) -> None:
+        """Ask no more."""
+        self._own.close()
+        self._thread.join()
 
 
 @dataclass
@@ -130,7 +224,8 @@ class Outcome:
         requests: how many were sent.
         seconds: that it took [s].
         statuses: status of the first answer -> number; 0 for none.
-        carried_out: commands that were given to the session.
+        carried_out: commands that were given to the console.
+        questions: that were answered meanwhile.
         faults: what should not have happened, in words.
         printed: what the process printed as errors meanwhile.
     """
@@ -139,6 +234,7 @@ class Outcome:
     seconds: float = 0.0
     statuses: Counter[int] = field(default_factory=Counter)
     carried_out: int = 0
+    questions: int = 0
     faults: list[str] = field(default_factory=list)
     printed: str = ""
 
@@ -237,14 +333,22 @@ class Requests:
 
 def fuzz(requests: int, seed: int = 0) -> Outcome:
     """Send requests to a server of our own."""
-    outcome, drawn, recorder = Outcome(requests), Requests(seed), Recorder()
+    outcome, drawn = Outcome(requests), Requests(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        recorder = Recorder(Path(folder))
+        _send(outcome, drawn, recorder)
+    return outcome
+
+
+def _send(outcome: Outcome, drawn: Requests, recorder: Recorder) -> None:
+    """Send the requests, and note what comes of them."""
     server = ConsoleServer(console_app(recorder, TOKEN), "127.0.0.1", 0)
     port = int(server.url.rpartition(":")[2])
     began, known, stops = time.monotonic(), {""}, 0
     with _printed(outcome):
         server.start()
         try:
-            for number in range(requests):
+            for number in range(outcome.requests):
                 request = drawn.draw()
                 known.add(request.may)
                 stops += request.stops
@@ -259,7 +363,9 @@ def fuzz(requests: int, seed: int = 0) -> Outcome:
             outcome.faults.append(f"the server does not answer any more: {error}")
         finally:
             server.close()
+            recorder.close()
     outcome.seconds, outcome.carried_out = time.monotonic() - began, len(recorder.given)
+    outcome.questions = recorder.questions
     # A stop of the path /stop gets an id of its own.
     taken = [command for command in recorder.given if getattr(command, "reason", "") == STOPPED]
     outcome.faults += [f"carried out: {c}" for c in recorder.given if c not in taken and c.id not in known]
@@ -267,7 +373,6 @@ def fuzz(requests: int, seed: int = 0) -> Outcome:
         outcome.faults.append(f"{len(taken)} stops were carried out, {stops} were allowed")
     if outcome.printed:
         outcome.faults.append(f"printed: {outcome.printed[:2000]}")
-    return outcome
 
 
 def _sent(port: int, content: bytes, whole: bool) -> bytes:
@@ -322,7 +427,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of what is drawn")
     arguments = parser.parse_args()
     outcome = fuzz(arguments.requests, arguments.seed)
-    print(f"{outcome.requests} requests in {outcome.seconds:.1f} s, {outcome.carried_out} commands carried out")
+    said = f"{outcome.requests} requests in {outcome.seconds:.1f} s, {outcome.carried_out} commands given"
+    print(f"{said}, {outcome.questions} questions answered")
     print("answers:", ", ".join(f"{status or 'none'}: {n}" for status, n in sorted(outcome.statuses.items())))
     for fault in outcome.faults[:20]:
         print(fault)

@@ -16,6 +16,7 @@ from typing import Any
 import uvicorn
 
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.console.patience import PatientProtocol
 
 SIOCGIFADDR = 0x8915
 """Of Linux: what asks for the address of a network interface."""
@@ -60,6 +61,7 @@ class ConsoleServer:
         self._tls = certificate is not None
         config = uvicorn.Config(
             self._ending(app),
+            http=PatientProtocol,
             log_config=None,
             access_log=False,
             lifespan="off",

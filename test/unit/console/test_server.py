@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -11,6 +12,7 @@ import ssl
 import stat
 import subprocess
 import sys
+import time
 from http.client import HTTPConnection, HTTPSConnection
 
 import cv2
@@ -21,6 +23,7 @@ from recorded_console import PATIENCE, RecordingBackstage
 from two_hosts import NotAllowed, two_hosts
 
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.console import patience
 from robocontrast_ros.console.access import FILE, Access, new_token, read_access
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.web import console_app
@@ -100,6 +103,61 @@ def test_a_server_that_was_never_started_or_was_closed_leaves_its_port_free():
     again.close()
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.1", port), PATIENCE)
+
+
+# -- silence --------------------------------------------------------------------------------------
+
+
+def closed_after(one, *parts):
+    """Return how long a connection stays open on which only these parts of a request come [s]."""
+    with socket.create_connection(("127.0.0.1", one.port), PATIENCE) as connection:
+        began = time.monotonic()
+        for part in parts:
+            connection.sendall(part)
+        with contextlib.suppress(ConnectionResetError):
+            while connection.recv(65536):
+                pass
+        return time.monotonic() - began
+
+
+BEGUN = b"POST /stop HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 20\r\n"
+WHOLE = b"GET /console.css HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
+
+@pytest.mark.parametrize("parts", [(), (b"G",), (BEGUN,), (BEGUN, b"\r\n", b"{"), (WHOLE, b"GET /vi")])
+def test_a_connection_on_which_no_whole_request_comes_is_closed(parts, monkeypatch):
+    monkeypatch.setattr(patience, "SILENCE", 0.5)
+    with served() as one:
+        assert closed_after(one, *parts) >= 0.4
+
+
+def test_an_open_stream_of_events_is_no_silence(monkeypatch):
+    monkeypatch.setattr(patience, "SILENCE", 0.3)
+    with served() as one:
+        connection = HTTPConnection("127.0.0.1", one.port, timeout=PATIENCE)
+        connection.request("GET", "/events", headers=OPENED)
+        answer = connection.getresponse()
+        # The second heartbeat comes long after the time that a request may take.
+        beats = 0
+        while beats < 2:
+            beats += answer.readline().startswith(b": alive")
+        connection.close()
+
+
+def test_of_too_many_silent_connections_the_oldest_are_closed_and_a_page_is_served(monkeypatch):
+    monkeypatch.setattr(patience, "MOST", 20)
+    with served() as one, contextlib.ExitStack() as open_ones:
+        address = "127.0.0.1", one.port
+        silent = [open_ones.enter_context(socket.create_connection(address, PATIENCE)) for _ in range(30)]
+        connection = HTTPConnection(*address, timeout=PATIENCE)
+        connection.request("GET", "/view", headers=OPENED)
+        assert connection.getresponse().status == 200
+        connection.close()
+        with contextlib.suppress(ConnectionResetError):
+            assert silent[0].recv(1) == b""
+        silent[-1].settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            silent[-1].recv(1)
 
 
 # -- TLS ------------------------------------------------------------------------------------------

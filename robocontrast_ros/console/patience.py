@@ -1,0 +1,54 @@
+"""How long a connection may be open without a request: each holds a descriptor of the node that stops the robot."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+SILENCE = 10.0
+"""How long a request may take to come in whole [s]."""
+
+MOST = 200
+"""Connections at one time; a page has up to six."""
+
+
+class PatientProtocol(H11Protocol):
+    """HTTP on one connection, which is closed where no whole request comes in time.
+
+    uvicorn limits the time between two requests alone, and that only as long as the second has not begun.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        """Begin to wait; where there are too many, the one that has waited longest is closed."""
+        super().connection_made(transport)
+        self._begin_to_wait()
+        if len(self.connections) > MOST:
+            waiting = [c for c in self.connections if isinstance(c, PatientProtocol) and c.waits]
+            min(waiting, key=lambda connection: connection.since).transport.abort()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Wait no more."""
+        self._limit.cancel()
+        super().connection_lost(error)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        self._limit.cancel()
+        self._begin_to_wait()
+        super().on_response_complete()
+
+    @property
+    def waits(self) -> bool:
+        """Whether a request, or the rest of one, is to come before anything is answered."""
+        cycle: Any = self.cycle
+        return cycle is None or cycle.response_complete or cycle.more_body
+
+    def _begin_to_wait(self) -> None:
+        self.since = self.loop.time()
+        self._limit = self.loop.call_later(SILENCE, self._end_of_patience)
+
+    def _end_of_patience(self) -> None:
+        if self.waits and not self.transport.is_closing():
+            self.transport.abort()
