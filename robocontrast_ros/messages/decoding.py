@@ -67,7 +67,11 @@ def _decompressed(message: Any) -> NDArray[np.uint8]:
     import cv2
 
     data = np.frombuffer(message.data, dtype=np.uint8)
-    pixels = cv2.imdecode(data, cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION) if data.size else None
+    try:
+        pixels = cv2.imdecode(data, cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
+    except cv2.error:
+        # No bytes, and a header that promises too many pixels.
+        pixels = None
     if pixels is None:
         raise ValueError(f"compressed image: got {data.size} bytes of '{message.format}', expected a JPEG or PNG image")
     return cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB)

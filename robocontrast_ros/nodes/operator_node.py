@@ -250,7 +250,8 @@ class Operator(Node):
         self._console.tell_moving(message.phase == Heartbeat.RUNNING)
 
     def _look(self) -> None:
-        silence, picture = (self._camera.silence, self._camera.picture()) if self._camera is not None else ("", None)
+        # What cannot be read is known once somebody has tried.
+        picture, silence = (self._camera.picture(), self._camera.silence) if self._camera is not None else (None, "")
         seen = self._table.problems(picture) if self._table is not None and picture is not None else ()
         self._console.tell_problems((silence,) if silence else seen)
 

@@ -26,7 +26,7 @@ class Driver:
     """A camera that shows how many pictures it took, each of which it stamps so much late or early [s]."""
 
     def __init__(self, node, period=0.05):
-        self.off, self._taken, self._ended = 0.0, 0, threading.Event()
+        self.off, self.encoding, self._taken, self._ended = 0.0, "rgb8", 0, threading.Event()
         self._publisher = node.create_publisher(Image, INTERFACE.image_topic, qos_profile_sensor_data)
         self._thread = threading.Thread(target=self._run, args=(period,), daemon=True)
         self._thread.start()
@@ -34,7 +34,7 @@ class Driver:
     def _run(self, period):
         while not self._ended.wait(period):
             self._taken += 1
-            image = Image(height=1, width=1, encoding="rgb8", step=3, data=bytes([self._taken % 256] * 3))
+            image = Image(height=1, width=1, encoding=self.encoding, step=3, data=bytes([self._taken % 256] * 3))
             image.header.stamp = time_to_msg(time.time() + self.off)
             self._publisher.publish(image)
 
@@ -73,4 +73,16 @@ def test_a_camera_with_another_clock_is_told_and_trusted_again_when_it_is_right(
     # What it shows may still be looked at.
     assert view.picture() is not None
     driver.off = 0.0
+    assert view.next_picture(60.0) is not None and view.silence == ""
+
+
+@pytest.mark.parametrize("encoding", ["bgra8", "yuv422_yuy2", ""])
+def test_a_camera_whose_pictures_cannot_be_read_is_told_and_shows_something_again_when_they_can(scene, encoding):
+    driver, view = scene
+    driver.encoding = encoding
+    wait_until(lambda: view._message and view._message.encoding == encoding, "such a picture")
+    assert view.picture() is None and view.next_picture(60.0) is None
+    assert f"image encoding: got '{encoding}'" in view.silence and INTERFACE.image_topic in view.silence
+    driver.encoding = "rgb8"
+    wait_until(lambda: view._message.encoding == "rgb8", "a picture that can be read")
     assert view.next_picture(60.0) is not None and view.silence == ""

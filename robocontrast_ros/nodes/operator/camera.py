@@ -40,7 +40,7 @@ class CameraView:
         self._changed = threading.Condition()
         self._message: Any = None
         self._taken = 0.0
-        self._mistimed = ""
+        self._mistimed = self._unreadable = ""
         self._heard = time.monotonic()
         node.create_subscription(message_class(kind), topic, self._take, qos_profile_sensor_data)
 
@@ -50,10 +50,10 @@ class CameraView:
             self._changed.notify_all()
 
     def picture(self) -> NDArray[np.uint8] | None:
-        """Return the newest picture, shape (height, width, 3), RGB; None where there is none, or only an old one."""
+        """Return the newest picture, shape (height, width, 3), RGB; None where ``silence`` says why there is none."""
         with self._changed:
             message = None if self._age > SILENCE else self._message
-        return None if message is None else image_to_array(message)
+        return None if message is None else self._decoded(message)
 
     def next_picture(self, timeout: float) -> NDArray[np.uint8] | None:
         """Return a picture that is taken from now on, shape (height, width, 3), RGB.
@@ -74,7 +74,17 @@ class CameraView:
             if not came:
                 return None
             self._taken = stamp
-        return image_to_array(message)
+        return self._decoded(message)
+
+    def _decoded(self, message: Any) -> NDArray[np.uint8] | None:
+        image, why = None, ""
+        try:
+            image = image_to_array(message)
+        except ValueError as error:
+            why = f"Pictures of camera '{self.name}' come on {self._topic} and cannot be read: {error}."
+        with self._changed:
+            self._unreadable = why
+        return image
 
     @property
     def stamp(self) -> float:
@@ -86,10 +96,10 @@ class CameraView:
     def silence(self) -> str:
         """Why there is no picture, in words; empty where there is one."""
         with self._changed:
-            age, mistimed = self._age, self._mistimed
+            age, other = self._age, self._mistimed or self._unreadable
         if age > SILENCE:
             return f"No picture comes from camera '{self.name}'. Is it plugged in? Its topic is {self._topic}."
-        return mistimed
+        return other
 
     @property
     def _age(self) -> float:
