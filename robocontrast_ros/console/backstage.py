@@ -64,6 +64,11 @@ class ConsoleBackstage:
         """A number that grows with every change of what is shown."""
         return self._console.version
 
+    @property
+    def now(self) -> float:
+        """The time on the console's clock [s]."""
+        return self._console.now
+
     def shown(self) -> dict[str, Any]:
         """Return the state as JSON."""
         return view_as_json(self._console.view(), self._tables, *self._of)

@@ -55,11 +55,11 @@ class Phase(str, Enum):
 
 ALWAYS = frozenset({"stop"})
 ALLOWED: dict[Phase, frozenset[str]] = {
-    Phase.WAITING: frozenset({"pause", "end"}),
+    Phase.WAITING: frozenset({"pause", "resume", "end"}),
     Phase.CHECKLIST: frozenset({"tick", "checked", "end"}),
     Phase.SET_UP: frozenset({"tick", "ready", "skip", "correct", "pause", "end"}),
     Phase.START: frozenset({"start", "void", "skip", "correct", "pause", "end"}),
-    Phase.RUNNING: frozenset({"pause", "reached"}),
+    Phase.RUNNING: frozenset({"pause", "resume", "reached"}),
     Phase.JUDGE: frozenset({"judge", "void"}),
     Phase.CONFIRMED: frozenset({"undo", "next"}),
     Phase.PAUSED: frozenset({"resume", "correct", "survey", "propose", "keep", "discard", "end"}),
@@ -121,6 +121,7 @@ class SessionFacts:
     Attributes:
         state: ``idle``, ``running``, ``paused``, ``finished`` or ``interrupted``.
         detail: why, in words.
+        void_detail: why the present trial's last attempt was void, in words; empty where it is its first one.
         trials_done: trials that count.
         trials_expected: in all; 0 where that is not known.
         trials_void: void attempts.
@@ -134,6 +135,7 @@ class SessionFacts:
 
     state: str = "idle"
     detail: str = ""
+    void_detail: str = ""
     trials_done: int = 0
     trials_expected: int = 0
     trials_void: int = 0
@@ -152,17 +154,32 @@ class SessionFacts:
         return {"running": "continue", "paused": "continue", "finished": "stop"}.get(self.state, "")
 
 
+@dataclass(frozen=True)
+class Judged:
+    """How a trial was judged that has ended.
+
+    Attributes:
+        judgement: what the person said; None where nobody was asked.
+        subgoals: number of its subgoals, at least 1.
+    """
+
+    judgement: Judgement | None
+    subgoals: int = 1
+
+
 @dataclass
 class _SetUpTime:
     """How long a set-up has taken, whatever came between.
 
     Attributes:
         target: the wanted scene.
+        expected: how long the handling model says that it takes, with all that is to be moved [s].
         seconds: in which the page has shown it, up to the last change of what it shows [s].
         paused: whether a pause has interrupted it, so that it is asked again.
     """
 
     target: Scene | None = None
+    expected: float = 0.0
     seconds: float = 0.0
     paused: bool = False
 
@@ -183,6 +200,7 @@ class Console:
         clock: Callable[[], float] = time.monotonic,
         *,
         judged: bool = True,
+        ends_trials: bool = True,
         instances: NewInstances | None = None,
     ) -> None:
         """Begin with nothing asked.
@@ -190,13 +208,15 @@ class Console:
         Args:
             steering: what acts on the session and the robot.
             checklist: what has to be checked before the first trial, and before the next one after a long pause.
-            judged: whether a person may be asked how a trial went, so that they may end it when its goal is reached.
+            judged: whether a person may be asked how a trial went, and may correct it.
+            ends_trials: whether the person may end a trial when its goal is reached.
             instances: records new test instances; None where none are recorded.
             clock: seconds, which never go back.
         """
-        self._steering, self._clock, self._judged = steering, clock, judged
+        self._steering, self._clock = steering, clock
+        self._judged, self._ends_trials = judged, ends_trials
         self._instances, self._recording, self._one_step = instances, Recording(), threading.Lock()
-        self._judgements: OrderedDict[str, Judgement | None] = OrderedDict()
+        self._judgements: OrderedDict[str, Judged] = OrderedDict()
         self._changed = threading.Condition()
         self._items = tuple(checklist)
         self._require_checks()
@@ -212,6 +232,7 @@ class Console:
         self._stop = ""
         self._running: StartQuestion | None = None
         self._reached = False
+        self._pausing = False
         self._limit = 0.0
         self._moving_since: float | None = None
         self._problems: tuple[str, ...] = ()
@@ -221,8 +242,8 @@ class Console:
         self._closed = False
         # No page that was open before a session was resumed has the same number for something else.
         self._step, self.version = secrets.randbelow(2**40), 0
-        self._shown = (Phase.WAITING, 0)
-        self._questions = 0
+        self._questions = self._step
+        self._shown = (Phase.WAITING, self._questions)
         self._since = clock()
 
     # -- what the session says ---------------------------------------------------------------------
@@ -257,7 +278,7 @@ class Console:
         self._set_up.seconds, self._since = self._set_up_seconds(), self._clock()
         resumed = self._set_up.paused and self._set_up.target == question.target
         if not (resumed or (question.problems and self._set_up.target == question.target)):
-            self._set_up = _SetUpTime(question.target)
+            self._set_up = _SetUpTime(question.target, question.expected)
         ticked = {name for name, done in self._moved.items() if done} if resumed else set()
         self._moved = {name: name in ticked for name in question.things}
         self._set_up.paused = False
@@ -284,6 +305,8 @@ class Console:
                 self._paused_since = None
             if facts.state in ("finished", "interrupted"):
                 self._running = None
+            if facts.state != "running":
+                self._pausing = False
             self._note_change()
 
     def _require_checks(self) -> None:
@@ -315,15 +338,16 @@ class Console:
         """Take over how long a trial may take [s]."""
         self._limit = seconds
 
-    def remember(self, trial_id: str, judgement: Judgement | None) -> None:
+    def remember(self, trial_id: str, judgement: Judgement | None, subgoals: int = 1) -> None:
         """Offer a trial to be corrected, and the tags and the note of its judgement and the name of who judged again.
 
         Args:
             trial_id: of a trial that has ended.
             judgement: what the person said; None where nobody was asked.
+            subgoals: number of subgoals of the trial, at least 1.
         """
         with self._changed:
-            self._judgements[trial_id] = judgement
+            self._judgements[trial_id] = Judged(judgement, subgoals)
             self._judgements.move_to_end(trial_id)
             if judgement is not None:
                 self._keep(judgement)
@@ -389,7 +413,12 @@ class Console:
         return ""
 
     def _allowed(self, phase: Phase) -> frozenset[str]:
-        without = set() if self._judged else {"reached", "correct"}
+        without = set() if self._judged else {"correct"}
+        if not self._ends_trials or self._moving_since is None:
+            without.add("reached")
+        if phase in (Phase.WAITING, Phase.RUNNING):
+            # A pause that was asked for can be taken back until it begins.
+            without.add("pause" if self._pausing else "resume")
         if self._instances is None:
             without |= {"survey", "propose", "keep", "discard"}
         elif self._recording.scene is None:
@@ -432,18 +461,21 @@ class Console:
             case commands.Pause():
                 self._steering.pause()
                 with self._changed:
+                    self._pausing = True
+                    self._note_change()
                     if isinstance(self._open, SetUpQuestion | StartQuestion):
                         self._set_up.paused = isinstance(self._open, SetUpQuestion)
                         why = "the session was paused before the trial began"
                         self._settle(Answer("void", why, moved=self._ticked))
             case commands.Resume():
                 self._steering.resume()
+                self._pausing = False
                 self._record(Recording())
             case commands.Correct():
                 progress = 1.0 if command.success else command.progress
                 right = Judgement(command.success, progress, command.by)
                 self._steering.correct(command.trial, right, command.reason)
-                self.remember(command.trial, right)
+                self.remember(command.trial, right, self._judgements[command.trial].subgoals)
             case commands.Survey() | commands.Propose() | commands.Keep() | commands.Discard():
                 self._record_instance(command)
             case commands.End():
@@ -527,6 +559,11 @@ class Console:
     # -- what the pages show -----------------------------------------------------------------------
 
     @property
+    def now(self) -> float:
+        """The time on the console's clock [s]."""
+        return self._clock()
+
+    @property
     def _open(self) -> Question | None:
         return self._asked.question if self._asked is not None and self._asked.answer is None else None
 
@@ -567,12 +604,13 @@ class Console:
                 since = max(since, self._moving_since)
             limit = {
                 Phase.RUNNING: self._limit if self._moving_since is not None else 0.0,
-                Phase.SET_UP: question.expected if isinstance(question, SetUpQuestion) else 0.0,
+                Phase.SET_UP: self._set_up.expected,
                 Phase.CONFIRMED: UNDO,
             }.get(phase, 0.0)
             return View(
                 version=self.version,
                 step=self._step,
+                asked=self._questions,
                 phase=phase,
                 question=question,
                 checklist=dict(self._checklist),
@@ -585,6 +623,7 @@ class Console:
                 elapsed=self._set_up_seconds() if phase is Phase.SET_UP else self._clock() - since,
                 limit=limit,
                 reached=self._reached,
+                pausing=self._pausing,
                 tags=tuple(reversed(self._tags))[:RECURRING],
                 notes=tuple(reversed(self._notes))[:RECURRING],
                 by=self._by,
@@ -601,7 +640,8 @@ class View:
 
     Attributes:
         version: grows with every change.
-        step: grows when something else is asked; a command names the one that its page showed.
+        step: grows when something else is shown; a command names the one that its page showed.
+        asked: grows when something else is asked; the same after what interrupted it, such as a robot that is stopped.
         phase: see ``Phase``.
         question: what is asked, or the running trial's.
         checklist: item -> whether it is done.
@@ -615,10 +655,11 @@ class View:
             running trial, since the policy moves the robot.
         limit: how long it may take [s]; 0 for no limit.
         reached: whether the person ended the trial because its goal was reached.
+        pausing: whether the session pauses when the present trial has ended.
         tags: recurring ones, newest first.
         notes: the same of notes.
         by: who judged last.
-        judgements: trials that have ended, newest first, with what the person said; None where nobody was asked.
+        judgements: trials that have ended, newest first, and how they were judged.
         recording: the test instance that is being recorded.
         recorder: what records it; None where none is recorded.
         allowed: names of the commands that make sense now.
@@ -626,6 +667,7 @@ class View:
 
     version: int
     step: int
+    asked: int
     phase: Phase
     question: Question | None
     checklist: dict[str, bool]
@@ -638,10 +680,11 @@ class View:
     elapsed: float
     limit: float
     reached: bool
+    pausing: bool
     tags: tuple[str, ...]
     notes: tuple[str, ...]
     by: str
-    judgements: tuple[tuple[str, Judgement | None], ...]
+    judgements: tuple[tuple[str, Judged], ...]
     recording: Recording
     recorder: NewInstances | None
     allowed: tuple[str, ...]

@@ -36,6 +36,7 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tol
     shown: dict[str, Any] = {
         "version": view.version,
         "step": view.step,
+        "asked": view.asked,
         "phase": view.phase.value,
         "session": session,
         "practice": practice,
@@ -43,6 +44,8 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tol
         "instruction": getattr(question, "instruction", ""),
         "trial": getattr(question, "trial_id", ""),
         "detail": facts.detail,
+        "void": facts.void_detail,
+        "pausing": view.pausing,
         "stop": view.stop,
         "problems": view.problems,
         "now": view.now,
@@ -63,7 +66,10 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tol
     }
     if "correct" in view.allowed:
         shown["by"] = view.by
-        shown["judgements"] = [{"trial": trial, "words": _said(said)} for trial, said in view.judgements]
+        shown["judgements"] = [
+            {"trial": trial, "words": _said(said.judgement), "subgoals": said.subgoals}
+            for trial, said in view.judgements
+        ]
     if view.recorder is not None and view.phase is Phase.PAUSED:
         shown["recording"] = _recording(view.recording, view.recorder, tables)
     if isinstance(question, SetUpQuestion):

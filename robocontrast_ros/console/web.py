@@ -63,6 +63,10 @@ class Backstage(Protocol):
     def version(self) -> int:
         """A number that grows with every change of what is shown."""
 
+    @property
+    def now(self) -> float:
+        """The time on the clock of the state's `now` [s]."""
+
     def shown(self) -> dict[str, Any]:
         """Return the state as JSON."""
 
@@ -129,7 +133,8 @@ class _Pages:
                 yield f"data: {json.dumps(shown)}\n\n"
             elif silent >= HEARTBEAT:
                 silent = 0.0
-                yield ": alive\n\n"
+                # With the time: the clock of a phone that slept stood still.
+                yield f": alive {self._backstage.now:.3f}\n\n"
             await asyncio.sleep(1.0 / LOOKS_PER_SECOND)
             silent += 1.0 / LOOKS_PER_SECOND
 

@@ -138,6 +138,7 @@ class EpisodeManager(Node):
             trials_done=status.trials_done,
             trials_expected=status.trials_expected,
             trials_void=status.trials_void,
+            void_detail=status.void_detail,
             instruction=trial.instance.instruction.text if trial else "",
             budget=BudgetStatus(limit=status.budget.limit, spent=status.budget.spent, unit=status.budget.unit),
             time_left=status.time_left,

@@ -21,7 +21,7 @@ from robocontrast_ros.console.questions import Answer, JudgeQuestion, SetUpQuest
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap, doubts_in_words
 from robocontrast_ros.console.web import console_app
-from robocontrast_ros.domain import Fault, Scene
+from robocontrast_ros.domain import Fault, Instruction, Scene
 from robocontrast_ros.episodes.judging import may_have_dropped
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, start_scene_from_msg, trial_from_msg
@@ -80,12 +80,21 @@ class Operator(Node):
         self._steering = ServiceSteering(node, parameters.episode_manager, parameters.watchdog, bridge)
         self._unsure: dict[str, str] = {}
         new = NewInstances(session.task, run.instances, self._standing, _how_known(features))
-        self._console = Console(self._steering, console.checklist, judged=session.world.judge.asks, instances=new)
+        asks = session.world.judge.asks
+        self._console = Console(
+            self._steering,
+            console.checklist,
+            judged=asks,
+            ends_trials=asks and session.parameters.stop_on_success,
+            instances=new,
+        )
         self._console.set_limit(session.task.step_limit / session.task.control_rate)
         events = read_journal(run.journal).corrected.events if run.journal.exists() else ()
         for event in events:
             if isinstance(event, TrialFinished):
-                self._console.remember(event.trial.trial_id, event.judgement)
+                instance = event.trial.instance
+                subgoals = self._subgoals(instance.instruction, instance.scene)
+                self._console.remember(event.trial.trial_id, event.judgement, subgoals)
         names = [camera.name for camera in session.parameters.cameras or ()]
         shown = console.camera or next(iter(names), "")
         cameras = (CameraView(node, c, self.get_clock()) for c in session.robot.cameras if c.name == shown)
@@ -208,20 +217,24 @@ class Operator(Node):
     def _judge(self, request: JudgeTrial.Request, response: Any) -> Any:
         trial, (_, scene) = trial_from_msg(request.trial), start_scene_from_msg(request.trial)
         goal = self._task.goals.goal(trial.instance.instruction, scene)
-        subgoals = len(goal.subgoals) if isinstance(goal, StagedGoal) else 1
+        subgoals = self._subgoals(trial.instance.instruction, scene)
         said = self._table.verdict(goal, trial.instance.instruction) if self._table is not None else None
         dropped = may_have_dropped(request.gripper_closed)
         seen = said is not None and said.certain and not (said.success and dropped)
         if seen and not self._ask_always:
-            self._console.remember(trial.trial_id, None)
+            self._console.remember(trial.trial_id, None, subgoals)
             return response
         ended = why_ended(*fault_from_msg(request.fault), request.stopped, self._blind)
         answer = self._console.ask(JudgeQuestion(trial.trial_id, trial.instance.instruction.text, ended, subgoals))
         response.fault = _fault_of(answer)
         if answer.judgement is not None:
-            self._console.remember(trial.trial_id, answer.judgement)
+            self._console.remember(trial.trial_id, answer.judgement, subgoals)
             response.judgement = judgement_to_msg(replace(answer.judgement, advises=seen), 0.0)
         return response
+
+    def _subgoals(self, instruction: Instruction, scene: Scene) -> int:
+        goal = self._task.goals.goal(instruction, scene)
+        return len(goal.subgoals) if isinstance(goal, StagedGoal) else 1
 
     def _on_status(self, message: SessionStatus) -> None:
         limit = message.budget.limit
@@ -229,6 +242,7 @@ class Operator(Node):
             SessionFacts(
                 state=SessionState(message.state).name.lower(),
                 detail=message.detail,
+                void_detail=message.void_detail,
                 trials_done=message.trials_done,
                 trials_expected=message.trials_expected,
                 trials_void=message.trials_void,

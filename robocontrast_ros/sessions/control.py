@@ -37,6 +37,7 @@ class SessionStatus:
         result: its result; None while it is set up or running.
         time_left: estimate to the end on the wall clock [s]; NaN when unknown.
         policy: name of the policy that serves; empty when unknown.
+        void_detail: why the trial's last attempt was void, in words; empty where it is its first one.
     """
 
     state: SessionState
@@ -50,6 +51,7 @@ class SessionStatus:
     result: TrialResult | None = None
     time_left: float = math.nan
     policy: str = ""
+    void_detail: str = ""
 
 
 class SessionControl:

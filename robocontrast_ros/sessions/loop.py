@@ -184,6 +184,7 @@ class Session:
         )
         self._restore = False
         self._begun: _Begun | None = None
+        self._void_detail = ""
         self._expected = 0
         self._next = 0
         self._stopping: Stopping | None = None
@@ -396,7 +397,7 @@ class Session:
             _Finished: the session ends before.
             BenchFault: it ends before, interrupted.
         """
-        self._trial, self._result = trial, None
+        self._trial, self._result, self._void_detail = trial, None, ""
         retries = 0
         while True:
             self._checkpoint()
@@ -674,6 +675,7 @@ class Session:
         running = self._history.running
         attempt = running.attempt if running else self._history.attempts[trial.index]
         self._append(TrialVoid(trial, attempt, fault.fault, fault.detail, scene, self._clock()))
+        self._void_detail = self._policies.masked(fault.detail)
         self._report(SessionState.RUNNING, f"void: {self._policies.masked(str(fault))}")
 
     @property
@@ -699,6 +701,7 @@ class Session:
                 result=self._result,
                 time_left=self._time_left(),
                 policy=self._policies.shown,
+                void_detail=self._void_detail,
             )
         )
 

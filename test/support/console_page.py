@@ -99,7 +99,7 @@ class PersonAtThePage:
         if self._pictures is not None and self.seen[phase] == 1:
             self.page.wait_for_timeout(900)
             self.page.screenshot(path=self._pictures / f"{phase}.png")
-        small, low = self.page.evaluate(TARGETS, LEAST_TARGET)
+        small, low = self.page.evaluate(TARGETS, [LEAST_TARGET, phase])
         assert small == [], f"{phase}: targets smaller than {LEAST_TARGET} px: {small}"
         assert low, f"{phase}: the primary action is not in the lower half"
 
@@ -190,7 +190,7 @@ ON_SCREEN = """at => {
   return [point.x, point.y];
 }"""
 
-TARGETS = """least => {
+TARGETS = """([least, phase]) => {
   const shown = element => { const box = element.getBoundingClientRect(); return box.width > 0 && box.height > 0; };
   const box = element => element.closest("label") ? element.closest("label").getBoundingClientRect()
                                                   : element.getBoundingClientRect();
@@ -198,7 +198,10 @@ TARGETS = """least => {
     .filter(element => box(element).width < least || box(element).height < least)
     .map(element => element.outerHTML.slice(0, 90));
   const primary = document.getElementById("primary");
-  return [small, primary.hidden || primary.getBoundingClientRect().top >= innerHeight / 2];
+  // While nothing is asked, STOP is the large button; at the end there is none.
+  const large = primary.hidden ? document.querySelector('#choices .wide[data-command="stop"]') : primary;
+  const low = large !== null && shown(large) && large.getBoundingClientRect().top >= innerHeight / 2;
+  return [small, low || phase === "finished"];
 }"""
 
 

@@ -89,7 +89,7 @@ class RecordingBackstage:
     """A ``console.web.Backstage`` that keeps the commands that it was given."""
 
     def __init__(self) -> None:
-        self.version = 1
+        self.version, self.now = 1, 100.0
         self.given: list[Command] = []
         self.fails = False
 

@@ -31,10 +31,18 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 // -- connection ------------------------------------------------------------------------------------
 
+let stopper = null; // ends the stream that is open
+let hiddenAt = 0; // when the page was hidden, on a clock that goes on while the phone sleeps [ms]
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) hiddenAt = Date.now();
+  else if (Date.now() - hiddenAt > 5000) stopper?.abort();
+});
+
 async function follow() {
   for (;;) {
-    const stopper = new AbortController();
-    const watch = setInterval(() => { if (performance.now() - heard > 6000) stopper.abort(); }, 1000);
+    stopper = new AbortController();
+    const mine = stopper;
+    const watch = setInterval(() => { if (performance.now() - heard > 6000) mine.abort(); }, 1000);
     heard = performance.now();
     try {
       const answer = await fetch("events", { headers: headers(), signal: stopper.signal, cache: "no-store" });
@@ -60,8 +68,19 @@ async function read(reader) {
     text += decoder.decode(value, { stream: true });
     const events = text.split("\n\n");
     text = events.pop();
-    for (const event of events) if (event.startsWith("data: ")) take(JSON.parse(event.slice(6)));
+    for (const event of events) {
+      if (event.startsWith("data: ")) take(JSON.parse(event.slice(6)));
+      else if (event.startsWith(": alive ")) setClock(Number(event.slice(8)));
+    }
   }
+}
+
+// The clock of a phone that slept stood still.
+function setClock(time) {
+  if (!state) return;
+  state.elapsed += time - state.now;
+  state.now = time;
+  received = performance.now();
 }
 
 function closed(detail) {
@@ -120,8 +139,9 @@ function take(next) {
   const before = state;
   state = next;
   received = performance.now();
-  if (!before || before.step !== state.step) { refusal = ""; form = proposal = null; if (parts.sheet.open) parts.sheet.close(); }
-  if (before && before.step !== state.step) calm();
+  if (!before || before.step !== state.step) { refusal = ""; proposal = null; if (parts.sheet.open) parts.sheet.close(); }
+  if (before?.asked !== state.asked) form = null;
+  if (before && before.step !== state.step) { calm(); forgetWanted(); }
   render();
 }
 
@@ -234,6 +254,10 @@ function setChoices(...choices) {
 }
 
 const PAUSE = { command: "pause", words: "Pause" };
+const GO_ON = { command: "resume", words: "Do not pause" };
+const pausing = () => (state.pausing ? make("p", { id: "pausing" }, "The session pauses after this trial.") : null);
+// An attempt that does not count is made again: nobody should have to guess why.
+const why = () => (state.void ? make("p", { class: "problem", id: "void" }, `The last attempt does not count: ${state.void}`) : null);
 const STOP = { command: "stop", words: "STOP", kind: "halt" };
 const SKIP = { command: "skip", words: "Skip …",
   act: () => askReason("Leave this trial out?", ["cannot be set up", "an object is broken"], (reason) => send("skip", { reason })) };
@@ -245,9 +269,9 @@ const END = { command: "end", words: "End …",
   act: () => askYes("End the session? It can be resumed.", "End", () => send("end")) };
 
 function showWaiting() {
-  put(make("p", { class: "quiet" }, "The robot and the session prepare the next trial. Keep out of the robot's reach."));
+  put(make("p", { class: "quiet" }, "The robot and the session prepare the next trial. Keep out of the robot's reach."), pausing());
   setPrimary("");
-  setChoices(PAUSE, END);
+  setChoices(PAUSE, GO_ON, END);
 }
 
 function showChecklist() {
@@ -272,6 +296,7 @@ function showSetUp() {
   const centimetres = (set.tolerance.position * 100).toFixed(1);
   const degrees = Math.round(set.tolerance.angle * 180 / Math.PI);
   put(
+    why(),
     // The banner says what is wrong with the camera as long as it is so.
     ...set.problems.filter((problem) => !state.problems.includes(problem)).map((problem) => make("p", { class: "problem" }, problem)),
     set.unseen && set.objects.length ? make("p", { class: "instruction" }, "Put back what the robot moved: nothing sees it.") : null,
@@ -293,16 +318,16 @@ function showSetUp() {
 }
 
 function showStart() {
-  put(make("p", { class: "quiet" }, "The robot will be told"), instruction(state.instruction),
+  put(why(), make("p", { class: "quiet" }, "The robot will be told"), instruction(state.instruction),
     make("p", {}, "Is everybody out of the robot's reach?"), photos());
   setPrimary("Start", () => send("start"));
   setChoices(VOID, SKIP, CORRECT, PAUSE, END);
 }
 
 function showRunning() {
-  put(instruction(state.instruction), photos());
+  put(instruction(state.instruction), pausing(), photos());
   setPrimary("STOP", () => send("stop"), "halt");
-  setChoices({ command: "reached", words: "Goal reached" }, PAUSE);
+  setChoices({ command: "reached", words: "Goal reached" }, PAUSE, GO_ON);
 }
 
 function showJudge() {
@@ -311,8 +336,7 @@ function showJudge() {
     by: asked.by || remembered("by"), ...asked.draft };
   const outcome = (value, words) => make("button", { class: form.success === value ? "on" : "", "data-outcome": value,
     onclick: () => { form.success = value; showJudge(); parts.content.querySelector("h2").scrollIntoView(); } }, words);
-  const steps = asked.subgoals > 1 ? Array.from({ length: asked.subgoals }, (_, k) => k / asked.subgoals) : [0, 0.25, 0.5, 0.75];
-  const words = (value) => asked.subgoals > 1 ? `${Math.round(value * asked.subgoals)} of ${asked.subgoals}` : `${value * 100} %`;
+  const steps = stepsOf(asked.subgoals), words = (value) => far(value, asked.subgoals);
   const chip = (value, label, on, act) => make("button", { class: on ? "on" : "", onclick: act, "data-value": value }, label);
   const failed = form.success === false;
   put(
@@ -346,14 +370,24 @@ function showJudge() {
   keepForm();
 }
 
+// How far a trial may have come that failed: its subgoals, or quarters of the way.
+function stepsOf(subgoals) {
+  const all = subgoals > 1 ? subgoals : 4;
+  return Array.from({ length: all }, (_, k) => k / all);
+}
+const far = (value, subgoals) => (subgoals > 1 ? `${Math.round(value * subgoals)} of ${subgoals}` : `${value * 100} %`);
+
 // A judgement that was begun is there again after a reload, as long as the same is asked.
 function begunForm() {
-  try { const [step, begun] = JSON.parse(remembered("form")); return step === state.step ? begun : null; } catch { return null; }
+  try { const [asked, begun] = JSON.parse(remembered("form")); return asked === state.asked ? begun : null; } catch { return null; }
 }
-const keepForm = () => remember("form", JSON.stringify([state.step, form]));
+const keepForm = () => remember("form", JSON.stringify([state.asked, form]));
 
 function showConfirmed() {
   const draft = state.judge.draft;
+  // Undone, it is shown as it was confirmed, on whichever phone.
+  form = null;
+  remember("form", "");
   put(make("p", { class: "instruction" }, draft.success ? "Success" : `Failure, ${Math.round(draft.progress * 100)} %`),
     make("p", { class: "quiet" }, [draft.stage, ...draft.tags, draft.note].filter(Boolean).join(" · ")),
     make("p", { class: "quiet" }, "It can be undone until the time is over."));
@@ -432,11 +466,18 @@ function remember(key, value) { try { localStorage.setItem(key, value); } catch 
 function askReason(words, offered, then) {
   const input = make("input", { maxLength: 500, placeholder: "in your words" });
   const done = (text) => { if (!text.trim()) return; parts.sheet.close(); then(text.trim()); };
-  parts.sheet.replaceChildren(make("h2", {}, words),
+  showSheet(make("h2", {}, words),
     make("div", { class: "chips" }, ...offered.map((text) => make("button", { onclick: () => done(text) }, text))), input,
     make("div", { class: "pair" }, make("button", { onclick: () => parts.sheet.close() }, "Back"),
       make("button", { class: "on", onclick: () => done(input.value) }, "OK")));
   input.addEventListener("keydown", (event) => { if (event.key === "Enter") done(input.value); });
+}
+
+// A sheet covers the page, but never STOP.
+function showSheet(...elements) {
+  const moves = ["running", "waiting"].includes(state.phase);
+  parts.sheet.replaceChildren(...elements,
+    ...(moves ? [make("button", { class: "halt wide", "data-command": "stop", onclick: () => { parts.sheet.close(); send("stop"); } }, "STOP")] : []));
   parts.sheet.showModal();
 }
 
@@ -447,8 +488,15 @@ function askCorrection() {
   const by = make("input", { id: "corrector", maxLength: 64, placeholder: "your name", value: state.by || remembered("by") });
   const reason = make("input", { id: "reason", maxLength: 500, placeholder: "why" });
   const chosen = make("div", { class: "pair" });
-  const share = make("select", { id: "share", hidden: true, onchange: (event) => { right.progress = Number(event.target.value); } },
-    ...[0, 0.25, 0.5, 0.75].map((value) => make("option", { value }, `${value * 100} % of the way`)));
+  const share = make("select", { id: "share", hidden: true, onchange: (event) => { right.progress = Number(event.target.value); } });
+  const offer = () => {
+    const { subgoals } = state.judgements.find((one) => one.trial === trials.value);
+    right.progress = 0;
+    share.replaceChildren(...stepsOf(subgoals).map((value) => make("option", { value },
+      subgoals > 1 ? `${far(value, subgoals)} subgoals` : `${far(value, 1)} of the way`)));
+  };
+  trials.addEventListener("change", offer);
+  offer();
   const outcome = (value, words) => make("button", { class: right.success === value ? "on" : "", "data-right": value,
     onclick: () => { right.success = value; share.hidden = value; choose(); } }, words);
   const choose = () => chosen.replaceChildren(outcome(true, "Success"), outcome(false, "Failure"));
@@ -459,17 +507,15 @@ function askCorrection() {
     send("correct", { trial: trials.value, ...right, by: by.value.trim(), reason: reason.value.trim() });
   };
   choose();
-  parts.sheet.replaceChildren(make("h2", {}, "Which judgement was wrong, and what is right?"), trials, chosen, share, by, reason,
+  showSheet(make("h2", {}, "Which judgement was wrong, and what is right?"), trials, chosen, share, by, reason,
     make("div", { class: "pair" }, make("button", { onclick: () => parts.sheet.close() }, "Back"),
       make("button", { id: "correct", onclick: done }, "Correct")));
-  parts.sheet.showModal();
 }
 
 function askYes(words, yes, then) {
-  parts.sheet.replaceChildren(make("h2", {}, words), make("div", { class: "pair" },
+  showSheet(make("h2", {}, words), make("div", { class: "pair" },
     make("button", { onclick: () => parts.sheet.close() }, "Back"),
     make("button", { class: "on", onclick: () => { parts.sheet.close(); then(); } }, yes)));
-  parts.sheet.showModal();
 }
 
 // -- pictures --------------------------------------------------------------------------------------
@@ -584,6 +630,7 @@ function photos() {
 
 async function picture(name) {
   const answer = await fetch(`${name}.jpg`, { headers: headers(), cache: "no-store" });
+  if (!answer.ok && answer.status !== 404) throw new Error(String(answer.status));
   return answer.ok ? URL.createObjectURL(await answer.blob()) : "";
 }
 
@@ -592,15 +639,24 @@ function showPicture(image, url) {
   if (url) image.src = url; else image.removeAttribute("src");
 }
 
+// What was wanted of the scene before is never shown over another one.
+function forgetWanted() {
+  wantedStep = -1;
+  wanted.hidden = true;
+  showPicture(wanted, "");
+}
+
 async function refreshPictures() {
   for (;;) {
     try {
       if (state && connected && !document.hidden && ["set_up", "start", "running", "judge"].includes(state.phase)) {
         const url = await picture("camera");
         showPicture(live, url);
-        if (state.phase === "set_up" && wantedStep !== state.step) {
-          wantedStep = state.step;
-          showPicture(wanted, await picture("target"));
+        const step = state.step;
+        if (state.phase === "set_up" && wantedStep !== step) {
+          const drawing = await picture("target");
+          // Where it does not come, it is asked for again.
+          if (step === state.step) { showPicture(wanted, drawing); wantedStep = step; }
         }
         const drawn = state.phase === "set_up" && Boolean(wanted.getAttribute("src"));
         photo.hidden = !url && !drawn;
@@ -622,7 +678,15 @@ document.addEventListener("keydown", (event) => {
   const writing = ["INPUT", "TEXTAREA"].includes(event.target.tagName) && event.target.type !== "checkbox";
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape" && state?.allowed.includes("stop")) { event.preventDefault(); send("stop"); return; }
-  if (writing || parts.sheet.open) return;
+  // A pedal goes on also while the cursor is in a field.
+  if ((writing && !["PageDown", "PageUp"].includes(event.key)) || parts.sheet.open) return;
+  const judging = state?.phase === "judge" && form;
+  if (judging && (event.key === "PageUp" || (event.key === "PageDown" && form.success === null))) {
+    event.preventDefault();
+    form.success = event.key === "PageDown";
+    showJudge();
+    return;
+  }
   if (["Enter", "PageDown", " "].includes(event.key)) {
     // A button that was reached by the Tab key is pressed itself, and a box is ticked by space.
     const own = { BUTTON: ["Enter", " "], SELECT: ["Enter", " "], INPUT: [" "] }[event.target.tagName] ?? [];
@@ -631,11 +695,17 @@ document.addEventListener("keydown", (event) => {
     if (!parts.primary.hidden && !parts.primary.disabled && !parts.primary.inert) parts.primary.click();
     return;
   }
-  if (state?.phase === "judge" && form) {
+  if (judging) {
     if (event.key === "s" || event.key === "1") { form.success = true; showJudge(); }
     if (event.key === "f" || event.key === "0") { form.success = false; showJudge(); }
+    const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (way && form.success === false) {
+      const steps = stepsOf(state.judge.subgoals), at = steps.indexOf(form.progress) + way;
+      form.progress = steps[Math.min(Math.max(at, 0), steps.length - 1)];
+      showJudge();
+    }
   }
-  if (state?.phase === "confirmed" && event.key === "u") send("undo");
+  if (state?.phase === "confirmed" && ["u", "PageUp"].includes(event.key)) send("undo");
 });
 
 addEventListener("hashchange", () => location.reload());

@@ -21,8 +21,11 @@ from robocontrast_ros.srv import AbortSession, CorrectTrial, GetScene, PauseSess
 ANSWER = 5.0
 """How long a service may take to answer [s]."""
 
-SCORING = 60.0
+SCORING = 600.0
 """… where a trial is scored anew from its bag [s]."""
+
+LATER = "it may still be done: wait, and look at what the page shows"
+"""What is said where no answer came: the request may be waiting."""
 
 READING = 20.0
 """… where a camera reads the scene [s]."""
@@ -51,7 +54,7 @@ class ServiceSteering:
 
     def stop(self, reason: str) -> None:
         """Stop the robot, and keep it stopped."""
-        if not _asked(self._stop, Trigger.Request()).success:
+        if not _asked(self._stop, Trigger.Request(), cure="press the emergency stop").success:
             raise Refused("the watchdog did not stop the robot: press the emergency stop")
 
     def release(self, by: str, note: str) -> None:
@@ -101,8 +104,8 @@ def _accepted(client: Client, request: Any, timeout: float = ANSWER) -> None:
         raise Refused(response.detail)
 
 
-def _asked(client: Client, request: Any, timeout: float = ANSWER) -> Any:
+def _asked(client: Client, request: Any, timeout: float = ANSWER, cure: str = LATER) -> Any:
     try:
         return call(client, request, timeout)
     except NoAnswer as error:
-        raise Refused(f"{error}; to stop the robot press the emergency stop") from None
+        raise Refused(f"{error}; {cure}") from None

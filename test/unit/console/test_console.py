@@ -587,6 +587,7 @@ class AnyOrder(RuleBasedStateMachine):
         recorder = NewInstances(BOARD, Path(folder.name) / "instances.yaml", lambda: INSTANCE.scene, "as it is")
         self.console, self.steered, self.clock = made(checklist, instances=recorder)
         self.console.remember("t0", Judgement(True, 1.0, "Ada"))
+        self.moving = False
 
     @initialize(checklist=st.sampled_from([(), (), ("lamp",)]))
     def first(self, checklist):
@@ -679,6 +680,11 @@ class AnyOrder(RuleBasedStateMachine):
     def trial_ended(self):
         self.console.trial_ended()
 
+    @rule(moving=st.booleans())
+    def tell_moving(self, moving):
+        self.console.tell_moving(moving)
+        self.moving = moving
+
     @rule(seconds=st.sampled_from([1.0, UNDO]))
     def time_goes_on(self, seconds):
         view = self.console.view()
@@ -698,6 +704,10 @@ class AnyOrder(RuleBasedStateMachine):
         view = self.console.view()
         without = {"propose", "keep", "discard"} if view.recording.scene is None else set()
         without |= {"keep"} if view.recording.draft is None else set()
+        if view.phase in (Phase.WAITING, Phase.RUNNING):
+            without.add("pause" if view.pausing else "resume")
+        if not self.moving:
+            without.add("reached")
         assert set(view.allowed) == (ALLOWED[view.phase] | {"stop"}) - without
         if view.stop:
             assert view.phase is Phase.STOPPED

@@ -11,6 +11,7 @@ from recorded_console import JUDGE, START, Asked, Steered, phase_of
 from tabletop_scenes import tabletop
 
 from robocontrast_ros.configuration import load_configured, resolve_uri
+from robocontrast_ros.console import commands as c
 from robocontrast_ros.console.backstage import ConsoleBackstage
 from robocontrast_ros.console.console import Console, Phase, SessionFacts
 from robocontrast_ros.console.new_instances import NewInstances
@@ -52,10 +53,10 @@ class Page:
         self.console = Console(self.steered, checklist, instances=instances)
         self.console.set_limit(20.0)
         tables = TableMap(task or tabletop())
-        backstage = ConsoleBackstage(
+        self.backstage = ConsoleBackstage(
             self.console, tables, lambda: None, lambda scene: None, "run_1", True, (0.01, 0.15)
         )
-        self.server = ConsoleServer(console_app(backstage, TOKEN), "127.0.0.1", 0)
+        self.server = ConsoleServer(console_app(self.backstage, TOKEN), "127.0.0.1", 0)
         self.server.start()
         self.person = PersonAtThePage(chromium, f"{self.server.url}/#{TOKEN}", timeout=20.0)
 
@@ -108,6 +109,8 @@ def test_a_trial_from_the_checklist_to_the_judgement(checked_page):
     person.tap_primary()
     assert asked.answer().decision == "done"
     person.wait_for("running")
+    assert "reached" not in state_of(person)["allowed"], "the robot is on its way to its start"
+    console.tell_moving(True)
     person.choose("reached")
     person.until("sending.size === 0")
     assert checked_page.steered.done == ["reached"]
@@ -470,17 +473,182 @@ def test_the_timer_turns_amber_and_red(page):
         page.person.until(f"document.getElementById('timer').className === '{colour}'")
 
 
-def test_every_phase_is_tested_here():
-    shown = {
-        "waiting",
-        "checklist",
-        "set_up",
-        "start",
-        "running",
-        "judge",
-        "confirmed",
-        "paused",
-        "stopped",
-        "finished",
-    }
-    assert {phase.value for phase in Phase} == shown
+def ask(console, question):
+    Asked(console, question)
+
+
+def start(console):
+    asked = Asked(console, START)
+    console.carry_out(c.Start(id="start", step=console.view().step, at=console.now))
+    asked.answer()
+
+
+def judge(console):
+    ask(console, JUDGE)
+    console.carry_out(c.Judge(id="judge", step=console.view().step, success=True))
+
+
+BROUGHT = {
+    Phase.WAITING: lambda console: None,
+    Phase.SET_UP: lambda console: ask(console, DOUBTED),
+    Phase.START: lambda console: ask(console, START),
+    Phase.RUNNING: start,
+    Phase.JUDGE: lambda console: ask(console, JUDGE),
+    Phase.CONFIRMED: judge,
+    Phase.PAUSED: lambda console: console.tell(SessionFacts("paused", "until tomorrow")),
+    Phase.STOPPED: lambda console: console.tell_stop("somebody pressed STOP"),
+    Phase.FINISHED: lambda console: console.tell(SessionFacts("finished", "all trials are done")),
+}
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_in_every_state_targets_are_large_and_the_large_button_is_in_the_lower_half(chromium, phase):
+    page = Page(chromium, ("Nobody at the robot",) if phase is Phase.CHECKLIST else ())
+    page.console.remember("0000", Judgement(False, 0.5, "Ada", "fell over", tags=("slippery",)))
+    page.console.tell(SessionFacts("running", void_detail="the lamp fell over"))
+    BROUGHT.get(phase, BROUGHT[Phase.SET_UP])(page.console)
+    # This looks at targets and buttons.
+    page.person.wait_for(phase.value)
+    page.close()
+
+
+def test_why_an_attempt_does_not_count_is_said_while_it_is_made_again(page):
+    page.console.tell(SessionFacts("running", void_detail="the goal holds already in the scene as it was read back"))
+    asked = Asked(page.console, SET_UP)
+    page.person.wait_for("set_up")
+    assert "does not count: the goal holds already" in page.person.text
+    page.console.tell(SessionFacts("running"))
+    page.person.until("state.void === ''")
+    assert "does not count" not in page.person.text
+    page.person.tap_primary()
+    asked.answer()
+
+
+def test_a_pause_during_a_trial_is_shown_and_can_be_taken_back(page):
+    console, person = page.console, page.person
+    console.tell(SessionFacts("running"))
+    start(console)
+    person.wait_for("running")
+    person.choose("pause")
+    person.until("state.pausing && sending.size === 0")
+    assert "pauses after this trial" in person.text
+    person.choose("resume")
+    person.until("!state.pausing && sending.size === 0")
+    assert "pauses after" not in person.text and page.steered.done == ["pause", "resume"]
+    person.choose("pause")
+    person.until("state.pausing && sending.size === 0")
+    console.trial_ended()
+    console.tell(SessionFacts("paused"))
+    person.wait_for("paused")
+    assert state_of(person)["pausing"] is False
+
+
+def test_a_sheet_never_covers_stop(page):
+    page.person.wait_for("waiting")
+    page.person.choose("end")
+    page.person.look("waiting")
+    page.person.tap('#sheet [data-command="stop"]')
+    page.person.until("sending.size === 0")
+    assert page.steered.done == ["stop"] and not page.person.page.locator("#sheet").is_visible()
+
+
+def test_a_trial_with_subgoals_is_corrected_by_its_subgoals(page):
+    page.console.remember("0004", Judgement(True, 1.0, "Ada"), 3)
+    page.console.remember("0005", Judgement(True, 1.0, "Ada"))
+    asked = Asked(page.console, START)
+    person = page.person
+    person.wait_for("start")
+    person.choose("correct")
+    person.tap('[data-right="false"]')
+    assert person.page.locator("#share option").all_text_contents() == [f"{k * 25} % of the way" for k in range(4)]
+    person.page.select_option("#trial", "0004")
+    assert person.page.locator("#share option").all_text_contents() == [f"{k} of 3 subgoals" for k in range(3)]
+    person.page.select_option("#share", f"{1 / 3}")
+    person.page.fill("#reason", "it dropped the second one")
+    person.tap("#correct")
+    person.until("sending.size === 0 && state.judgements.find(j => j.trial === '0004').words === 'failure, 33 %'")
+    person.tap_primary()
+    asked.answer()
+
+
+def test_a_judgement_that_was_begun_outlives_a_robot_that_is_stopped_and_released(page):
+    asked = Asked(page.console, JUDGE)
+    person = page.person
+    person.wait_for("judge")
+    person.tap('[data-outcome="false"]')
+    person.page.fill("#note", "it fell over")
+    page.console.tell_stop("somebody pressed STOP")
+    person.wait_for("stopped")
+    page.console.tell_stop("")
+    person.wait_for("judge")
+    assert person.page.input_value("#note") == "it fell over"
+    step = person.step
+    person.choose("void")
+    person.give_reason("the lamp fell over")
+    asked.answer()
+    # The same trial, run again, is judged anew.
+    Asked(page.console, JUDGE)
+    person.wait_for("judge", after=step)
+    assert person.page.input_value("#note") == "" and person.page.locator("#primary").is_disabled()
+
+
+def test_a_phone_that_slept_knows_the_time_again(page):
+    asked = Asked(page.console, START)
+    person = page.person
+    person.wait_for("start")
+    # As on a phone whose clock stood still: the page takes it to be a minute earlier.
+    slept = person.page.evaluate("state.now -= 60")
+    person.tap_primary()
+    person.until("refusal.includes('came too late') || state.now > " + str(slept + 30))
+    assert asked.open
+    person.until(f"state.now > {slept + 30}")
+    person.tap_primary()
+    assert asked.answer().decision == "done"
+
+
+def test_the_wanted_scene_is_asked_for_until_it_comes_and_that_of_another_is_not_shown(page, chromium):
+    drawn, person = [], page.person
+    shade = np.full((48, 64, 3), 90, np.uint8)
+
+    def wanted(scene):
+        drawn.append(scene)
+        if len(drawn) == 2:
+            raise OSError("no OpenGL just now")
+        return shade
+
+    page.backstage._wanted = wanted
+    shown = "!wanted.hidden && Boolean(wanted.getAttribute('src'))"
+    asked = Asked(page.console, SET_UP)
+    person.wait_for("set_up")
+    person.until(shown)
+    person.tap_primary()
+    asked.answer()
+    person.wait_for("waiting")
+    assert not person.page.evaluate(shown)
+    asked = Asked(page.console, SetUpQuestion(APPLE, BOTH, ()))
+    person.wait_for("set_up")
+    person.until(shown)
+    assert drawn[2] == APPLE, "after one that failed it was asked for again"
+    page.console.close()
+    asked.answer()
+
+
+def test_two_pedals_judge(page):
+    asked = Asked(page.console, JUDGE)
+    keys, person = page.person.page.keyboard, page.person
+    person.wait_for("judge")
+    person.until("!parts.primary.inert")
+    keys.press("PageUp")
+    keys.press("ArrowRight")
+    person.page.focus("#note")
+    keys.press("PageDown")
+    person.wait_for("confirmed")
+    keys.press("PageUp")
+    person.wait_for("judge")
+    person.until("!parts.primary.inert")
+    keys.press("PageDown")
+    person.wait_for("confirmed")
+    person.until("!parts.primary.inert")
+    keys.press("PageDown")
+    judgement = asked.answer().judgement
+    assert (judgement.success, judgement.progress) == (False, 0.5)

@@ -95,8 +95,8 @@ def test_the_state_comes_as_a_stream_that_tells_each_change(console):
     answer.readline()
     assert json.loads(answer.readline().removeprefix(b"data: "))["version"] == first["version"] + 1
     answer.readline()
-    # Nothing changes: it says that it lives.
-    assert answer.readline() == b": alive\n"
+    # Nothing changes: it says that it lives, and what time it is.
+    assert answer.readline() == b": alive 100.000\n"
     connection.close()
 
 
