@@ -353,6 +353,14 @@ class Console:
                 self._keep(judgement)
             self._note_change()
 
+    def settle(self) -> bool:
+        """Have a confirmed judgement count now, for the session ends; tell whether there was one."""
+        with self._changed:
+            confirmed = self._confirmed_until is not None
+            if confirmed:
+                self._settle(Answer("done", judgement=self._draft))
+            return confirmed
+
     def close(self) -> None:
         """Answer what is asked as void; nothing is asked any more."""
         with self._changed:

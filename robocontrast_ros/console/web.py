@@ -137,6 +137,9 @@ class _Pages:
                 yield f": alive {self._backstage.now:.3f}\n\n"
             await asyncio.sleep(1.0 / LOOKS_PER_SECOND)
             silent += 1.0 / LOOKS_PER_SECOND
+        if self._backstage.version != sent:
+            # The server closes: what came last, such as the session's end, is still shown.
+            yield f"data: {json.dumps(await run_in_threadpool(self._backstage.shown))}\n\n"
 
     async def _command(self, request: Request) -> Response:
         if not self._opens(request):

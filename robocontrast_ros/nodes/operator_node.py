@@ -11,6 +11,7 @@ from typing import Any
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from std_srvs.srv import Trigger
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.console.access import Access, new_token
@@ -125,6 +126,7 @@ class Operator(Node):
         group = ReentrantCallbackGroup()
         self.create_service(AskMoves, "~/ask_moves", self._ask_moves, callback_group=group)
         self.create_service(StartTrial, "~/start_trial", self._start_trial, callback_group=group)
+        self.create_service(Trigger, "~/settle", self._settle, callback_group=group)
         self.create_service(JudgeTrial, "judge/judge_trial", self._judge, callback_group=group)
         if self._table is not None:
             self.create_service(ReadTable, "~/read_table", self._read_table, callback_group=group)
@@ -183,6 +185,10 @@ class Operator(Node):
     def _start_trial(self, request: StartTrial.Request, response: Any) -> Any:
         trial = trial_from_msg(request.trial)
         response.fault = _fault_of(self._console.ask(StartQuestion(trial.trial_id, trial.instance.instruction.text)))
+        return response
+
+    def _settle(self, request: Trigger.Request, response: Any) -> Any:
+        response.success = self._console.settle()
         return response
 
     def _read_table(self, request: ReadTable.Request, response: Any) -> Any:

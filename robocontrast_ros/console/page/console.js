@@ -187,12 +187,13 @@ function render() {
 
 function showBanner() {
   const lines = [];
-  if (!connected) lines.push("No connection. The session goes on; the page connects again by itself.");
+  const ended = state?.phase === "finished";
+  if (!connected && !ended) lines.push("No connection. The session goes on; the page connects again by itself.");
   if (sending.size && !connected) lines.push("Your last answer is sent when the connection is back.");
   if (refusal) lines.push(refusal);
   if (state) lines.push(...state.problems);
   parts.banner.hidden = lines.length === 0;
-  parts.banner.className = connected ? "" : "bad";
+  parts.banner.className = connected || ended ? "" : "bad";
   parts.banner.textContent = lines.join(" ");
 }
 

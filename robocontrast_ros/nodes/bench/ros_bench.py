@@ -43,6 +43,7 @@ from robocontrast_ros.nodes.runtime.channel import (
     DiscoveryProbe,
     NoAnswer,
     PendingResponse,
+    call,
     fault_without_answer,
     patient_call,
 )
@@ -104,6 +105,7 @@ class RosBench:
         self._not_home, self._name = "", owner.get_fully_qualified_name()
         self._judge = node.create_client(JudgeTrial, p.judge) if asks_judge else None
         self._starter = node.create_client(StartTrial, f"{p.operator}/start_trial") if p.operator else None
+        self._settle = node.create_client(Trigger, f"{p.operator}/settle") if p.operator else None
         self._recordings = RecordingClients(node, p, run_folder, recorded)
         self._policies = PolicyClients(node, p, aborted, check)
         self.stage_policy, self.serve_policy = self._policies.stage, self._policies.serve
@@ -380,7 +382,16 @@ class RosBench:
     def _judged(self, request: JudgeTrial.Request) -> JudgeTrial.Response:
         """Return the answer of whoever judges."""
         limit = self._parameters.judge_timeout
-        return self._patient_ask(self._judge, request, Fault.JUDGE_LOST, limit, "the trial was judged")
+        return self._patient_ask(self._judge, request, Fault.JUDGE_LOST, limit, "the trial was judged", self._settles)
+
+    def _settles(self) -> bool:
+        """Have a judgement count that was confirmed and could still be taken back; tell whether there was one."""
+        if self._settle is None:
+            return False
+        try:
+            return call(self._settle, Trigger.Request(), self._parameters.answer_timeout).success
+        except NoAnswer:
+            return False
 
     def _await_start(self, trial: TrialMsg) -> None:
         """Wait until the person at the robot starts the trial, where there is one."""
@@ -388,8 +399,24 @@ class RosBench:
             limit, request = self._parameters.setup_timeout, StartTrial.Request(trial=trial)
             self._patient_ask(self._starter, request, Fault.JUDGE_LOST, limit, "the trial was started")
 
-    def _patient_ask(self, client: Client, request: Any, lost: Fault, limit: float, what: str) -> Any:
+    def _patient_ask(
+        self,
+        client: Client,
+        request: Any,
+        lost: Fault,
+        limit: float,
+        what: str,
+        hastens: Callable[[], bool] = lambda: False,
+    ) -> Any:
         """Return the answer of somebody who may take long: meanwhile an abort of the session is noticed.
+
+        Args:
+            client: of who is asked.
+            request: what is asked.
+            lost: the fault when nobody answers any more.
+            limit: how long the answer may take [s].
+            what: that the answer tells, in words.
+            hastens: called when the session is aborted; true when the answer comes at once.
 
         Raises:
             BenchFault: the answer has a fault; the session was aborted; or the service is gone, or silent.
@@ -397,6 +424,8 @@ class RosBench:
         response, deadline = PendingResponse(client, request), time.monotonic() + limit
         while not response.arrived(POLL):
             if self._aborted():
+                if hastens() and response.arrived(self._parameters.answer_timeout):
+                    break
                 response.give_up()
                 raise BenchFault(Fault.ABORTED, f"the session was aborted before {what}")
             if time.monotonic() > deadline or not client.service_is_ready():

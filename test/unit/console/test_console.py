@@ -539,6 +539,19 @@ def test_replies_are_kept_for_many_commands_but_not_for_ever():
     assert len(steered.done) == REMEMBERED + 2
 
 
+def test_a_confirmed_judgement_counts_when_the_session_is_ended_and_one_that_is_not_confirmed_does_not():
+    console, _, _ = made()
+    assert not console.settle()
+    asked = Asked(console, JUDGE)
+    assert not console.settle() and asked.open
+    given(console, c.Judge, **GOOD)
+    given(console, c.Undo)
+    assert not console.settle() and asked.open
+    given(console, c.Judge, **GOOD)
+    assert console.settle()
+    assert asked.answer().judgement == Judgement(True, 1.0, "Ada", tags=("slipped",))
+
+
 # -- any order ------------------------------------------------------------------------------------
 
 KINDS = {

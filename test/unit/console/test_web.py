@@ -359,3 +359,16 @@ def test_an_open_stream_ends_with_the_server_and_without_complaint(capfd):
     assert not rest.is_alive()
     connection.close()
     assert capfd.readouterr().err == ""
+
+
+def test_what_changed_last_is_sent_before_the_server_closes():
+    with served() as one:
+        connection = HTTPConnection("127.0.0.1", one.port, timeout=PATIENCE)
+        connection.request("GET", "/events", headers=OPENED)
+        answer = connection.getresponse()
+        answer.readline(), answer.readline()
+        # Faster than the stream looks for changes.
+        one.server._server.should_exit = True
+        one.backstage.version += 1
+        assert json.loads(answer.readline().removeprefix(b"data: "))["version"] == one.backstage.version
+        connection.close()
