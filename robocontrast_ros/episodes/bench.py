@@ -198,12 +198,27 @@ class DescribedBench(Bench, Protocol):
         """
 
 
+@dataclass(frozen=True)
+class SetByPerson:
+    """How a person set a scene up.
+
+    Attributes:
+        seconds: how long it took [s].
+        read: what was seen of it for certain when they said that it was done; None where nothing saw it.
+        overruled: what was in doubt then, one line each, where they said that it stands right all the same.
+    """
+
+    seconds: float
+    read: Scene | None = None
+    overruled: tuple[str, ...] = ()
+
+
 @runtime_checkable
-class TimedBench(Bench, Protocol):
+class AttendedBench(Bench, Protocol):
     """A bench where a person may set up the scenes and is timed, as on a real robot."""
 
-    def set_up_seconds(self) -> float | None:
-        """Return how long the person took for the last set-up [s]; None where it was not a person."""
+    def set_by_person(self) -> SetByPerson | None:
+        """Return how the person set the last scene up; None where it was not a person."""
 
 
 @runtime_checkable

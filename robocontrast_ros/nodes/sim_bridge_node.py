@@ -171,6 +171,9 @@ class SimBridge(Node):
         response.scene = self._answered(stamp, scene)
         if self._person:
             response.seconds = getattr(self._backend, "seconds", time.monotonic() - asked)
+            response.overruled = list(getattr(self._backend, "overruled", ()))
+            if (read := getattr(self._backend, "seen", None)) is not None:
+                response.has_read, response.read = True, scene_to_msg(read, stamp)
         return response
 
 

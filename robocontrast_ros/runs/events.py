@@ -211,6 +211,10 @@ class SetUp:
         restore: whether it restored the last known scene when the session was resumed.
         time: seconds since the epoch.
         measured: how long the person took for it [s]; None where it was not measured, as in simulation.
+        read: what was seen for certain of a scene that a person set up, when they said that it was done; None where
+            nothing saw it, and where no person sets scenes up.
+        overruled: what was in doubt then, one line each, where the person said that the scene stands right all the
+            same.
     """
 
     trial: Trial
@@ -222,6 +226,8 @@ class SetUp:
     restore: bool
     time: float
     measured: Amount | None = None
+    read: Scene | None = None
+    overruled: tuple[str, ...] = ()
     event: Literal["set_up"] = "set_up"
 
 

@@ -30,13 +30,13 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, SetupMove, Trial, TrialResult
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.episodes.bench import (
+    AttendedBench,
     Bench,
     BenchFault,
     DescribedBench,
     HomingBench,
     PolicyBench,
     StoppableBench,
-    TimedBench,
 )
 from robocontrast_ros.episodes.delivery import compare_delivery, unchanged_words
 from robocontrast_ros.perturbations.protocol import Perturbation, spec_of
@@ -596,11 +596,14 @@ class Session:
                 self._begun = _Begun(before, target)
             raise
         # The time of another scene, which was skipped, is not known.
-        timed = isinstance(self._bench, TimedBench) and not self._restore and (begun is None or begun.target == target)
-        measured = self._bench.set_up_seconds() if timed else None
+        timed = not self._restore and (begun is None or begun.target == target)
+        person = self._bench.set_by_person() if isinstance(self._bench, AttendedBench) else None
+        measured = person.seconds if person is not None and timed else None
+        read, overruled = (person.read, person.overruled) if person is not None else (None, ())
         self._restore, self._begun = False, None
         cost = evaluation.cost_model.cost(moves, measured)
-        self._append(SetUp(trial, before, target, moves, cost, after, False, self._clock(), measured))
+        now = self._clock()
+        self._append(SetUp(trial, before, target, moves, cost, after, False, now, measured, read, overruled))
         return after
 
     def _moves(self, before: Scene, target: Scene) -> tuple[SetupMove, ...]:

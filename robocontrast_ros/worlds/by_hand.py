@@ -25,7 +25,13 @@ from robocontrast_ros.worlds.backends import (
 
 
 class Table(Protocol):
-    """Where a person carries things."""
+    """Where a person carries things.
+
+    Attributes:
+        seen: whether something sees it: a camera, or the simulator that plays it.
+    """
+
+    seen: bool
 
     def read(self) -> tuple[float, TableReading]:
         """Return the time [s] and what stands where, as far as it can be told."""
@@ -40,6 +46,8 @@ class ByHand:
     Attributes:
         seconds: how long the person took for the last set-up, from being asked to the word that it was done, without
             pauses [s].
+        seen: what was seen of it for certain then; None where nothing sees the table.
+        overruled: what was in doubt then, one line each, where the person said that it stands right; else empty.
     """
 
     def __init__(
@@ -58,7 +66,7 @@ class ByHand:
             store: where objects stand that are in no scene [m]; None where it is not known.
         """
         self._table, self._console, self._tolerance, self._store = table, console, tolerance, store
-        self.seconds = 0.0
+        self.seconds, self.seen, self.overruled = 0.0, None, ()
 
     def read(self) -> tuple[float, Scene]:
         """Return the scene as far as it can be told, and its time [s]."""
@@ -92,6 +100,9 @@ class ByHand:
             stamp, reading = self._table.read()
             present = reading.scene
             wanted |= self._pushed(before, reading, target, wanted)
+            certain = tuple(o for o in present if o.name not in reading.unsure)
+            self.seen = replace(present, objects=certain) if self._table.seen else None
+            self.overruled = problems if answer.overruled else ()
             if answer.overruled:
                 return stamp, _believed(present, target, {*wanted, *reading.unsure})
             wrong = self._misplaced(reading, target, wanted)
@@ -157,6 +168,8 @@ def _believed(scene: Scene, target: Scene, names: Collection[str]) -> Scene:
 class ToldTable:
     """A table of which nothing is known but what was asked for; what the robot moved is not known."""
 
+    seen = False
+
     def __init__(self, now: Callable[[], float], frame_id: str) -> None:
         """Begin with an empty table; ``now`` is the clock of the robot's stamps [s]."""
         self._now, self._scene = now, Scene(frame_id=frame_id)
@@ -172,6 +185,8 @@ class ToldTable:
 
 class SeenTable:
     """A table that a camera sees; what is fixed, such as the table itself, is known from the ticks alone."""
+
+    seen = True
 
     def __init__(
         self,
@@ -210,6 +225,8 @@ class SeenTable:
 
 class PractisedTable:
     """A simulated table that plays the real one: the ticks of the page move its objects."""
+
+    seen = True
 
     def __init__(self, simulated: EmbeddedBackend, camera: SeenTable | None = None) -> None:
         """Take the simulated scene, and what looks at it; the truth where nothing does."""

@@ -15,6 +15,7 @@ import polars as pl
 from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
 from robocontrast_ros.analysis.data.pacing import pacing_of_trial
 from robocontrast_ros.analysis.data.serving_policies import serving_policies
+from robocontrast_ros.analysis.data.set_up_errors import set_up_errors
 from robocontrast_ros.domain import Fault, Outcome, ScoreSpec, Trial, TrialResult, segments_digest
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialCorrected, TrialFinished, TrialVoid
@@ -86,6 +87,12 @@ _EXECUTION: Columns = {
     "setup_metres": (pl.Float64, "how far they were carried, together [m]"),
     "setup_seconds": (pl.Float64, "how long that took a person, measured or by the model [s]"),
     "setup_measured": (pl.Boolean, "whether all of those seconds were measured; false in simulation"),
+    "setup_error_m": (
+        pl.Float64,
+        "greatest distance, as it was seen, of an object that a person placed from where it should be [m]; null where "
+        "nothing saw it, and in simulation",
+    ),
+    "setup_overruled": (pl.Boolean, "whether the person said of a doubted set-up that it stands right"),
     "setup_cost": (pl.Float64, "cost of that, in `cost_unit`"),
     "cumulative_cost": (pl.Float64, "cost of all set-ups up to and including this one, in `cost_unit`"),
     "cost_unit": (pl.String, "m or s"),
@@ -221,6 +228,8 @@ def _set_up(events: Sequence[SetUp], model: EffortModel) -> dict[str, object]:
         "setup_metres": spent.metres,
         "setup_seconds": spent.seconds,
         "setup_measured": bool(events) and all(e.measured is not None for e in events),
+        "setup_error_m": max((off for e in events for off, _ in set_up_errors(e)), default=None),
+        "setup_overruled": any(e.overruled for e in events),
         "setup_cost": sum(e.cost for e in events),
     }
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
 from robocontrast_ros.analysis.estimates.handling import Handling, handling_of
+from robocontrast_ros.analysis.estimates.placing import Placing, placing_of
 from robocontrast_ros.domain import BASE, Scene, SetupMove, Start, TrialResult
 from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialFinished
 from robocontrast_ros.strategies.effort import setup_moves
@@ -70,6 +71,7 @@ class RunEffort:
         standard_trials: trials of the standard evaluation.
         standard_within: the same of those.
         handling: the person's times beside the model; None where nobody was timed.
+        placing: how exactly the person set scenes up; None where no person did, or nothing saw it.
     """
 
     total: Effort
@@ -88,6 +90,7 @@ class RunEffort:
     standard_trials: int
     standard_within: int | None
     handling: Handling | None = None
+    placing: Placing | None = None
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,7 @@ def compute_effort(
         standard_trials=len(standard),
         standard_within=None if within is None else _count(cumulative(standard, unit), within),
         handling=handling_of(set_ups, model.times, model.store),
+        placing=placing_of(set_ups),
     )
 
 

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from robocontrast_ros import __version__
-from robocontrast_ros.analysis.tables.summary import corrections_words, handling_words, judges_words
+from robocontrast_ros.analysis.tables.summary import corrections_words, handling_words, judges_words, placing_words
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.statistics.estimate import Estimate
@@ -78,6 +78,7 @@ def _environment() -> Environment:
         score=score,
         share=share,
         handling=handling_words,
+        placing=placing_words,
         judges=judges_words,
         corrections=corrections_words,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
@@ -12,6 +13,7 @@ from robocontrast_ros.analysis.data.effort_model import Effort
 from robocontrast_ros.analysis.estimates.effort import MeanEffort
 from robocontrast_ros.analysis.estimates.handling import Handling
 from robocontrast_ros.analysis.estimates.judges import Judges
+from robocontrast_ros.analysis.estimates.placing import Placing
 from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
 from robocontrast_ros.analysis.estimates.test_set import BIASES
 from robocontrast_ros.domain.words import counted
@@ -228,6 +230,8 @@ def _explained(summary: Summary) -> str:
         words += f"\n{corrections_words(summary.corrections)}"
     if effort.handling is not None:
         words += f"\n{handling_words(effort.handling)}"
+    if effort.placing is not None:
+        words += f"\n{placing_words(effort.placing)}"
     if effort.within is None:
         return words
     limit = f"within {effort.within:.4g} {summary.cost_unit}" if effort.within > 0.0 else "at no cost"
@@ -270,6 +274,25 @@ def handling_words(handling: Handling) -> str:
         return words
     times = ", ".join(f"{name}: {value:.3g}" for name, value in vars(handling.fitted).items())
     return f"{words} It fits best with handling_times: {{{times}}}, to within {handling.residual:.1f} s (RMS)."
+
+
+def placing_words(placing: Placing) -> str:
+    """Return how exactly the person set scenes up, and what they overruled, in one or two sentences."""
+    words = []
+    if placing.position is not None:
+        off, turned = placing.position, placing.orientation
+        words.append(
+            f"Set-up error of {counted(placing.objects, 'object')} that were placed and seen (median, 95 %, greatest): "
+            f"{1e3 * off.median:.1f}, {1e3 * off.most:.1f} and {1e3 * off.greatest:.1f} mm; "
+            f"{math.degrees(turned.median):.1f}°, {math.degrees(turned.most):.1f}° and "
+            f"{math.degrees(turned.greatest):.1f}°."
+        )
+    if placing.overruled:
+        each = "; ".join(f"{trial}: {doubts}" for trial, doubts in placing.overruled)
+        words.append(
+            f"The person said “it stands right” of {counted(len(placing.overruled), 'doubted set-up')}: {each}."
+        )
+    return " ".join(words) or f"Nothing that was placed was seen for certain, in {counted(placing.set_ups, 'set-up')}."
 
 
 def _both(spent: Effort) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from std_srvs.srv import Trigger
 
 from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.domain import Delivery, Fault, Observed, Scene, SetupMove, Trial
-from robocontrast_ros.episodes.bench import BenchFault, Execution, ServingPolicy
+from robocontrast_ros.episodes.bench import BenchFault, Execution, ServingPolicy, SetByPerson
 from robocontrast_ros.messages.decoding import judgement_from_msg, result_from_msg, scene_from_msg
 from robocontrast_ros.messages.encoding import TrialContext
 from robocontrast_ros.msg import TopicCount
@@ -123,7 +123,7 @@ class RosBench:
         }
         self._others = {fault: DiscoveryProbe(node, name) for fault, name in others.items() if name}
         self._start: tuple[float, Scene] | None = None
-        self._set_up_seconds: float | None = None
+        self._set_by_person: SetByPerson | None = None
         self._serving: PolicyDescription | None = None
         self._shown = ""
         self.now = 0.0
@@ -233,12 +233,14 @@ class RosBench:
         scene = scene_from_msg(response.scene)
         self.now = seconds(response.scene.header.stamp)
         self._start = self.now, scene
-        self._set_up_seconds = None if math.isnan(response.seconds) else response.seconds
+        read = scene_from_msg(response.read) if response.has_read else None
+        by_person = SetByPerson(response.seconds, read, tuple(response.overruled))
+        self._set_by_person = None if math.isnan(response.seconds) else by_person
         return scene
 
-    def set_up_seconds(self) -> float | None:
-        """Return how long a person took for the last set-up [s]; None where no person sets scenes up."""
-        return self._set_up_seconds
+    def set_by_person(self) -> SetByPerson | None:
+        """Return how a person set the last scene up; None where no person sets scenes up."""
+        return self._set_by_person
 
     def execute(self, trial: Trial, attempt: int) -> Execution:
         """Record, run and score one trial in the scene that was set up last."""

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from io import StringIO
 
+import polars as pl
 import pytest
 from line_world import Invert, LineBench, OnlyAtHome, line, line_evaluation
 from rich.console import Console
@@ -20,9 +21,10 @@ from robocontrast_ros.analysis.estimates.effort import (
     standard_evaluation,
 )
 from robocontrast_ros.analysis.estimates.results import compute_results
-from robocontrast_ros.analysis.tables.summary import effort_table, summary_report
-from robocontrast_ros.domain import Scene
+from robocontrast_ros.analysis.tables.summary import effort_table, placing_words, summary_report
+from robocontrast_ros.domain import Pose, Scene
 from robocontrast_ros.domain.words import counted
+from robocontrast_ros.episodes.bench import SetByPerson
 from robocontrast_ros.runs.events import SetUp, TrialFinished
 from robocontrast_ros.runs.journal import Journal, read_journal
 from robocontrast_ros.sessions.loop import run_session
@@ -158,8 +160,8 @@ def test_the_seconds_are_those_of_the_person_in_the_session_s_file(ran, key):
 class Operated(LineBench):
     """A person sets up the scenes in this bench, and takes a minute for each."""
 
-    def set_up_seconds(self) -> float:
-        return 60.0
+    def set_by_person(self) -> SetByPerson:
+        return SetByPerson(60.0)
 
 
 def test_measured_seconds_are_in_the_journal_and_count_instead_of_the_model(ran):
@@ -204,3 +206,43 @@ def test_one_is_singular_and_what_costs_nothing_is_compared_with_nothing(ran):
         "1 trial is",
         "2 trials are",
     ]
+
+
+class Placed(LineBench):
+    """A person puts the first thing of each set-up 4 mm aside, and is believed that a doubted one stands right."""
+
+    def set_up(self, target, moves):
+        self.count = getattr(self, "count", -1) + 1
+        after = super().set_up(target, moves)
+        goals = [move for move in moves if move.goal is not None]
+        self.read = target
+        if goals:
+            x, y = goals[0].goal.xy
+            self.read = target.moved(goals[0].name, Pose.planar(x + 0.004, y, goals[0].goal.yaw))
+        return after
+
+    def set_by_person(self) -> SetByPerson:
+        return SetByPerson(60.0, self.read, ("a is not seen: it is dark",) if self.count == 1 else ())
+
+
+def test_how_exactly_a_person_placed_things_and_what_they_overruled_is_told(ran):
+    journal = ran(Placed(), test_set_size=3)
+    set_ups = [e for e in journal.events if isinstance(e, SetUp)]
+    placing = effort_of(journal).placing
+    placed = sum(move.goal is not None for e in set_ups for move in e.moves)
+    assert (placing.set_ups, placing.objects) == (len(set_ups), placed)
+    assert placing.position.greatest == pytest.approx(0.004) and placing.orientation.greatest == 0.0
+    assert placing.position.median in (pytest.approx(0.004), 0.0)
+    words = placing_words(placing)
+    assert f"Set-up error of {placed} objects" in words and "4.0 mm" in words
+    assert f"1 doubted set-up: {set_ups[1].trial.trial_id}: a is not seen: it is dark." in words
+    table = trials_table(journal.events)
+    assert table["setup_overruled"].to_list() == [e.overruled != () for e in set_ups]
+    errors = table.filter(pl.col("setup_moves") > 0)["setup_error_m"].drop_nulls()
+    assert errors.to_list() == [pytest.approx(0.004)] * len(errors) and len(errors) > 0
+
+
+def test_where_nothing_saw_what_a_person_placed_no_error_is_told(ran):
+    journal = ran(Operated(), test_set_size=2)
+    assert effort_of(journal).placing is None
+    assert trials_table(journal.events)["setup_error_m"].is_null().all()

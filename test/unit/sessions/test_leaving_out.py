@@ -6,7 +6,7 @@ import pytest
 from line_world import LineBench, line_evaluation
 
 from robocontrast_ros.domain import BASE, Fault
-from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.bench import BenchFault, SetByPerson
 from robocontrast_ros.runs.events import SessionInterrupted, SetUp, TrialFinished, TrialSkipped, TrialVoid
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.loop import run_session
@@ -122,8 +122,8 @@ class Carrier(LineBench):
         self.present = type(target)(there, target.frame_id)
         raise BenchFault(self.fault, "the session was paused before the trial began")
 
-    def set_up_seconds(self):
-        return 10.0
+    def set_by_person(self):
+        return SetByPerson(10.0)
 
 
 def test_what_was_carried_before_a_set_up_was_broken_off_is_paid_for_once(path, tmp_path):

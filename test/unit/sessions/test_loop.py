@@ -10,7 +10,7 @@ from line_world import BLOCKS, LineBench, LineTask, line, line_evaluation, x_of
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import BASE, Fault, Outcome, Pose, Start
-from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.bench import BenchFault, SetByPerson
 from robocontrast_ros.runs.events import (
     Paused,
     ProcessDied,
@@ -397,8 +397,8 @@ def test_the_observer_is_told_the_instruction_the_outcome_the_budget_and_the_tim
 
 def test_the_time_left_has_the_set_ups_of_a_person(path):
     class Operated(LineBench):
-        def set_up_seconds(self):
-            return 60.0
+        def set_by_person(self):
+            return SetByPerson(60.0)
 
     seen = []
     run_session(line_evaluation(budget=100.0), Operated(), path, observer=seen.append)

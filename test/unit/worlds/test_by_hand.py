@@ -25,6 +25,8 @@ def scene(**places):
 class OwnTable:
     """A table on which things stand where they were put, and what a camera says of it."""
 
+    seen = True
+
     def __init__(self, things):
         self.things, self.unsure, self.deviations = things, {}, {}
 
@@ -120,6 +122,23 @@ def test_what_was_carried_before_a_set_up_was_broken_off_is_known():
     with pytest.raises(BrokenOff):
         set_up(table, Scripted(breaks_off_after("mug")), target)
     assert table.read()[1].scene["mug"] == target["mug"]
+
+
+def test_what_was_seen_of_a_set_up_and_what_was_overruled_are_kept():
+    table = OwnTable(BEFORE)
+    console = Scripted(moves_only(table, "block"), overrules)
+    by_hand, (_, found) = set_up(table, console, TARGET)
+    assert found["cup"] == TARGET["cup"], "the person is believed"
+    assert by_hand.seen["cup"] == BEFORE["cup"] and by_hand.overruled == ("cup is 30.0 cm off, allowed is 1.0 cm",)
+    table = OwnTable(BEFORE)
+    table.unsure = {"cup": "hidden"}
+    by_hand, _ = set_up(table, Scripted(moves_all(table), overrules), TARGET)
+    assert "cup" not in by_hand.seen and by_hand.overruled == ("cup: hidden",)
+    table.unsure = {}
+    by_hand.set_up(BEFORE, setup_moves(TARGET, BEFORE, TOLERANCE))
+    table = ToldTable(lambda: 7.0, BEFORE.frame_id)
+    by_hand, _ = set_up(table, Scripted(done), TARGET)
+    assert by_hand.seen is None and by_hand.overruled == ()
 
 
 def test_a_wrong_set_up_is_told_and_only_what_is_left_is_asked_for_again():
