@@ -223,7 +223,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     robot = load_profile(str(files["robot"]))
     world = loaded_world(parameters.world, origin)
     check_transports(robot, files["robot"], world)
-    check_port(robot, files["robot"], world.lockstep)
+    check_port(robot, files["robot"], world)
     wanted = _wanted_of_all(blind_files or ((policy_file,) if policy_file else ()))
     task: Task = load_configured("tasks", files["task"])
     steps_per_control(task, str(files["task"]))

@@ -469,3 +469,54 @@ def test_a_camera_that_is_received_compressed_is_refused_in_the_embedded_world_a
     world = {"backend": "simulation_interfaces", "simulator": "gazebo"}
     session.write_text(yaml.safe_dump({**content, "robot": str(robot), "world": world}))
     assert resolve(session).robot.cameras[0].images.name == "image/compressed"
+
+
+BY_HAND = {"backend": "operator", "pacing": "wall_clock", "judge": "person"}
+
+
+@pytest.mark.parametrize(
+    ("files", "simulated"),
+    [
+        ({"arm.yaml": {"extends": "ur5e_real"}}, CONFIG / "robots" / "ur5e.yaml"),
+        ({"arm.yaml": {"extends": "ur5e_real", "port": "streaming"}}, CONFIG / "robots" / "ur5e.yaml"),
+        ({"arm.yaml": {"extends": "mid.yaml"}, "mid.yaml": {"extends": "ur5e_real"}}, CONFIG / "robots" / "ur5e.yaml"),
+        ({"arm.yaml": {"extends": "ur5e_real", "port": "topics"}}, "arm.yaml"),
+        ({"arm.yaml": {"extends": "mid.yaml", "port": "my_lab:Port"}, "mid.yaml": {"extends": "ur5e"}}, "mid.yaml"),
+    ],
+)
+def test_in_practice_no_port_talks_to_a_driver_however_the_robots_file_extends_a_real_one(
+    write, tmp_path, files, simulated
+):
+    for name, keys in files.items():
+        (tmp_path / name).write_text(yaml.safe_dump(keys))
+    session = write(robot="arm.yaml", policy="random", world=BY_HAND, output=str(tmp_path / "runs"))
+    practised = resolve(session, Overrides(practice=True))
+    assert practised.robot.port == "topics"
+    assert practised.robot_file == tmp_path / simulated
+    again = resolve(practised.new_run(0.0).session_file)
+    assert again.robot == practised.robot, "nor when it is resumed"
+
+
+def test_a_robot_that_extends_no_simulated_one_cannot_be_practised(write, tmp_path):
+    robot = yaml.safe_load((CONFIG / "robots" / "ur5e.yaml").read_text())
+    driver = {"follow_joint_trajectory": {"controller": "arm_controller"}}
+    (tmp_path / "lab.yaml").write_text(yaml.safe_dump({**robot, "port": "follow_joint_trajectory", "driver": driver}))
+    (tmp_path / "arm.yaml").write_text(yaml.safe_dump({"extends": "lab.yaml", "name": "arm"}))
+    session = write(robot="arm.yaml", world=BY_HAND)
+    assert resolve(session).robot.port == "follow_joint_trajectory"
+    with pytest.raises(ConfigurationError, match=r"arm.yaml: `port`: got 'follow_.*, expected .*--practice.*extends"):
+        resolve(session, Overrides(practice=True))
+
+
+@pytest.mark.parametrize("backend", ["embedded", "practice", "practice_camera"])
+def test_our_simulator_plays_no_world_for_a_robot_with_a_real_driver(write, backend):
+    world = {"backend": backend, "pacing": "wall_clock"}
+    with pytest.raises(ConfigurationError, match=r"ur5e_real.yaml: `port`: got '.*', expected `port: topics`"):
+        resolve(write(robot="ur5e_real", world=world))
+    assert resolve(write(robot="ur5e", world=world)).robot.port == "topics"
+
+
+def test_a_port_of_ones_own_is_not_used_in_practice(write, tmp_path):
+    (tmp_path / "arm.yaml").write_text("extends: ur5e\nport: my_lab:Port\n")
+    with pytest.raises(ConfigurationError, match=r"arm.yaml: `port`: got 'my_lab:Port', expected `port: topics`"):
+        resolve(write(robot="arm.yaml", world={**BY_HAND, "backend": "practice"}))
