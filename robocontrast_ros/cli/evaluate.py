@@ -27,7 +27,7 @@ from robocontrast_ros.cli.processes import (
 from robocontrast_ros.cli.signals import Stopped, exit_code, signals_held
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.graph.description import checked_namespace, processes_of
+from robocontrast_ros.graph.description import namespace_of, processes_of
 from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.perception import load_camera
 from robocontrast_ros.runs import events
@@ -104,7 +104,7 @@ def _prepare(session: ResolvedSession, held: ExitStack, console: Console, namesp
     Raises:
         ConfigurationError: something does not fit, or the domain is taken.
     """
-    place = checked_namespace(namespace)
+    place = namespace_of(session, namespace)
     if session.parameters.fast and place:
         raise ConfigurationError("command line", "--namespace", namespace, "a graph of nodes; a fast session has none")
     domain = None

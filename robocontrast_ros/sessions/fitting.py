@@ -123,6 +123,19 @@ def check_port(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> Non
         )
 
 
+def check_commands_stay(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> None:
+    """Refuse in practice a topic of commands that is outside the session's namespace, where a real driver may be."""
+    for topic, _ in robot.command_topics:
+        if world.practised and topic.startswith("/"):
+            raise ConfigurationError(
+                str(robot_file),
+                "topic",
+                topic,
+                "in practice a relative name, so that no real driver takes the commands",
+                f"Write '{topic.lstrip('/')}': without a namespace it is the same topic.",
+            )
+
+
 def check_transports(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> None:
     """Refuse compressed images of the embedded simulator, which draws them and compresses none."""
     for index, camera in enumerate(robot.cameras):

@@ -31,6 +31,7 @@ from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.fitting import (
     LoadedWorld,
     Origin,
+    check_commands_stay,
     check_port,
     check_robot_fits_task,
     check_robot_reaches,
@@ -224,6 +225,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     world = loaded_world(parameters.world, origin)
     check_transports(robot, files["robot"], world)
     check_port(robot, files["robot"], world)
+    check_commands_stay(robot, files["robot"], world)
     wanted = _wanted_of_all(blind_files or ((policy_file,) if policy_file else ()))
     task: Task = load_configured("tasks", files["task"])
     steps_per_control(task, str(files["task"]))
