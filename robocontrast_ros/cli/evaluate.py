@@ -143,19 +143,16 @@ def _check(session: ResolvedSession) -> None:
 
 
 def check_camera(session: ResolvedSession) -> None:
-    """Refuse files of the camera that reads the table which the console could not use."""
-    operator, features = session.parameters.operator, session.world.features
-    if not features.camera:
-        return
-    tags = load_tags(Path(operator.tags), session.task) if operator.tags else None
-    if features.embedded:
-        return
-    if not operator.calibration:
+    """Refuse files of the camera that looks at the table which the console could not use."""
+    files, features = session.console_files(), session.world.features
+    tags = load_tags(files["tags"], session.task) if "tags" in files else None
+    if "calibration" in files:
+        load_camera(files["calibration"])
+    elif features.camera and not features.embedded:
         expected = "the file that `robocontrast calibrate` wrote for the camera that reads the table"
         raise ConfigurationError(str(session.source), "operator.calibration", "nothing", expected)
-    load_camera(Path(operator.calibration))
-    if operator.fixed_tags:
-        load_fixed_tags(Path(operator.fixed_tags), tags or standard_tags(session.task.scenes.models.values()))
+    if "fixed_tags" in files:
+        load_fixed_tags(files["fixed_tags"], tags or standard_tags(session.task.scenes.models.values()))
 
 
 def _run(

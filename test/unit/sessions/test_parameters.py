@@ -115,14 +115,51 @@ def test_paths_in_the_file_are_relative_to_it_and_kept_as_absolute_ones(write, t
 
 def test_files_of_the_console_are_relative_to_the_session_and_what_its_camera_needs_is_copied(write, tmp_path):
     (tmp_path / "tags.yaml").write_text("tags: {}\n")
+    for name in ("k", "c"):
+        (tmp_path / name).write_text("secret")
     session = resolve(
-        write(output=str(tmp_path / "runs"), operator={"tags": "tags.yaml", "key": "k", "certificate": "c"})
+        write(
+            policy="random",
+            world={"backend": "practice_camera", "pacing": "wall_clock"},
+            output=str(tmp_path / "runs"),
+            operator={"tags": "tags.yaml", "key": "k", "certificate": "c"},
+        )
     )
     assert session.parameters.operator.tags == str(tmp_path / "tags.yaml")
     assert session.parameters.operator.certificate == str(tmp_path / "c")
     run = session.new_run(now=0.0)
     assert (run.parameters / "tags.yaml").read_text() == "tags: {}\n"
+    assert "secret" not in {file.read_text() for file in run.parameters.iterdir()}
     assert resolve(run.session_file).parameters.operator == session.parameters.operator
+
+
+@pytest.mark.parametrize(
+    ("backend", "practice", "unused", "used"),
+    [
+        ("operator_camera", True, ["calibration", "fixed_tags"], ["tags", "key"]),
+        ("operator", True, ["calibration", "tags", "fixed_tags"], ["key"]),
+        ("operator", False, ["tags", "fixed_tags"], ["calibration", "key"]),
+        ("operator_camera", False, [], ["calibration", "tags", "fixed_tags", "key"]),
+        ("embedded", False, ["calibration", "tags", "fixed_tags", "key"], []),
+    ],
+)
+def test_a_file_of_the_console_that_is_not_there_is_refused_by_its_key_where_it_is_used(
+    write, tmp_path, backend, practice, unused, used
+):
+    (tmp_path / "certificate.pem").write_text("")
+
+    def session(keys):
+        operator = {key: f"no_{key}.yaml" for key in keys}
+        operator |= {"certificate": "certificate.pem"} if "key" in keys else {}
+        world = {"backend": backend, "pacing": "wall_clock"}
+        path = write(policy="random", world=world, operator=operator, output=str(tmp_path / "runs"))
+        return resolve(path, Overrides(practice=practice or None))
+
+    copies = {file.stem for file in session(unused).new_run(0.0).parameters.iterdir()}
+    assert copies == {"session", "robot", "policy", "task"}
+    for key in used:
+        with pytest.raises(ConfigurationError, match=rf"session.yaml: `operator.{key}`: got '.*no_{key}.yaml', .+"):
+            session([key]).new_run(0.0)
 
 
 def test_handling_times_are_read_by_their_former_name_too(write):
