@@ -101,6 +101,19 @@ def with_cameras(
     return parameters
 
 
+def check_shown_camera(parameters: SessionParameters, world: LoadedWorld, origin: Callable[[str], Origin]) -> None:
+    """Refuse a camera that the console is to show and the session does not use.
+
+    Args:
+        parameters: with the cameras in use.
+        world: of the session.
+        origin: where a key was written.
+    """
+    cameras, shown = [camera.name for camera in parameters.cameras or ()], parameters.operator.camera
+    if world.features.console and shown and shown not in cameras:
+        raise ConfigurationError.unknown(*origin("operator.camera")[:2], shown, cameras, "camera of the session")
+
+
 def check_port(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> None:
     """Refuse a robot port that nothing is registered as; it needs ROS, so that the rollout alone loads it.
 

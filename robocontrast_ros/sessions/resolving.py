@@ -35,6 +35,7 @@ from robocontrast_ros.sessions.fitting import (
     check_port,
     check_robot_fits_task,
     check_robot_reaches,
+    check_shown_camera,
     check_transports,
     checked_metric,
     checked_stop_early,
@@ -269,6 +270,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     check_robot_fits_task(robot, files["robot"], task, files["task"], origin("robot"))
     check_robot_reaches(robot, files["robot"], task, files["task"], origin("robot"))
     parameters = with_cameras(parameters, robot, wanted, origin("cameras"), files["robot"])
+    check_shown_camera(parameters, world, origin)
     for family in parameters.test_set.families or ():
         if family not in task.families:
             where = origin("test_set.families")[:2]

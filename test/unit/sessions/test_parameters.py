@@ -557,3 +557,14 @@ def test_a_port_of_ones_own_is_not_used_in_practice(write, tmp_path):
     (tmp_path / "arm.yaml").write_text("extends: ur5e\nport: my_lab:Port\n")
     with pytest.raises(ConfigurationError, match=r"arm.yaml: `port`: got 'my_lab:Port', expected `port: topics`"):
         resolve(write(robot="arm.yaml", world={**BY_HAND, "backend": "practice"}))
+
+
+@pytest.mark.parametrize("backend", ["operator", "operator_camera", "practice", "practice_camera"])
+def test_a_camera_that_the_console_is_to_show_and_the_session_does_not_have_is_refused(write, backend):
+    world = {"backend": backend, "pacing": "wall_clock"}
+    session = write(policy="random", world=world, operator={"camera": "bord"})
+    with pytest.raises(ConfigurationError, match=r"session.yaml: `operator.camera`: got 'bord', .*mean 'board'\?"):
+        resolve(session)
+    with pytest.raises(ConfigurationError, match=r"command line: `operator.camera`: got 'board', .*\(none\)"):
+        resolve(session, Overrides(settings={"operator.camera": "board", "cameras": []}))
+    assert resolve(session, Overrides(settings={"operator.camera": "board"})).parameters.operator.camera == "board"
