@@ -27,7 +27,7 @@ from robocontrast_ros.cli.processes import (
 from robocontrast_ros.cli.signals import Stopped, exit_code, signals_held
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.graph.description import checked_namespace, processes_of
+from robocontrast_ros.graph.description import namespace_of, processes_of
 from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.perception import load_camera
 from robocontrast_ros.runs import events
@@ -104,7 +104,7 @@ def _prepare(session: ResolvedSession, held: ExitStack, console: Console, namesp
     Raises:
         ConfigurationError: something does not fit, or the domain is taken.
     """
-    place = checked_namespace(namespace)
+    place = namespace_of(session, namespace)
     if session.parameters.fast and place:
         raise ConfigurationError("command line", "--namespace", namespace, "a graph of nodes; a fast session has none")
     domain = None
@@ -143,19 +143,16 @@ def _check(session: ResolvedSession) -> None:
 
 
 def check_camera(session: ResolvedSession) -> None:
-    """Refuse files of the camera that reads the table which the console could not use."""
-    operator, features = session.parameters.operator, session.world.features
-    if not features.camera:
-        return
-    tags = load_tags(Path(operator.tags), session.task) if operator.tags else None
-    if features.embedded:
-        return
-    if not operator.calibration:
+    """Refuse files of the camera that looks at the table which the console could not use."""
+    files, features = session.console_files(), session.world.features
+    tags = load_tags(files["tags"], session.task) if "tags" in files else None
+    if "calibration" in files:
+        load_camera(files["calibration"])
+    elif features.camera and not features.embedded:
         expected = "the file that `robocontrast calibrate` wrote for the camera that reads the table"
         raise ConfigurationError(str(session.source), "operator.calibration", "nothing", expected)
-    load_camera(Path(operator.calibration))
-    if operator.fixed_tags:
-        load_fixed_tags(Path(operator.fixed_tags), tags or standard_tags(session.task.scenes.models.values()))
+    if "fixed_tags" in files:
+        load_fixed_tags(files["fixed_tags"], tags or standard_tags(session.task.scenes.models.values()))
 
 
 def _run(

@@ -88,7 +88,8 @@ def evaluate(
         practice=practice or None,
     )
     if resume is not None:
-        given = [*(["session"] if session is not None else ()), *overrides.given()]
+        options = {"session": session is not None, "practice": practice}
+        given = [*(option for option, is_given in options.items() if is_given), *overrides.given()]
         if given:
             raise ConfigurationError(
                 "command line",

@@ -40,7 +40,7 @@ def find_file(kind: str, name: str, source: str, key: str, relative_to: Path) ->
             raise ConfigurationError.unknown(source, key, name, known, f"{key}, or the path of a .yaml file")
         return known[name]
     path = resolve_uri(name, relative_to).resolve()
-    if not _is_file(path):
+    if not is_file(path):
         raise ConfigurationError(
             source,
             key,
@@ -51,7 +51,7 @@ def find_file(kind: str, name: str, source: str, key: str, relative_to: Path) ->
     return path
 
 
-def _is_file(path: Path) -> bool:
+def is_file(path: Path) -> bool:
     """Tell whether there is such a file; false where the path is too long, or leads through a private folder."""
     try:
         return path.is_file()

@@ -31,6 +31,9 @@ OPERATOR = "operator"
 CONTAINER = "container"
 """The process with the nodes that may be composed."""
 
+PRACTICE = "practice"
+"""Namespace of the nodes of a session that is practised."""
+
 A_MONTH = 30 * 86400.0
 """How long a person at the console may take for an answer [s]."""
 
@@ -122,6 +125,23 @@ def checked_namespace(namespace: str) -> str:
             "For instance: robot1",
         )
     return bare
+
+
+def namespace_of(session: ResolvedSession, namespace: str) -> str:
+    """Return the namespace of a session's nodes, without a slash at either end.
+
+    A session that is practised has one within the user's: the simulated robot has the topics of the real one, whose
+    driver may run in the same ROS domain and would carry out its commands.
+
+    Args:
+        session: the session.
+        namespace: the user's; empty for none.
+
+    Raises:
+        ConfigurationError: it is no ROS namespace.
+    """
+    place = checked_namespace(namespace)
+    return "/".join(filter(None, (place, PRACTICE))) if session.world.practised else place
 
 
 def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[NodeProcess, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.graph.description import checked_namespace
+from robocontrast_ros.graph.description import checked_namespace, namespace_of
 from robocontrast_ros.graph.ros_domain import Domain, given_domain
 from robocontrast_ros.runs.journal import check_not_running, read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -134,7 +134,7 @@ def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -
             "Run a fast one with: robocontrast evaluate.",
         )
     # ROS's tools look for a launched graph in the user's domain, or in 0.
-    domain = Domain(namespace, given_domain() or 0)
+    domain = Domain(namespace_of(session, namespace), given_domain() or 0)
     try:
         domain.start_probe(environment)
         check_policies(session)

@@ -18,6 +18,9 @@ DRIVER_PORTS = ("cmd_vel", "follow_joint_trajectory", "moveit_servo", "streaming
 What they command is published for the record, too, on topics under ``COMMANDED``.
 """
 
+SIMULATED_PORT = "topics"
+"""The port that a simulated robot has: it tells the driver by the topic `command` alone, and reads no settings."""
+
 COMMANDED = "commanded"
 """Namespace of the commands' copies, which no driver takes."""
 

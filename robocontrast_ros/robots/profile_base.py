@@ -9,7 +9,14 @@ from pydantic import Field
 from robocontrast_ros.configuration import record
 from robocontrast_ros.messages.topics import COMPRESSED_IMAGE, IMAGE, ROBOT_DESCRIPTION, TF_MESSAGE, Topic
 from robocontrast_ros.robots.action_spaces import ActionSpaces
-from robocontrast_ros.robots.drivers import COMMANDED, DRIVER_PORTS, DriverRecord, DriverSettings, check_settings
+from robocontrast_ros.robots.drivers import (
+    COMMANDED,
+    DRIVER_PORTS,
+    SIMULATED_PORT,
+    DriverRecord,
+    DriverSettings,
+    check_settings,
+)
 
 Triple = tuple[float, float, float]
 Rgb = tuple[float, float, float]
@@ -106,7 +113,8 @@ class RobotProfile:
         default="tf_static", min_length=1, description="Frames that do not move, latched."
     )
     port: str = Field(
-        default="topics", description="What talks to the driver: `topics`, by those above, or another port's name."
+        default=SIMULATED_PORT,
+        description="What talks to the driver: `topics`, by those above, or another port's name.",
     )
     driver: DriverSettings | None = Field(default=None, description="What ports other than `topics` have to know.")
 

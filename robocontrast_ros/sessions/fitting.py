@@ -16,7 +16,7 @@ from robocontrast_ros.episodes.scoring.success import Success
 from robocontrast_ros.perturbations.loading import load_perturbation, perturbation_names
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.protocol import PolicyDescription
-from robocontrast_ros.robots.drivers import DRIVER_PORTS
+from robocontrast_ros.robots.drivers import DRIVER_PORTS, SIMULATED_PORT
 from robocontrast_ros.robots.kinds import kind_of
 from robocontrast_ros.robots.kinematics import Unreachable
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
@@ -101,23 +101,52 @@ def with_cameras(
     return parameters
 
 
-def check_port(robot: RobotProfile, robot_file: Path, lockstep: bool) -> None:
+def check_shown_camera(parameters: SessionParameters, world: LoadedWorld, origin: Callable[[str], Origin]) -> None:
+    """Refuse a camera that the console is to show and the session does not use.
+
+    Args:
+        parameters: with the cameras in use.
+        world: of the session.
+        origin: where a key was written.
+    """
+    cameras, shown = [camera.name for camera in parameters.cameras or ()], parameters.operator.camera
+    if world.features.console and shown and shown not in cameras:
+        raise ConfigurationError.unknown(*origin("operator.camera")[:2], shown, cameras, "camera of the session")
+
+
+def check_port(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> None:
     """Refuse a robot port that nothing is registered as; it needs ROS, so that the rollout alone loads it.
 
-    A port that talks to a real driver is refused in lockstep, too: no real robot waits.
+    A port that talks to a real driver is refused in lockstep, too, for no real robot waits, and where our simulator
+    plays the world: a real robot would move to what is simulated. In practice nobody expects that any robot moves, and
+    a port of one's own is refused as well.
     """
     known = plugin_names("robot_ports")
     if ":" not in robot.port and robot.port not in known:
         raise ConfigurationError.unknown(str(robot_file), "port", robot.port, known, "robot port")
-    if lockstep and robot.port in DRIVER_PORTS:
+    real = robot.port in DRIVER_PORTS or (world.practised and robot.port != SIMULATED_PORT)
+    if real and (world.lockstep or world.features.embedded):
         raise ConfigurationError(
             str(robot_file),
             "port",
             robot.port,
-            "`port: topics` in a session of `world.pacing: lockstep`",
+            f"`port: {SIMULATED_PORT}` in a world that our simulator plays, or that is stepped",
             f"In simulation name the robot's file that this one extends; on the real robot, of which '{robot.port}' "
-            "talks to the driver, set world.pacing to wall_clock.",
+            "talks to the driver, take a `world.backend` for it, and set world.pacing to wall_clock.",
         )
+
+
+def check_commands_stay(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> None:
+    """Refuse in practice a topic of commands that is outside the session's namespace, where a real driver may be."""
+    for topic, _ in robot.command_topics:
+        if world.practised and topic.startswith("/"):
+            raise ConfigurationError(
+                str(robot_file),
+                "topic",
+                topic,
+                "in practice a relative name, so that no real driver takes the commands",
+                f"Write '{topic.lstrip('/')}': without a namespace it is the same topic.",
+            )
 
 
 def check_transports(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> None:
@@ -187,6 +216,11 @@ class LoadedWorld:
     def streams(self) -> bool:
         """Whether the scene is known at every control step."""
         return self.features.streams
+
+    @property
+    def practised(self) -> bool:
+        """Whether our simulator plays a real table, which a person sets up."""
+        return self.features.embedded and self.features.person
 
 
 def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -> LoadedWorld:

@@ -9,7 +9,8 @@ from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError, make_plugin, parse_record, read_yaml, with_settings
 from robocontrast_ros.configuration.files import find_file, is_path
-from robocontrast_ros.robots.drivers import DRIVER_PORTS
+from robocontrast_ros.robots.drivers import SIMULATED_PORT
+from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.sessions.schema import SessionParameters
 from robocontrast_ros.strategies.protocol import PerturbationUse
 
@@ -86,12 +87,26 @@ _SERVERS: dict[str, dict[str, Any]] = {
 
 
 def _simulated(robot: str, folder: Path) -> str:
-    """Return the robot whose file a real one's file extends; the robot itself where it is simulated."""
-    path = find_file("robots", robot, "command line", "robot", folder)
-    content = read_yaml(path)
-    if content.get("port") in DRIVER_PORTS and content.get("extends"):
-        return str(find_file("robots", str(content["extends"]), str(path), "extends", path.parent))
-    return str(path) if is_path(robot) else robot
+    """Return the robot itself where it is simulated; else the first simulated one that its file extends.
+
+    Each file is loaded, for the port of a file that names none is that of the robot that it extends.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    own = path = find_file("robots", robot, "command line", "robot", folder)
+    while (port := load_profile(path).port) != SIMULATED_PORT:
+        extends = read_yaml(path).get("extends")
+        if extends is None:
+            raise ConfigurationError(
+                str(own),
+                "port",
+                port,
+                f"with --practice `port: {SIMULATED_PORT}`, or a robot's file that `extends` one that has it",
+                "Write a file of the simulated robot, and let the real one's say `extends`, `port` and `driver`.",
+            )
+        path = find_file("robots", extends, str(path), "extends", path.parent)
+    return str(path) if path != own or is_path(robot) else robot
 
 
 def given_keys(parameters: SessionParameters, overrides: Overrides, folder: Path) -> dict[str, Any]:

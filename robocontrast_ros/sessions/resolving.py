@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from robocontrast_ros.configuration import (
     parse_record,
     read_yaml,
 )
-from robocontrast_ros.configuration.files import find_file, is_path
+from robocontrast_ros.configuration.files import find_file, is_file, is_path
 from robocontrast_ros.domain import TestInstance
 from robocontrast_ros.episodes.scoring import Score, load_scores
 from robocontrast_ros.perturbations.protocol import Perturbation
@@ -31,9 +31,11 @@ from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.fitting import (
     LoadedWorld,
     Origin,
+    check_commands_stay,
     check_port,
     check_robot_fits_task,
     check_robot_reaches,
+    check_shown_camera,
     check_transports,
     checked_metric,
     checked_stop_early,
@@ -49,12 +51,35 @@ from robocontrast_ros.strategies.effort import COST_MODELS, CostModel, Tolerance
 from robocontrast_ros.strategies.protocol import Strategy
 from robocontrast_ros.tasks.protocol import Task
 from robocontrast_ros.tasks.recorded import load_instances
+from robocontrast_ros.worlds.backends import BackendFeatures
 
-COPIED = ("calibration", "tags", "fixed_tags")
-"""Files of the console's that decide what a camera says, and of which a run folder has a copy."""
 
-OPERATOR_FILES = (*COPIED, "certificate", "key")
-"""All files of the console's."""
+@dataclass(frozen=True)
+class ConsoleFile:
+    """A file that the session's key `operator` names.
+
+    Attributes:
+        used: whether a console uses it, by the features of the session's backend.
+        cure: what to do where it is not there.
+        copied: whether a run folder has a copy: of those that decide what a camera says.
+    """
+
+    used: Callable[[BackendFeatures], bool]
+    cure: str
+    copied: bool = True
+
+
+# A simulated camera is calibrated by the simulator, and never moved by accident.
+CONSOLE_FILES = {
+    "calibration": ConsoleFile(lambda of: not of.embedded, "`robocontrast calibrate` writes it."),
+    "tags": ConsoleFile(lambda of: of.camera, "`robocontrast print-tags --objects TASK` writes it."),
+    "fixed_tags": ConsoleFile(
+        lambda of: of.camera and not of.embedded, "`robocontrast calibrate` writes it with --fixed-tags."
+    ),
+    "certificate": ConsoleFile(lambda of: True, "Leave it and `key` out for a page without TLS.", copied=False),
+    "key": ConsoleFile(lambda of: True, "Leave it and `certificate` out for a page without TLS.", copied=False),
+}
+"""Key below `operator` -> what it is."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +138,21 @@ class ResolvedSession:
             everything["test_set"] = read_yaml(Path(self.parameters.test_set.file))
         return from_json(to_json(everything, inf_nan_mode="strings", fallback=str))
 
+    def console_files(self) -> dict[str, Path]:
+        """Return the files that the session's console uses, by their keys.
+
+        Raises:
+            ConfigurationError: one is not there.
+        """
+        features = self.world.features
+        used = (key for key, kind in CONSOLE_FILES.items() if features.console and kind.used(features))
+        files = {key: Path(name) for key in used if (name := getattr(self.parameters.operator, key))}
+        for key, file in files.items():
+            if not is_file(file):
+                where = str(self.source), f"operator.{key}"
+                raise ConfigurationError(*where, str(file), "a file that exists", CONSOLE_FILES[key].cure)
+        return files
+
     def new_run(self, now: float) -> RunFolder:
         """Make a new run folder that holds the session's parameters.
 
@@ -120,14 +160,13 @@ class ResolvedSession:
             now: seconds since the epoch, for the folder's name.
 
         Raises:
-            ConfigurationError: the folder cannot be made.
+            ConfigurationError: the folder cannot be made, or a file that the console uses is not there.
             DiskError: what belongs into it cannot be written; there is no folder then.
         """
         files = {"robot": self.robot_file, "policy": self.policy_file, "task": self.task_file}
         if self.parameters.test_set.file:
             files[TEST_SET] = Path(self.parameters.test_set.file)
-        console = self.parameters.operator
-        files |= {key: Path(name) for key in COPIED if (name := getattr(console, key))}
+        files |= {key: file for key, file in self.console_files().items() if CONSOLE_FILES[key].copied}
         if self.blind_files:
             del files["policy"]
             files |= {f"policy_{number}": file for number, file in enumerate(self.blind_files, start=1)}
@@ -223,13 +262,15 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     robot = load_profile(str(files["robot"]))
     world = loaded_world(parameters.world, origin)
     check_transports(robot, files["robot"], world)
-    check_port(robot, files["robot"], world.lockstep)
+    check_port(robot, files["robot"], world)
+    check_commands_stay(robot, files["robot"], world)
     wanted = _wanted_of_all(blind_files or ((policy_file,) if policy_file else ()))
     task: Task = load_configured("tasks", files["task"])
     steps_per_control(task, str(files["task"]))
     check_robot_fits_task(robot, files["robot"], task, files["task"], origin("robot"))
     check_robot_reaches(robot, files["robot"], task, files["task"], origin("robot"))
     parameters = with_cameras(parameters, robot, wanted, origin("cameras"), files["robot"])
+    check_shown_camera(parameters, world, origin)
     for family in parameters.test_set.families or ():
         if family not in task.families:
             where = origin("test_set.families")[:2]
@@ -289,7 +330,7 @@ def _with_recorded(
 
 def _with_places(operator: OperatorParameters, origin: Origin) -> OperatorParameters:
     """Return the console's parameters with the paths of their files."""
-    named = {key: name for key in OPERATOR_FILES if (name := getattr(operator, key))}
+    named = {key: name for key in CONSOLE_FILES if (name := getattr(operator, key))}
     places = {key: origin(f"operator.{key}")[2] / Path(name).expanduser() for key, name in named.items()}
     return replace(operator, **{key: str(place.resolve()) for key, place in places.items()})
 

@@ -13,7 +13,7 @@ from robocontrast_ros.msg import SessionStatus
 from session_runs import Workplace, events_of, finish, scores, wait_until
 from spinning import spun_node
 
-from robocontrast_ros.bags.reader import read_trial
+from robocontrast_ros.bags.reader import read_bag, read_trial
 from robocontrast_ros.console.access import read_access
 from robocontrast_ros.domain import Outcome
 from robocontrast_ros.nodes.runtime.qos import LATCHED
@@ -95,6 +95,8 @@ def test_the_person_at_the_console_is_shown_nothing_of_a_policy_and_both_policie
     for text in (*map(json.dumps, person.seen), *listed, *logs):
         assert not any(words in text.lower() for words in hidden), text
     assert {state["session_state"]["code"] for state in person.seen} >= {"1 of 2", "2 of 2"}
+    topics = read_bag(run / finished[0].recording.bag, lambda topic, kind: False).counts
+    assert {topic.split("/")[1] for topic in topics} == {"practice"}, "no real driver of this domain takes its commands"
     assert "the policy failed" in {state["judge"]["ended"] for state in person.seen if "judge" in state}
     # Of an attempt that was void, too: the last one counts.
     first, second = {event.trial.index: event.after for event in events if isinstance(event, SetUp)}.values()

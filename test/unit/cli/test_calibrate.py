@@ -264,7 +264,7 @@ def test_what_cannot_be_printed_is_refused_in_one_line(arguments, words, tmp_pat
     [
         ({}, "session.yaml: `operator.calibration`: got 'nothing'"),
         ({"calibration": "camera.yaml"}, "camera.yaml: `position`: got .0.0.+robocontrast calibrate"),
-        ({"calibration": "elsewhere.yaml"}, "elsewhere.yaml: got 'No such file"),
+        ({"calibration": "elsewhere.yaml"}, "session.yaml: `operator.calibration`: got .+elsewhere.yaml.+calibrate"),
         ({"tags": "tags.yaml"}, "tags.yaml: `tags.bannana`: .+Did you mean 'banana'"),
     ],
 )
@@ -286,3 +286,28 @@ def test_a_session_whose_camera_could_not_be_used_is_refused_before_it_starts(op
     (tmp_path / "session.yaml").write_text(yaml.safe_dump(session))
     with pytest.raises(ConfigurationError, match=words):
         check_camera(resolve(tmp_path / "session.yaml"))
+
+
+def test_a_calibration_that_a_session_only_draws_with_is_checked_before_it_starts_too(tmp_path):
+    session = {
+        "name": "mine",
+        "seed": 1,
+        "task": "language_table",
+        "robot": "ur5e_real",
+        "policy": "random",
+        "strategy": {"name": "standard"},
+        "test_set": {"size": 1},
+        "world": {"backend": "operator", "pacing": "wall_clock", "judge": "person"},
+        "operator": {"calibration": "camera.yaml"},
+        "output": str(tmp_path / "runs"),
+    }
+    (tmp_path / "session.yaml").write_text(yaml.safe_dump(session))
+    (tmp_path / "camera.yaml").write_text("frame_id: world\nposition: [0.0]\n")
+    for arguments, words in (
+        ([], "camera.yaml: `position`: got [0.0]"),
+        (["--practice", "--set", "world.backend=operator_camera", "--set", "operator.tags=no.yaml"], "`operator.tags`"),
+    ):
+        done = run("evaluate", str(tmp_path / "session.yaml"), *arguments)
+        assert done.exit_code == 2 and words in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "runs").exists()

@@ -14,6 +14,7 @@ from robocontrast_ros.graph.description import (
     GraphNode,
     NodeProcess,
     checked_namespace,
+    namespace_of,
     nodes_of,
     processes_of,
 )
@@ -129,6 +130,21 @@ def test_a_robot_with_a_port_that_nobody_has_registered_is_refused(tmp_path):
     ) as error:
         resolve("language_table_demo", Overrides(robot=str(file)))
     assert f"{file}: `port`" in str(error.value)
+
+
+def test_a_session_that_is_practised_has_a_namespace_of_its_own_away_from_a_real_driver():
+    practised = resolve("language_table_demo", Overrides(practice=True))
+    assert [namespace_of(practised, given) for given in ("", "/lab/robot1/")] == ["practice", "lab/robot1/practice"]
+    assert [namespace_of(resolve("language_table_demo"), given) for given in ("", "/lab/")] == ["", "lab"]
+
+
+def test_commands_that_would_leave_the_namespace_of_a_practised_session_are_refused(tmp_path):
+    arm = tmp_path / "arm.yaml"
+    command = {"topic": "/arm/joint_trajectory", "type": "trajectory_msgs/msg/JointTrajectory"}
+    arm.write_text(yaml.safe_dump({"extends": "ur5e", "command": command}))
+    assert resolve("language_table_demo", Overrides(robot=str(arm))).robot.command.topic == "/arm/joint_trajectory"
+    with pytest.raises(ConfigurationError, match=r"arm.yaml: `topic`: got '/arm/.*Write 'arm/joint_trajectory'"):
+        resolve("language_table_demo", Overrides(robot=str(arm), practice=True))
 
 
 @pytest.mark.parametrize("name", ["language_table_demo", "locobot_vln"])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from domains import own_domain
 
-from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration import ConfigurationError, read_yaml, write_yaml
 from robocontrast_ros.graph.description import processes_of
 from robocontrast_ros.graph.launch_arguments import (
     ARGUMENTS,
@@ -134,6 +134,14 @@ def test_a_session_goes_on_with_its_own_parameters_in_any_namespace(launch, begu
     launched = launch({**defaults, "resume": str(begun.path), "namespace": "robot2"})
     assert (launched.run, launched.resume, launched.domain.namespace) == (begun, True, "robot2")
     assert launched.session.parameters.policy == "oracle"
+
+
+def test_a_session_that_is_practised_is_launched_away_from_a_real_driver(launch, tmp_path):
+    demo = read_yaml(resolve("language_table_demo").source)
+    file = tmp_path / "session.yaml"
+    write_yaml(file, {**demo, "world": {"backend": "practice", "pacing": "wall_clock"}})
+    launched = launch({"session": str(file), "namespace": "lab", "policy": "oracle", "output": str(tmp_path / "runs")})
+    assert launched.domain.namespace == "lab/practice"
 
 
 def test_what_a_resumed_session_has_already_is_refused_beside_it(launch, begun):

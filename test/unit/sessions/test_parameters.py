@@ -115,14 +115,51 @@ def test_paths_in_the_file_are_relative_to_it_and_kept_as_absolute_ones(write, t
 
 def test_files_of_the_console_are_relative_to_the_session_and_what_its_camera_needs_is_copied(write, tmp_path):
     (tmp_path / "tags.yaml").write_text("tags: {}\n")
+    for name in ("k", "c"):
+        (tmp_path / name).write_text("secret")
     session = resolve(
-        write(output=str(tmp_path / "runs"), operator={"tags": "tags.yaml", "key": "k", "certificate": "c"})
+        write(
+            policy="random",
+            world={"backend": "practice_camera", "pacing": "wall_clock"},
+            output=str(tmp_path / "runs"),
+            operator={"tags": "tags.yaml", "key": "k", "certificate": "c"},
+        )
     )
     assert session.parameters.operator.tags == str(tmp_path / "tags.yaml")
     assert session.parameters.operator.certificate == str(tmp_path / "c")
     run = session.new_run(now=0.0)
     assert (run.parameters / "tags.yaml").read_text() == "tags: {}\n"
+    assert "secret" not in {file.read_text() for file in run.parameters.iterdir()}
     assert resolve(run.session_file).parameters.operator == session.parameters.operator
+
+
+@pytest.mark.parametrize(
+    ("backend", "practice", "unused", "used"),
+    [
+        ("operator_camera", True, ["calibration", "fixed_tags"], ["tags", "key"]),
+        ("operator", True, ["calibration", "tags", "fixed_tags"], ["key"]),
+        ("operator", False, ["tags", "fixed_tags"], ["calibration", "key"]),
+        ("operator_camera", False, [], ["calibration", "tags", "fixed_tags", "key"]),
+        ("embedded", False, ["calibration", "tags", "fixed_tags", "key"], []),
+    ],
+)
+def test_a_file_of_the_console_that_is_not_there_is_refused_by_its_key_where_it_is_used(
+    write, tmp_path, backend, practice, unused, used
+):
+    (tmp_path / "certificate.pem").write_text("")
+
+    def session(keys):
+        operator = {key: f"no_{key}.yaml" for key in keys}
+        operator |= {"certificate": "certificate.pem"} if "key" in keys else {}
+        world = {"backend": backend, "pacing": "wall_clock"}
+        path = write(policy="random", world=world, operator=operator, output=str(tmp_path / "runs"))
+        return resolve(path, Overrides(practice=practice or None))
+
+    copies = {file.stem for file in session(unused).new_run(0.0).parameters.iterdir()}
+    assert copies == {"session", "robot", "policy", "task"}
+    for key in used:
+        with pytest.raises(ConfigurationError, match=rf"session.yaml: `operator.{key}`: got '.*no_{key}.yaml', .+"):
+            session([key]).new_run(0.0)
 
 
 def test_handling_times_are_read_by_their_former_name_too(write):
@@ -469,3 +506,65 @@ def test_a_camera_that_is_received_compressed_is_refused_in_the_embedded_world_a
     world = {"backend": "simulation_interfaces", "simulator": "gazebo"}
     session.write_text(yaml.safe_dump({**content, "robot": str(robot), "world": world}))
     assert resolve(session).robot.cameras[0].images.name == "image/compressed"
+
+
+BY_HAND = {"backend": "operator", "pacing": "wall_clock", "judge": "person"}
+
+
+@pytest.mark.parametrize(
+    ("files", "simulated"),
+    [
+        ({"arm.yaml": {"extends": "ur5e_real"}}, CONFIG / "robots" / "ur5e.yaml"),
+        ({"arm.yaml": {"extends": "ur5e_real", "port": "streaming"}}, CONFIG / "robots" / "ur5e.yaml"),
+        ({"arm.yaml": {"extends": "mid.yaml"}, "mid.yaml": {"extends": "ur5e_real"}}, CONFIG / "robots" / "ur5e.yaml"),
+        ({"arm.yaml": {"extends": "ur5e_real", "port": "topics"}}, "arm.yaml"),
+        ({"arm.yaml": {"extends": "mid.yaml", "port": "my_lab:Port"}, "mid.yaml": {"extends": "ur5e"}}, "mid.yaml"),
+    ],
+)
+def test_in_practice_no_port_talks_to_a_driver_however_the_robots_file_extends_a_real_one(
+    write, tmp_path, files, simulated
+):
+    for name, keys in files.items():
+        (tmp_path / name).write_text(yaml.safe_dump(keys))
+    session = write(robot="arm.yaml", policy="random", world=BY_HAND, output=str(tmp_path / "runs"))
+    practised = resolve(session, Overrides(practice=True))
+    assert practised.robot.port == "topics"
+    assert practised.robot_file == tmp_path / simulated
+    again = resolve(practised.new_run(0.0).session_file)
+    assert again.robot == practised.robot, "nor when it is resumed"
+
+
+def test_a_robot_that_extends_no_simulated_one_cannot_be_practised(write, tmp_path):
+    robot = yaml.safe_load((CONFIG / "robots" / "ur5e.yaml").read_text())
+    driver = {"follow_joint_trajectory": {"controller": "arm_controller"}}
+    (tmp_path / "lab.yaml").write_text(yaml.safe_dump({**robot, "port": "follow_joint_trajectory", "driver": driver}))
+    (tmp_path / "arm.yaml").write_text(yaml.safe_dump({"extends": "lab.yaml", "name": "arm"}))
+    session = write(robot="arm.yaml", world=BY_HAND)
+    assert resolve(session).robot.port == "follow_joint_trajectory"
+    with pytest.raises(ConfigurationError, match=r"arm.yaml: `port`: got 'follow_.*, expected .*--practice.*extends"):
+        resolve(session, Overrides(practice=True))
+
+
+@pytest.mark.parametrize("backend", ["embedded", "practice", "practice_camera"])
+def test_our_simulator_plays_no_world_for_a_robot_with_a_real_driver(write, backend):
+    world = {"backend": backend, "pacing": "wall_clock"}
+    with pytest.raises(ConfigurationError, match=r"ur5e_real.yaml: `port`: got '.*', expected `port: topics`"):
+        resolve(write(robot="ur5e_real", world=world))
+    assert resolve(write(robot="ur5e", world=world)).robot.port == "topics"
+
+
+def test_a_port_of_ones_own_is_not_used_in_practice(write, tmp_path):
+    (tmp_path / "arm.yaml").write_text("extends: ur5e\nport: my_lab:Port\n")
+    with pytest.raises(ConfigurationError, match=r"arm.yaml: `port`: got 'my_lab:Port', expected `port: topics`"):
+        resolve(write(robot="arm.yaml", world={**BY_HAND, "backend": "practice"}))
+
+
+@pytest.mark.parametrize("backend", ["operator", "operator_camera", "practice", "practice_camera"])
+def test_a_camera_that_the_console_is_to_show_and_the_session_does_not_have_is_refused(write, backend):
+    world = {"backend": backend, "pacing": "wall_clock"}
+    session = write(policy="random", world=world, operator={"camera": "bord"})
+    with pytest.raises(ConfigurationError, match=r"session.yaml: `operator.camera`: got 'bord', .*mean 'board'\?"):
+        resolve(session)
+    with pytest.raises(ConfigurationError, match=r"command line: `operator.camera`: got 'board', .*\(none\)"):
+        resolve(session, Overrides(settings={"operator.camera": "board", "cameras": []}))
+    assert resolve(session, Overrides(settings={"operator.camera": "board"})).parameters.operator.camera == "board"
