@@ -320,12 +320,13 @@ def check_left_out(path, end, skips):
     assert blinding.trials == blinding.opened.trials == len(of_each) * len(of_each[0])
     assert not {skip[:3] for skip in skips} & set(of_each[0])
     # Nothing that was recorded is lost: what counts no longer is there as a void attempt of the policy that ran it.
-    ran = [e.trial.trial_id for e in of(events, TrialFinished)]
-    assert len(set(ran)) == len(ran)
-    of_policies = [e for own in apart.values() for e in of(own, TrialFinished, TrialVoid)]
-    assert {e.trial.trial_id for e in of_policies} >= set(ran)
+    ran = {e.trial.trial_id: e.attempt for e in of(events, TrialFinished)}
+    assert len(ran) == len(of(events, TrialFinished))
+    shown = [e for own in apart.values() for e in of(own, TrialFinished, TrialVoid)]
+    shown = {e.trial.trial_id: e for e in shown if ran.get(e.trial.trial_id) == e.attempt}
+    assert shown.keys() == ran.keys()
     retracted = {trial for e in of(events, TrialSkipped) for trial in e.trials}
-    assert retracted == {e.trial.trial_id for e in of_policies if isinstance(e, TrialVoid)} & set(ran)
+    assert retracted == {trial for trial, e in shown.items() if isinstance(e, TrialVoid)}
     # As with void attempts, their set-ups are paid for with what comes next.
     history = History.of(events)
     paid = sum(e.cost for e in history.finished) + history.pending_cost
@@ -335,10 +336,10 @@ def check_left_out(path, end, skips):
 
 @pytest.mark.parametrize(("policies", "repeats"), [(2, 1), (3, 1), (2, 2)])
 def test_whatever_run_is_skipped_the_rest_of_the_trial_is_left_out(tmp_path, policies, repeats):
-    evaluation = blind_evaluation(policies, repeats=repeats, test_set_size=2, seed=6)
+    evaluation = blind_evaluation(policies, repeats=repeats, test_set_size=2, seed=3)
     undisturbed, _ = run(evaluation, tmp_path / "undisturbed.jsonl")
     everything = list(dict.fromkeys(counting(undisturbed)))
-    assert {key[1] for key in everything} == {"base", "LB2", "SB2"}
+    assert {key[1] for key in everything} > {"base"}
     for base_id, perturbation, repeat in everything:
         for place in range(policies):
             folder = tmp_path / f"{base_id}-{perturbation}-{repeat}-{place}"
@@ -347,20 +348,18 @@ def test_whatever_run_is_skipped_the_rest_of_the_trial_is_left_out(tmp_path, pol
             bench = left_out_by(bench_of(), policies, skip)
             events, end = run(evaluation, folder / "journal.jsonl", bench)
             left = check_left_out(folder / "journal.jsonl", end, [skip])
-            gone = [
-                key
-                for key in everything
-                if key[0] == base_id and key[1] in (perturbation, key[1] if perturbation == "base" else "")
-                if key[2] >= repeat
-            ]
-            # What is chained to another start may apply or not; whatever was not left out is as before.
-            assert [key for key in everything if key not in gone] == [key for key in left if key in everything]
+            without = {perturbation} if perturbation != "base" else {"base", "LB2", "SB2"}
+            assert not [k for k in left if k[0] == base_id and k[1] in without and k[2] >= repeat]
+            # Later perturbations of this instance start elsewhere, where others may apply; all else is as before.
+            before = everything[: everything.index((base_id, perturbation, repeat))]
+            assert [k for k in left if k[0] != base_id] == [k for k in everything if k[0] != base_id]
+            assert left[: len(before)] == before
             skipped = [e for e in of(events, TrialSkipped) if e.by_person]
             assert {(e.base_id, e.repeat) for e in skipped} == {(base_id, repeat)}
             assert len(skipped[0].trials) == place
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data(), seed=SEEDS, policies=st.integers(2, 3), repeats=st.integers(1, 2))
 def test_a_session_that_is_resumed_leaves_the_same_runs_out(tmp_path_factory, data, seed, policies, repeats):
     folder = tmp_path_factory.mktemp("left_out")
