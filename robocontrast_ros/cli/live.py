@@ -119,6 +119,8 @@ class LiveView:
             self._spent += event.cost
         if isinstance(event, TrialFinished):
             self._done += 1
+        if isinstance(event, TrialSkipped):
+            self._done -= len(event.trials)
 
     def _show(self, event: Event) -> None:
         if isinstance(event, TrialStarted):

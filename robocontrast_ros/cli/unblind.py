@@ -10,6 +10,7 @@ from rich.console import Console
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.runs.blinding import blinding_of, is_of_several_policies, recall_secret
 from robocontrast_ros.runs.events import BlindingBegan, TrialFinished
+from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import JournalWriter, read_begun
 from robocontrast_ros.runs.policy_runs import write_policy_runs
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -66,6 +67,6 @@ def _break(run: RunFolder, began: BlindingBegan, by: str, reason: str) -> None:
                 "The journal keeps it. A session opens by itself at its end: robocontrast evaluate --resume RUN",
             )
     with JournalWriter(run.journal) as journal:
-        trials = sum(isinstance(event, TrialFinished) for event in journal.past.events)
+        trials = len(History.of(journal.past.events).finished)
         secret = recall_secret(run.secret, began)
         journal.append(secret.opened(trials, time.time(), by, reason, early=True))

@@ -34,7 +34,7 @@ ENDLESS = 2_000
 
 @dataclass(frozen=True)
 class Step:
-    """What a strategy yielded, and what it was sent for it; None for what it skipped."""
+    """What a strategy yielded, and what it was sent for it; None for what it skipped, or was left out."""
 
     asked: Proposal | Skipped
     answer: Completed | None
@@ -73,7 +73,12 @@ class StrategyContract:
         return StrategyContext(task, tuple(draws), used, self.repeats, partial(generator, 1), metric=metric)
 
     def played(
-        self, strategy: Strategy, context: StrategyContext, seed: int = 0, until: Callable[[float], bool] | None = None
+        self,
+        strategy: Strategy,
+        context: StrategyContext,
+        seed: int = 0,
+        until: Callable[[float], bool] | None = None,
+        left_out: Callable[[Proposal], bool] = lambda proposal: False,
     ) -> list[Step]:
         """Run all trials, of which about a half succeed, and the others move nothing.
 
@@ -82,6 +87,7 @@ class StrategyContract:
             context: what it is given.
             seed: of which trials succeed.
             until: told the sum of the costs; true ends the run, as a session does where its budget ends.
+            left_out: tells whether a person leaves a trial out; the strategy is sent None for it.
         """
         steps: list[Step] = []
         trials, answer, spent, scene = strategy.run(context), None, 0.0, None
@@ -91,7 +97,9 @@ class StrategyContract:
             except StopIteration:
                 return steps
             answer = None
-            if isinstance(asked, Proposal):
+            if not isinstance(asked, Proposal):
+                promise(isinstance(asked, Skipped), f"a strategy yields Proposal or Skipped; got {asked!r}")
+            elif not left_out(asked):
                 cost = 0.0 if scene is None else _cost(scene, asked.instance.scene, context)
                 if until is not None and until(spent + cost):
                     return steps
@@ -99,8 +107,6 @@ class StrategyContract:
                 luck = np.random.default_rng([seed, trial_seed(0, asked.base_id, asked.repeat)]).random()
                 answer = Completed(_result(context, asked.instance, luck < 0.5), cost)
                 scene = answer.result.final_scene
-            else:
-                promise(isinstance(asked, Skipped), f"a strategy yields Proposal or Skipped; got {asked!r}")
             steps.append(Step(asked, answer))
         raise AssertionError(f"a strategy ends; after {ENDLESS} trials of {len(context.test_set)} instances it has not")
 
@@ -205,6 +211,25 @@ class StrategyContract:
                 not missing,
                 f"without a budget every test instance is run or skipped with a reason; not so: {', '.join(missing)}",
             )
+
+    def test_it_goes_on_where_a_trial_is_left_out(self) -> None:
+        """A base trial, a perturbed one, or later repeats: the other test instances are run all the same."""
+        context = self.context()
+        proposals = [step.asked for step in self.runs()[0] if isinstance(step.asked, Proposal)]
+        for gone in {(p.base_id, p.perturbation, p.repeat): p for p in proposals}.values():
+
+            def left_out(asked: Proposal, gone: Proposal = gone) -> bool:
+                own = gone.perturbation in (BASE, asked.perturbation)
+                return asked.base_id == gone.base_id and own and asked.repeat >= gone.repeat
+
+            words = f"a strategy goes on where {gone.perturbation} of '{gone.base_id}' is left out and it is sent None"
+            try:
+                steps = self.played(self.make(), context, left_out=left_out)
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                raise AssertionError(f"{words}; it raises {type(error).__name__}: {error}") from error
+            asked = {step.asked.base_id for step in steps}
+            missing = [x.instance_id for x in context.test_set if x.instance_id not in asked]
+            promise(not missing, f"{words}; after that it leaves out {', '.join(missing)}, too")
 
     def test_there_are_no_more_trials_than_were_expected(self) -> None:
         """``trials_expected`` is an upper bound."""

@@ -33,6 +33,7 @@ from robocontrast_ros.runs.events import (
     TrialFinished,
     TrialStarted,
 )
+from robocontrast_ros.runs.history import as_counted
 from robocontrast_ros.runs.journal import Journal, JournalError
 from robocontrast_ros.system.disk import writing
 
@@ -214,6 +215,7 @@ class Blinding:
             does, or is not opened.
         finished: whether the session is.
         trials: trials that count.
+        after: of them, those that came after it was opened.
         leaks: of each policy, once it is opened.
     """
 
@@ -222,6 +224,7 @@ class Blinding:
     problem: str
     finished: bool
     trials: int
+    after: int = 0
     leaks: tuple[Leak, ...] = ()
 
     @property
@@ -238,11 +241,10 @@ class Blinding:
         if self.problem:
             return f"blinding not proved: {self.problem}"
         if opened.early:
-            after = self.trials - opened.trials
             why = f": {opened.reason}" if opened.reason else ""
             return (
                 f"blinding broken: opened by {opened.by or 'somebody'} after {counted(opened.trials, 'trial')}, "
-                f"{after} came after it{why}. {self._leaks}"
+                f"{self.after} came after it{why}. {self._leaks}"
             )
         trials = counted(opened.trials, "trial")
         return f"blinding kept: opened after the last of {trials}, SHA-256 as committed. {self._leaks}"
@@ -273,15 +275,18 @@ def _share(leak: Leak) -> str:
 def blinding_of(events: Sequence[Event]) -> Blinding | None:
     """Return how the blinding of a session was kept; None of a session that is not blind."""
     started = next((event for event in events if isinstance(event, SessionStarted)), None)
+    events = as_counted(events)
     began = next((event for event in events if isinstance(event, BlindingBegan)), None)
     if began is None and (started is None or not started.parameters.get("session", {}).get("blind")):
         return None
     opened = next((event for event in events if isinstance(event, BlindingOpened)), None)
     finished = any(isinstance(event, SessionFinished) for event in events)
     trials = sum(isinstance(event, TrialFinished) for event in events)
+    later = events[events.index(opened) :] if opened is not None else ()
+    after = sum(isinstance(event, TrialFinished) for event in later)
     problem = _problem(events, began, opened) if opened is not None else ""
     leaks = _leaks(events, began, opened) if opened is not None and not problem else ()
-    return Blinding(began, opened, problem, finished, trials, leaks)
+    return Blinding(began, opened, problem, finished, trials, after, leaks)
 
 
 def is_of_several_policies(events: Sequence[Event]) -> bool:
@@ -349,12 +354,13 @@ def events_of_policies(journal: Journal) -> dict[str, tuple[Event, ...]]:
     """Return policy's name -> the events of its trials, as the journal of a session of its own.
 
     Trials keep their numbers. Each perturbed trial's twin is the base trial of the same policy, which the journal of a
-    blind session does not tell. What is of no single trial (skips, interruptions) is in each of them.
+    blind session does not tell. A trial that was left out before all policies had run it is a void attempt of those
+    that had. What is of no single trial (skips, interruptions) is in each of them.
 
     Raises:
         JournalError: it is no journal of a blind session, or it is not opened, or proves nothing.
     """
-    events = journal.events
+    events = as_counted(journal.events)
     blinding = blinding_of(events)
     if blinding is None or blinding.opened is None or blinding.problem:
         why = "it is of no blind session" if blinding is None else blinding.problem or "it is not opened"

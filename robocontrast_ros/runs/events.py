@@ -179,7 +179,7 @@ class BlindingOpened:
 
 @dataclass(frozen=True)
 class TrialSkipped:
-    """A perturbation that could not be applied to a test instance, and why.
+    """A perturbation that could not be applied to a test instance, or what a person left out, and why.
 
     Attributes:
         base_id: instance_id of the test instance.
@@ -187,6 +187,9 @@ class TrialSkipped:
         reason: why, in words.
         time: seconds since the epoch.
         by_person: whether the person at the robot left it out, and not the strategy.
+        repeat: the first repeat that is left out; those before it count. Of a base trial, of the whole test instance.
+        trials: trial_ids of runs of that repeat that were finished before, in a blind session by other policies. They
+            count no longer, as void attempts do not, because not every policy ran that trial.
     """
 
     base_id: str
@@ -194,6 +197,8 @@ class TrialSkipped:
     reason: str
     time: float
     by_person: bool = False
+    repeat: Annotated[int, Field(ge=0)] = 0
+    trials: tuple[str, ...] = ()
     event: Literal["trial_skipped"] = "trial_skipped"
 
 
@@ -243,7 +248,7 @@ class TrialStarted:
 
 @dataclass(frozen=True)
 class TrialFinished:
-    """A trial that counts.
+    """A trial that counts, unless a ``TrialSkipped`` after it names it.
 
     Attributes:
         trial: what was run.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from robocontrast_ros.domain import Scene
+from robocontrast_ros.domain import Fault, Scene
 from robocontrast_ros.runs.events import (
     BlindingBegan,
     BlindingOpened,
@@ -29,7 +29,8 @@ class History:
         finished: the trials that count, in order.
         served: the policy of each of these trials; None where unknown.
         skipped: (base_id, perturbation) of what could not be applied.
-        left_out: those of them that the person at the robot left out.
+        left_out: what the person at the robot left out, by (base_id, perturbation), from some repeat on.
+        retracted: indices of trials that counted, until the rest of the trial was left out.
         spent: sum of all set-up costs.
         pending_cost: set-up costs of the trial that is not finished yet.
         carried: how long people took for all set-ups, where that was measured [s].
@@ -48,7 +49,8 @@ class History:
     finished: list[TrialFinished] = field(default_factory=list)
     served: list[PolicyLoaded | None] = field(default_factory=list)
     skipped: set[tuple[str, str]] = field(default_factory=set)
-    left_out: set[tuple[str, str]] = field(default_factory=set)
+    left_out: dict[tuple[str, str], TrialSkipped] = field(default_factory=dict)
+    retracted: set[int] = field(default_factory=set)
     spent: float = 0.0
     pending_cost: float = 0.0
     carried: float = 0.0
@@ -73,9 +75,12 @@ class History:
     def add(self, event: Event) -> None:
         """Take one more event into account."""
         if isinstance(event, TrialSkipped):
-            self.skipped.add((event.base_id, event.perturbation))
+            key = event.base_id, event.perturbation
+            if event.repeat == 0:
+                self.skipped.add(key)
             if event.by_person:
-                self.left_out.add((event.base_id, event.perturbation))
+                self.left_out.setdefault(key, event)
+                self._retract(event.trials)
         elif isinstance(event, SetUp):
             self.spent += event.cost
             self.pending_cost += event.cost
@@ -102,3 +107,24 @@ class History:
             self.opened = event
         elif isinstance(event, SessionFinished):
             self.end = event
+
+    def _retract(self, trials: Sequence[str]) -> None:
+        """Let trials count no longer: like those of void attempts, their set-ups are paid for with the next trial."""
+        for place in reversed(range(len(self.finished))):
+            event = self.finished[place]
+            if event.trial.trial_id in trials:
+                self.retracted.add(event.trial.index)
+                self.pending_cost += event.cost
+                del self.finished[place], self.served[place]
+
+
+def as_counted(events: Iterable[Event]) -> tuple[Event, ...]:
+    """Return the events, in which each trial that was finished and counts no longer is a void attempt."""
+    events = tuple(events)
+    why = {trial: e.reason for e in events if isinstance(e, TrialSkipped) for trial in e.trials}
+    return tuple(
+        TrialVoid(e.trial, e.attempt, Fault.SKIPPED, why[e.trial.trial_id], e.scene_left, e.time)
+        if isinstance(e, TrialFinished) and e.trial.trial_id in why
+        else e
+        for e in events
+    )

@@ -64,7 +64,7 @@ def run_by_each(steps: StrategyRun, policies: int) -> StrategyRun:
     The strategy is sent the result of the policy that ran the trial last, whichever that was, with the cost of all its
     set-ups. That policy's final scene is the one that is there: what acts on the scene that is left (a contrast set)
     acts on what nobody has to set up. And as the last policy is one at random, no policy decides more often than
-    another in which scenes all of them are tested.
+    another in which scenes all of them are tested. Where a run is left out, the trial is: the strategy is sent None.
     """
     answer: Completed | None = None
     while True:
@@ -79,9 +79,11 @@ def run_by_each(steps: StrategyRun, policies: int) -> StrategyRun:
         answer = yield from _by_each(step, policies)
 
 
-def _by_each(proposal: Proposal, policies: int) -> Generator[Proposal, Completed, Completed]:
+def _by_each(proposal: Proposal, policies: int) -> Generator[Proposal, Completed | None, Completed | None]:
     cost = 0.0
     for _ in range(policies):
         answer = yield proposal
+        if answer is None:
+            return None
         cost += answer.cost
     return Completed(answer.result, cost)

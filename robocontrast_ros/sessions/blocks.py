@@ -10,7 +10,7 @@ canonical order, and comes out as in a session that ran one trial after another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from robocontrast_ros.domain import Budget, Scene, Trial
@@ -23,9 +23,15 @@ from robocontrast_ros.strategies.protocol import Proposal
 class TrialSequence:
     """Makes trials of a strategy's proposals, in the canonical order: gives each its index, seed, block and twin."""
 
-    def __init__(self, seed: int, twins: bool = True) -> None:
-        """Begin without a trial; ``seed`` is the session's, and ``twins`` says whether trials name theirs."""
-        self._seed, self._name_twins = seed, twins
+    def __init__(self, seed: int, twins: bool = True, taken: Collection[int] = ()) -> None:
+        """Begin without a trial.
+
+        Args:
+            seed: the session's.
+            twins: whether trials name theirs.
+            taken: indices that no trial gets any more.
+        """
+        self._seed, self._name_twins, self._taken = seed, twins, taken
         self._last: Trial | None = None
         self._twins: dict[tuple[str, int], str] = {}
 
@@ -33,8 +39,11 @@ class TrialSequence:
         """Return the trial of the next proposal."""
         last, here = self._last, (proposal.base_id, proposal.repeat)
         begins = last is None or last.base_id != proposal.base_id
+        index = 0 if last is None else last.index + 1
+        while index in self._taken:
+            index += 1
         trial = Trial(
-            index=0 if last is None else last.index + 1,
+            index=index,
             seed=trial_seed(self._seed, *here),
             block=(0 if last is None else last.block + begins),
             **vars(proposal),

@@ -66,12 +66,19 @@ from robocontrast_ros.sessions.blocks import TrialSequence
 from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
 from robocontrast_ros.sessions.early_stopping import Stopping, begin_stopping
 from robocontrast_ros.sessions.evaluation import Evaluation
-from robocontrast_ros.sessions.leaving_out import REASON, can_leave_out, without
+from robocontrast_ros.sessions.leaving_out import REASON, why_left_out, why_not_without
 from robocontrast_ros.sessions.reading import AsRead, unread
 from robocontrast_ros.sessions.resume_checks import refuse_other_parameters, refuse_other_trial
 from robocontrast_ros.sessions.swapping import PolicySwapping
 from robocontrast_ros.strategies.effort import scenes_match, setup_moves
-from robocontrast_ros.strategies.protocol import Completed, Skipped, StrategyContext, StrategyRun, solved_at_start
+from robocontrast_ros.strategies.protocol import (
+    Completed,
+    Proposal,
+    Skipped,
+    StrategyContext,
+    StrategyRun,
+    solved_at_start,
+)
 from robocontrast_ros.strategies.tour import in_cheapest_order
 from robocontrast_ros.system.disk import DiskError
 from robocontrast_ros.system.numerics import machine
@@ -186,7 +193,7 @@ class Session:
         self._begun: _Begun | None = None
         self._void_detail = ""
         self._expected = 0
-        self._next = 0
+        self._next: int | None = 0
         self._stopping: Stopping | None = None
         self._tested = 0
         self._context: StrategyContext | None = None
@@ -303,7 +310,11 @@ class Session:
         return steps if self._evaluation.blind is None else run_by_each(steps, self._policies.each)
 
     def _sequence(self) -> TrialSequence:
-        return TrialSequence(self._evaluation.seed, twins=self._evaluation.blind is None)
+        # A trial of a blind session keeps the indices of all its runs, whichever of them count.
+        each = self._policies.each
+        firsts = {index // each * each for index in self._history.retracted}
+        taken = {index for first in firsts for index in range(first, first + each)}
+        return TrialSequence(self._evaluation.seed, self._evaluation.blind is None, taken)
 
     def _follow(self, context: StrategyContext) -> None:
         """Send results to the strategy until it has no more trials.
@@ -316,37 +327,41 @@ class Session:
         evaluation, each = self._evaluation, self._policies.each
         self._context, self._next = context, 0
         done = tuple(self._history.finished)
-        steps = self._steps(without(context, self._history.left_out))
+        steps = self._steps(context)
         answer: Completed | None = None
         sequence = self._sequence()
+        number = 0
         while True:
             try:
                 step = steps.send(answer)
             except StopIteration:
                 return
+            answer = None
             if isinstance(step, Skipped):
                 if (step.base_id, step.perturbation) not in self._history.skipped:
                     self._append(TrialSkipped(step.base_id, step.perturbation, step.reason, self._clock()))
-                answer = None
+                continue
+            if skip := why_left_out(step, self._history.left_out):
+                self._follows(skip, step)
                 continue
             trial = sequence.next(step)
-            index = trial.index
-            if index < len(done):
-                refuse_other_trial(done[index].trial, trial)
+            if number < len(done):
+                refuse_other_trial(done[number].trial, trial)
             else:
                 # What one policy ran, each of the others runs, too.
-                if evaluation.max_trials is not None and index >= evaluation.max_trials // each * each:
-                    detail = f"max_trials: {counted(index, 'trial is', 'trials are')} done"
+                if evaluation.max_trials is not None and number >= evaluation.max_trials // each * each:
+                    detail = f"max_trials: {counted(number, 'trial is', 'trials are')} done"
                     raise _Finished("max_trials", detail)
                 self._run_trial(trial)
-            self._next = index + 1
-            finished = self._history.finished[index]
+            finished = self._history.finished[number]
             answer = _sent(finished)
-            if self._stopping is not None and index >= self._tested:
-                self._tested = index + 1
-                self._stopping.add(finished, self._history.served[index])
+            if self._stopping is not None and number >= self._tested:
+                self._tested = number + 1
+                self._stopping.add(finished, self._history.served[number])
                 if self._stopping.decided:
                     raise _Finished("decided", self._stopping.detail)
+            number += 1
+            self._next = number
 
     def _as_read(self, perturbation: Perturbation) -> Perturbation:
         """Return a perturbation that applies where each policy of the next trial takes in what becomes of it."""
@@ -365,10 +380,10 @@ class Session:
             BenchFault: the policy server is lost.
         """
         served = self._history.served
-        if self._next < len(served):
+        if self._next is not None and self._next < len(served):
             policy = served[self._next]
         else:
-            if swaps := self._control.take_swaps():
+            if self._next is not None and (swaps := self._control.take_swaps()):
                 # Reports of the swap are about the trial that comes next.
                 self._result = None
                 self._policies.swap(swaps, SessionState.RUNNING)
@@ -429,7 +444,10 @@ class Session:
                     raise BenchFault(fault.fault, detail) from None
 
     def _leave_out(self, trial: Trial, fault: BenchFault) -> BenchFault:
-        """Leave a trial out, as the person at the robot asks, a base trial with the perturbed trials of its instance.
+        """Leave the rest of a trial out, as the person at the robot asks: this repeat and those after it.
+
+        Of a base trial, with the perturbed trials of its instance. What other policies of a blind session ran of this
+        repeat counts no longer.
 
         Returns:
             The fault of an attempt that is made again, where the strategy cannot go on without the trial.
@@ -437,25 +455,34 @@ class Session:
         Raises:
             _LeftOut: it is left out.
         """
-        wanted = {(trial.base_id, trial.perturbation)}
-        done = [(event.trial, _sent(event)) for event in self._history.finished]
-        left_out = self._history.left_out | wanted
-        steps = self._steps(without(self._context, left_out))
-        possible = can_leave_out(steps, self._sequence(), done, self._go_to)
-        self._go_to(len(done))
-        if not possible:
+        each, finished = self._policies.each, self._history.finished
+        reason = f"{REASON}{f', from repeat {trial.repeat + 1} on' if trial.repeat else ''}: {fault.detail}"
+        ran = tuple(e.trial.trial_id for e in finished if e.trial.index // each == trial.index // each)
+        key = trial.base_id, trial.perturbation
+        skip = TrialSkipped(*key, reason, self._clock(), by_person=True, repeat=trial.repeat, trials=ran)
+        done = [(event.trial, _sent(event)) for event in finished if event.trial.trial_id not in ran]
+        steps, left_out = self._steps(self._context), {**self._history.left_out, key: skip}
+        why = why_not_without(steps, self._sequence(), done, left_out, self._go_to)
+        self._go_to(len(finished))
+        if why:
             name = self._evaluation.strategy.name
-            why = f"cannot be left out: '{name}' needs it, or a repeat of it was run; it is run again"
+            why = f"cannot be left out: '{name}' does not go on without it ({why}); it is run again"
             return BenchFault(Fault.VOIDED, f"{why} ({fault.detail})")
         self._void(trial, fault)
-        others = [p.name for p in self._context.perturbations] if trial.is_base else []
-        for name in (trial.perturbation, *others):
-            if (trial.base_id, name) not in self._history.skipped:
-                reason = f"{REASON}: {fault.detail}"
-                self._append(TrialSkipped(trial.base_id, name, reason, self._clock(), by_person=True))
+        self._append(skip)
+        if trial.is_base and not trial.repeat:
+            for perturbation in self._context.perturbations:
+                self._follows(skip, replace(trial, perturbation=perturbation.name))
         raise _LeftOut
 
-    def _go_to(self, trial: int) -> None:
+    def _follows(self, skip: TrialSkipped, what: Trial | Proposal) -> None:
+        """Write down a trial that is left out with another, once."""
+        key = what.base_id, what.perturbation
+        if key not in self._history.skipped and key not in self._history.left_out:
+            now = self._clock()
+            self._append(replace(skip, perturbation=what.perturbation, repeat=what.repeat, trials=(), time=now))
+
+    def _go_to(self, trial: int | None) -> None:
         self._next = trial
 
     def _checkpoint(self) -> None:
@@ -709,8 +736,10 @@ class Session:
         )
 
     def _trials_expected(self) -> int:
-        each, limit = self._policies.each, self._evaluation.max_trials
-        expected = max(self._expected - len(self._history.skipped) * self._evaluation.repeats * each, 0)
+        each, limit, repeats = self._policies.each, self._evaluation.max_trials, self._evaluation.repeats
+        skipped = len(self._history.skipped) * repeats
+        skipped += sum(repeats - skip.repeat for skip in self._history.left_out.values() if skip.repeat)
+        expected = max(self._expected - skipped * each, 0)
         return expected if limit is None else min(expected, limit)
 
     def _time_left(self) -> float:

@@ -72,7 +72,7 @@ class Adaptive(Strategy):
             for name, repeats in done.items():
                 rows[name].add(repeats, context.metric)
                 spent += rows[name].costs[-1]
-            left -= bool(done)
+            left -= not solved_at_start(context.task, base)
 
 
 @dataclass

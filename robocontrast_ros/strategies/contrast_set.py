@@ -48,7 +48,7 @@ def run_contrasts(
 
     Returns:
         ``base`` and the names of the perturbations that could be applied -> their results, in order;
-        nothing where the instance's goal holds already in its own scene.
+        nothing of what was left out, and nothing where the instance's goal holds already in its own scene.
     """
     if solved_at_start(context.task, base):
         reason = "the test instance's goal holds already in its own scene"
@@ -57,14 +57,16 @@ def run_contrasts(
         return {}
     proposal = Proposal(base.instance_id, base, note=FULL_RESET, start=Start.FULL_RESET)
     done = {BASE: (yield from run_repeats(proposal, context.repeats))}
+    if not done[BASE]:
+        return {}
     scene = done[BASE][-1].result.final_scene
     for perturbation in perturbations:
         step = _perturb(context, base, perturbation, scene)
         if isinstance(step, Skipped):
             yield step
-        else:
-            done[perturbation.name] = yield from run_repeats(step, context.repeats)
-            scene = done[perturbation.name][-1].result.final_scene
+        elif repeats := (yield from run_repeats(step, context.repeats)):
+            done[perturbation.name] = repeats
+            scene = repeats[-1].result.final_scene
     return done
 
 

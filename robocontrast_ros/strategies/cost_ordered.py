@@ -74,7 +74,8 @@ class CostOrdered(Strategy):
                 done = yield from run_contrasts(context, base, context.perturbations)
                 trials = [trial for repeats in done.values() for trial in repeats]
                 spent += math.fsum(trial.cost for trial in trials)
-                scene = trials[-1].result.final_scene
+                if trials:  # else it was left out
+                    scene = trials[-1].result.final_scene
                 path.shorten(scene, context.budget - spent)
 
 
@@ -127,7 +128,7 @@ class _Path:
             first = self._context.cost.cost(moves)
         return first + math.fsum((*self._between[self.order[:-1], self.order[1:]], *(visit.cost for visit in visited)))
 
-    def shorten(self, scene: Scene, budget: float) -> None:
+    def shorten(self, scene: Scene | None, budget: float) -> None:
         """Leave out instances, the last of the shuffled order first, until the budget suffices."""
         while self.order and self.cost(scene) > budget:
             self.order.remove(max(self.order))

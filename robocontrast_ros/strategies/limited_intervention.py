@@ -47,7 +47,8 @@ class LimitedIntervention(Strategy):
                 yield step
                 continue
             repeats = yield from run_repeats(step, context.repeats)
-            scene = repeats[-1].result.final_scene
+            if repeats:  # else it was left out
+                scene = repeats[-1].result.final_scene
 
     def _step(self, context: StrategyContext, base: TestInstance, scene: Scene | None) -> Proposal | Skipped:
         """Return the trial in the scene that the last one left, else in its own scene, else why there is none."""

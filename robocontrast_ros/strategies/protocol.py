@@ -84,7 +84,7 @@ class StrategyContext:
 
 @dataclass(frozen=True)
 class Completed:
-    """The result of a trial that a strategy proposed, which is sent to the strategy.
+    """The result of a trial that a strategy proposed, which is sent to the strategy, where the trial is not left out.
 
     Attributes:
         result: the scores.
@@ -96,10 +96,13 @@ class Completed:
 
 
 StrategyRun = Generator["Proposal | Skipped", "Completed | None", None]
-"""Yields a Proposal and is sent the result of that trial; yields a Skipped and is sent None.
+"""Yields a Proposal and is sent the result of that trial, or None where the person at the robot leaves it out; yields a
+Skipped and is sent None.
 
 Being a generator that draws only from its context and what it is sent, a strategy is resumed by
-sending it the results in the journal again. A void trial is never sent: the session runs it again.
+sending it the results in the journal again. A void trial is never sent: the session runs it again. After a trial that
+is left out a strategy goes on as well as it can: further repeats of it are left out, too, and all trials of a test
+instance whose base trial is. ``run_repeats`` and ``run_contrasts`` do.
 """
 
 

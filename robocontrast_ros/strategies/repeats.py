@@ -8,15 +8,16 @@ from dataclasses import replace
 from robocontrast_ros.strategies.protocol import Completed, Proposal, Skipped
 
 Repeats = tuple[Completed, ...]
-"""Results of one instance's repeats, in order; the last one's final scene is the scene that resulted."""
+"""Results of one instance's repeats, in order; the last one's final scene is the scene that resulted. Empty where the
+trial was left out."""
 
 
 def run_repeats(proposal: Proposal, repeats: int) -> Generator[Proposal | Skipped, Completed | None, Repeats]:
-    """Propose an instance ``repeats`` times, at least once, and return the results."""
+    """Propose an instance ``repeats`` times, at least once, until a repeat is left out, and return the results."""
     done: list[Completed] = []
     for repeat in range(repeats):
         completed = yield replace(proposal, repeat=repeat)
         if completed is None:
-            raise TypeError("a strategy is sent the result of each trial that it proposed")
+            break
         done.append(completed)
     return tuple(done)

@@ -93,7 +93,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
     skips = [
         (p, e.perturbation, e.base_id)
         for e, p in zip(journal.events, serving, strict=True)
-        if isinstance(e, TrialSkipped)
+        if isinstance(e, TrialSkipped) and e.repeat == 0  # else earlier repeats count
     ]
     # The names that they tell, which their parameters are part of; older journals have names alone.
     planned = tuple(started.symbols) or tuple(strategy.get("perturbations", ()))

@@ -8,7 +8,8 @@ from robocontrast_ros.analysis.rescoring.scores_from_bags import with_judgement
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Judgement
-from robocontrast_ros.runs.events import TrialCorrected, TrialFinished
+from robocontrast_ros.runs.events import TrialCorrected
+from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import JournalWriter, read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
 
@@ -45,8 +46,7 @@ def correct(run: RunFolder, writer: JournalWriter, trial_id: str, right: Judgeme
     if run.path.parent == session.policies and session.journal.is_file():
         expected = f"the run folder of the blind session, {session.path}, from which this one is written"
         raise refused("run", run.name, expected)
-    events = read_journal(run.journal).events
-    finished = {e.trial.trial_id: e for e in events if isinstance(e, TrialFinished)}
+    finished = {e.trial.trial_id: e for e in History.of(read_journal(run.journal).events).finished}
     if trial_id not in finished:
         raise ConfigurationError.unknown(str(run.path), "trial", trial_id, finished, "trial that counts")
     bag = finished[trial_id].recording.bag

@@ -14,6 +14,7 @@ from robocontrast_ros.configuration import load_configured, read_yaml
 from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.episodes.scoring import Score, load_scores
 from robocontrast_ros.runs.events import TrialFinished
+from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.tasks.protocol import Task
@@ -76,8 +77,7 @@ def _finished(run: RunFolder) -> list[RecordedTrial]:
             run.path / event.recording.bag if event.recording.bag else None,
             event,
         )
-        for event in read_begun(run.journal).events
-        if isinstance(event, TrialFinished)
+        for event in History.of(read_begun(run.journal).events).finished
     ]
 
 

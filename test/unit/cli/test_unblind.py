@@ -48,14 +48,16 @@ def begin(folder, **changes):
     return session, session.new_run(0.0)
 
 
-def execute(session, run, lost=None, **arguments):
-    """Run a session in this process; the bench is lost in the trial of an index."""
+def execute(session, run, lost=None, skip=None, **arguments):
+    """Run a session in this process; in the trial of an index the bench is lost, or somebody skips."""
     bench = open_bench(session, recorder=trial_recorder(session, run))
     execute = bench.execute
 
     def losing(trial, attempt):
         if trial.index == lost:
             raise BenchFault(Fault.SIMULATOR_LOST, "gone")
+        if trial.index == skip:
+            raise BenchFault(Fault.SKIPPED, "the block is broken")
         return execute(trial, attempt)
 
     bench.execute = losing
@@ -137,6 +139,34 @@ def test_an_interrupted_session_shows_nothing_and_goes_on_with_the_same_trials(w
     assert isinstance(execute(session, run, resume=True), SessionFinished)
     assert scores(run) == scores(whole)
     assert invoke("unblind", run.path).exit_code == 0
+
+
+def test_a_trial_that_was_left_out_in_its_second_run_is_in_no_result_and_its_bag_is_kept(whole, tmp_path):
+    session, run = begin(tmp_path)
+    # Of the second instance; its base trial is the first one with an index in the second half.
+    first = next(e.trial.index for e in finished(whole) if e.trial.block == 1)
+    assert isinstance(execute(session, run, skip=first + 1), SessionFinished)
+    assert scores(run)[:first] == scores(whole)[:first]
+    shown = invoke("results", run.path)
+    assert shown.exit_code == 0, shown.output
+    assert f"blinding kept: opened after the last of {first} trials" in shown.output
+    voids = []
+    for name in POLICIES:
+        summary = json.loads((run.policies / name / "summary.json").read_text())
+        base = next(row for row in summary["rows"] if row["perturbation"] == "base")
+        assert (base["trials"], base["skipped"]) == (1, 1)
+        voids.append(base["void"])
+    assert sorted(voids) == [1, 1], "the run that counts no longer, and the one that was skipped"
+    compared = invoke("compare", run.path, "--to", tmp_path / "page.html", "--no-pictures")
+    assert compared.exit_code == 0, compared.output
+    assert "Trials without a partner" not in compared.output
+    gone = next(e for e in finished(run) if e.trial.index == first)
+    assert (run.path / gone.recording.bag).is_dir()
+    scored = invoke("score", run.path, "--processes", 1)
+    assert f"{first} of {first} trials: the scores from the bag are exactly" in scored.output
+    corrected = invoke("correct", run.path, gone.trial.trial_id, "--failure", "--by", "Ada", "--reason", "seen again")
+    assert corrected.exit_code == 2
+    assert "trial that counts" in corrected.output
 
 
 def test_who_opens_a_session_early_is_in_the_journal_and_it_goes_on_unblinded(whole, tmp_path):

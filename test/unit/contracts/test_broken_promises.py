@@ -39,6 +39,8 @@ from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.profile_base import Shape
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
+from robocontrast_ros.strategies.protocol import Proposal
+from robocontrast_ros.strategies.repeats import run_repeats
 from robocontrast_ros.strategies.standard import Standard
 from robocontrast_ros.tasks.protocol import Infeasible
 from robocontrast_ros.worlds.backends import BackendFeatures
@@ -284,6 +286,22 @@ class Underestimating(Standard):
         return 1
 
 
+class Looking(Standard):
+    def run(self, context):
+        for base in context.test_set:
+            for repeat in range(context.repeats):
+                completed = yield Proposal(base.instance_id, base, repeat=repeat)
+                if not completed.result.scores:
+                    return
+
+
+class GivingUp(Standard):
+    def run(self, context):
+        for base in context.test_set:
+            if not (yield from run_repeats(Proposal(base.instance_id, base), context.repeats)):
+                return
+
+
 class Wordless(Standard):
     uses_perturbations = "none"
 
@@ -310,6 +328,8 @@ class Talking(Standard):
             "what_is_left_out_is_said_with_a_reason_and_without_a_budget_nothing_else_is",
             "run or skipped with a reason; not so: x0",
         ),
+        (Looking, "it_goes_on_where_a_trial_is_left_out", "it raises AttributeError"),
+        (GivingUp, "it_goes_on_where_a_trial_is_left_out", "after that it leaves out x1, x2, x3, x4, too"),
         (Underestimating, "there_are_no_more_trials_than_were_expected", "an upper bound; it said 1, and 10"),
         (Backwards, "base_trials_that_are_said_to_be_a_random_sample_are_one", "in the order of the test set"),
         (Backwards, "blocks_that_are_said_to_be_independent_can_be_run_alone", "together they are x4 base, "),

@@ -8,11 +8,14 @@ from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from line_world import LineBench, SwappingLineBench, line_evaluation
 
+from robocontrast_ros.analysis.estimates.comparison import compare_all
+from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.configuration import ConfigurationError, parse_record
 from robocontrast_ros.domain import Fault, Judgement
 from robocontrast_ros.episodes.bench import BenchFault
@@ -28,9 +31,11 @@ from robocontrast_ros.runs.events import (
     SetUp,
     TrialCorrected,
     TrialFinished,
+    TrialSkipped,
     TrialStarted,
     TrialVoid,
 )
+from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import Journal, JournalError, read_journal
 from robocontrast_ros.sessions.blinding import Blind, orders
 from robocontrast_ros.sessions.control import SessionControl
@@ -280,6 +285,125 @@ def test_the_proof_fails_when_anything_of_the_assignment_is_altered(tmp_path_fac
     assert found.problem and "not proved" in found.words
     with pytest.raises(JournalError, match="cannot be taken apart"):
         events_of_policies(Journal(path, changed))
+
+
+def key_of(trial):
+    return trial.base_id, trial.perturbation, trial.repeat
+
+
+def left_out_by(bench, policies, *skips):
+    """Let a person skip, once each, runs that are named by base_id, perturbation, repeat and place in the order."""
+    wanted = list(skips)
+
+    def skip(trial):
+        if (run := (*key_of(trial), trial.index % policies)) in wanted:
+            wanted.remove(run)
+            raise BenchFault(Fault.SKIPPED, "the block is broken")
+
+    bench.before_trial = skip
+    return bench
+
+
+def counting(events):
+    return [key_of(e.trial) for e in of(events, TrialFinished)]
+
+
+def check_left_out(path, end, skips):
+    """Check that what was left out counts for no policy, and everything else for all; return the trials that count."""
+    events = read_journal(path).events
+    assert end.reason == "all_trials"
+    blinding = blinding_of(events)
+    assert blinding.kept
+    apart = events_of_policies(Journal(path, events))
+    of_each = [counting(own) for own in apart.values()]
+    assert all(own == of_each[0] for own in of_each)
+    assert blinding.trials == blinding.opened.trials == len(of_each) * len(of_each[0])
+    assert not {skip[:3] for skip in skips} & set(of_each[0])
+    # Nothing that was recorded is lost: what counts no longer is there as a void attempt of the policy that ran it.
+    ran = {e.trial.trial_id: e.attempt for e in of(events, TrialFinished)}
+    assert len(ran) == len(of(events, TrialFinished))
+    shown = [e for own in apart.values() for e in of(own, TrialFinished, TrialVoid)]
+    shown = {e.trial.trial_id: e for e in shown if ran.get(e.trial.trial_id) == e.attempt}
+    assert shown.keys() == ran.keys()
+    retracted = {trial for e in of(events, TrialSkipped) for trial in e.trials}
+    assert retracted == {trial for trial, e in shown.items() if isinstance(e, TrialVoid)}
+    # As with void attempts, their set-ups are paid for with what comes next.
+    history = History.of(events)
+    paid = sum(e.cost for e in history.finished) + history.pending_cost
+    assert paid == pytest.approx(sum(e.cost for e in of(events, SetUp)))
+    return of_each[0]
+
+
+@pytest.mark.parametrize(("policies", "repeats"), [(2, 1), (3, 1), (2, 2)])
+def test_whatever_run_is_skipped_the_rest_of_the_trial_is_left_out(tmp_path, policies, repeats):
+    evaluation = blind_evaluation(policies, repeats=repeats, test_set_size=2, seed=3)
+    undisturbed, _ = run(evaluation, tmp_path / "undisturbed.jsonl")
+    everything = list(dict.fromkeys(counting(undisturbed)))
+    assert {key[1] for key in everything} > {"base"}
+    for base_id, perturbation, repeat in everything:
+        for place in range(policies):
+            folder = tmp_path / f"{base_id}-{perturbation}-{repeat}-{place}"
+            folder.mkdir()
+            skip = base_id, perturbation, repeat, place
+            bench = left_out_by(bench_of(), policies, skip)
+            events, end = run(evaluation, folder / "journal.jsonl", bench)
+            left = check_left_out(folder / "journal.jsonl", end, [skip])
+            without = {perturbation} if perturbation != "base" else {"base", "LB2", "SB2"}
+            assert not [k for k in left if k[0] == base_id and k[1] in without and k[2] >= repeat]
+            # Later perturbations of this instance start elsewhere, where others may apply; all else is as before.
+            before = everything[: everything.index((base_id, perturbation, repeat))]
+            assert [k for k in left if k[0] != base_id] == [k for k in everything if k[0] != base_id]
+            assert left[: len(before)] == before
+            skipped = [e for e in of(events, TrialSkipped) if e.by_person]
+            assert {(e.base_id, e.repeat) for e in skipped} == {(base_id, repeat)}
+            assert len(skipped[0].trials) == place
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data(), seed=SEEDS, policies=st.integers(2, 3), repeats=st.integers(1, 2))
+def test_a_session_that_is_resumed_leaves_the_same_runs_out(tmp_path_factory, data, seed, policies, repeats):
+    folder = tmp_path_factory.mktemp("left_out")
+    evaluation = blind_evaluation(policies, repeats=repeats, test_set_size=3, seed=seed)
+    undisturbed, _ = run(evaluation, folder / "undisturbed.jsonl")
+    keys = st.tuples(st.sampled_from(list(dict.fromkeys(counting(undisturbed)))), st.integers(0, policies - 1))
+    skips = [(*key, place) for key, place in data.draw(st.lists(keys, min_size=1, max_size=3, unique=True))]
+    paths = [folder / name / "journal.jsonl" for name in _folders(folder, ("whole", "resumed"))]
+    events, end = run(evaluation, paths[0], left_out_by(bench_of(), policies, *skips))
+    check_left_out(paths[0], end, skips)
+    bench = left_out_by(bench_of(), policies, *skips)
+    bench.on_call = _lost_after(data.draw(st.integers(1, len(of(events, TrialFinished)))))
+    _, end = run(evaluation, paths[1], bench)
+    if isinstance(end, SessionInterrupted):
+        _, end = run(evaluation, paths[1], bench, resume=True)
+    check_left_out(paths[1], end, skips)
+    assert trials(read_journal(paths[1]).events) == trials(events)
+
+
+def test_of_a_trial_that_was_left_out_no_table_has_a_score_and_each_shows_the_run(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    evaluation = blind_evaluation(test_set_size=3)
+    base_id = evaluation.test_set()[1].instance_id
+    events, _ = run(evaluation, path, left_out_by(bench_of(), 2, (base_id, "base", 0, 1)))
+    (gone,) = (trial for e in of(events, TrialSkipped) for trial in e.trials)
+    results = [compute_results(Journal(path, own)) for own in events_of_policies(Journal(path, events)).values()]
+    rows = [row for found in results for row in found.trials.filter(pl.col("index") == int(gone)).to_dicts()]
+    assert [(row["counts"], row["fault"], row["spl"]) for row in rows] == [(False, "SKIPPED", None)]
+    assert [found.summary.row("base").trials for found in results] == [2, 2]
+    assert [found.summary.row("base").skipped for found in results] == [1, 1]
+    (compared,) = compare_all(results[0], results[1:])
+    assert (compared.only_first, compared.only_second) == (0, 0)
+    spent = sum(e.cost for e in of(events, SetUp))
+    assert sum(found.trials["setup_cost"].sum() for found in results) == pytest.approx(spent)
+
+
+def test_max_trials_counts_what_counts(tmp_path):
+    evaluation = blind_evaluation(max_trials=5)
+    base_id = evaluation.test_set()[0].instance_id
+    bench = left_out_by(bench_of(), 2, (base_id, "base", 0, 1))
+    events, end = run(evaluation, tmp_path / "journal.jsonl", bench)
+    assert end.reason == "max_trials"
+    assert len(History.of(events).finished) == 4
+    assert len(of(events, TrialFinished)) == 5
 
 
 def test_the_journal_is_taken_apart_by_policy_with_the_twins_of_each(tmp_path):

@@ -3,14 +3,23 @@
 import math
 
 import pytest
-from line_world import LineBench, line_evaluation
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from line_world import Invert, LineBench, MoveSource, line_evaluation
 
+from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.domain import BASE, Fault
 from robocontrast_ros.episodes.bench import BenchFault, SetByPerson
 from robocontrast_ros.runs.events import SessionInterrupted, SetUp, TrialFinished, TrialSkipped, TrialVoid
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.strategies.adaptive import Adaptive
+from robocontrast_ros.strategies.contrast_set import ContrastSet
+from robocontrast_ros.strategies.cost_ordered import CostOrdered
 from robocontrast_ros.strategies.effort import MetresMoved, Tolerance, setup_moves
+from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
+from robocontrast_ros.strategies.protocol import PerturbationUse, Proposal
+from robocontrast_ros.strategies.standard import Standard
 
 
 @pytest.fixture
@@ -87,13 +96,99 @@ def test_a_session_that_is_resumed_leaves_the_same_out(path, tmp_path):
     assert set(run_of(path)) == set(undisturbed) - {wanted}
 
 
-def test_a_repeat_of_what_was_run_is_run_again_instead_of_left_out(path):
-    evaluation = line_evaluation(repeats=2, test_set_size=1)
-    base_id = evaluation.test_set()[0].instance_id
-    assert run_session(evaluation, Person(Fault.SKIPPED, (base_id, BASE, 1)), path).reason == "all_trials"
+def repeats_of(path):
+    found = {}
+    for event in of(path, TrialFinished):
+        found.setdefault((event.trial.base_id, event.trial.perturbation), []).append(event.trial.repeat)
+    return found
+
+
+def test_of_a_perturbed_trial_the_repeats_that_were_run_count_and_the_others_are_left_out(path, tmp_path):
+    base_id, perturbation = next(trial for trial in all_trials(tmp_path, repeats=3) if trial[1] != BASE)
+    bench = Person(Fault.SKIPPED, (base_id, perturbation, 1))
+    assert run_session(line_evaluation(repeats=3), bench, path).reason == "all_trials"
+    found = repeats_of(path)
+    assert found.pop((base_id, perturbation)) == [0]
+    assert found and all(repeats == [0, 1, 2] for repeats in found.values())
+    (skip,) = [e for e in of(path, TrialSkipped) if e.by_person]
+    assert (skip.base_id, skip.perturbation, skip.repeat, skip.trials) == (base_id, perturbation, 1, ())
+    row = compute_results(read_journal(path)).summary.row(perturbation)
+    # Three of each instance, but one of this; it was run, so it is not among the instances that were skipped.
+    assert row.trials == 3 * row.instances - 2
+    assert row.skipped == len({e.base_id for e in of(path, TrialSkipped) if e.perturbation == perturbation} - {base_id})
+
+
+def test_without_a_repeat_of_its_base_trial_no_such_repeat_of_a_perturbed_trial_is_run(path, tmp_path):
+    base_id, _ = next(trial for trial in all_trials(tmp_path, repeats=2) if trial[1] != BASE)
+    bench = Person(Fault.SKIPPED, (base_id, BASE, 1))
+    assert run_session(line_evaluation(repeats=2), bench, path).reason == "all_trials"
+    found = repeats_of(path)
+    assert {base_id} == {base for (base, _), repeats in found.items() if repeats != [0, 1]}
+    own = {perturbation: repeats for (base, perturbation), repeats in found.items() if base == base_id}
+    assert len(own) > 1 and all(repeats == [0] for repeats in own.values())
+    skipped = {e.perturbation: e.repeat for e in of(path, TrialSkipped) if e.by_person}
+    assert skipped == dict.fromkeys(own, 1)
+
+
+STRATEGIES = [Standard, ContrastSet, Adaptive, CostOrdered, LimitedIntervention, LimitedInterventionSkip]
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), strategy=st.sampled_from(STRATEGIES), seed=st.integers(0, 2**31), repeats=st.integers(1, 2))
+def test_every_strategy_goes_on_without_any_trial_and_is_resumed(tmp_path_factory, data, strategy, seed, repeats):
+    folder = tmp_path_factory.mktemp("left_out")
+    limit = data.draw(st.sampled_from([math.inf, 8.0]))
+    perturbations = () if strategy.uses_perturbations is PerturbationUse.NONE else (Invert(), MoveSource())
+    changes = {"strategy": strategy(), "perturbations": perturbations}
+    evaluation = line_evaluation(seed=seed, repeats=repeats, test_set_size=6, budget=limit, **changes)
+    whole = folder / "undisturbed.jsonl"
+    run_session(evaluation, LineBench(), whole)
+    trials = [(e.trial.base_id, e.trial.perturbation, e.trial.repeat) for e in of(whole, TrialFinished)]
+    skips = data.draw(st.lists(st.sampled_from(trials), min_size=1, max_size=2, unique=True))
+    ends = [run_session(evaluation, bench := Person(Fault.SKIPPED, *skips), folder / "journal.jsonl")]
+    assert len(bench.trials) < len(skips), "the first of them was met, and left out"
+    at, calls = data.draw(st.integers(1, len(bench.asked))), []
+    again = Person(Fault.SKIPPED, *skips)
+
+    def lost(name):
+        calls.append(name)
+        if calls.count("execute") == at and name == "execute":
+            raise BenchFault(Fault.SIMULATOR_LOST, "gone")
+
+    again.on_call = lost
+    resumed = folder / "resumed.jsonl"
+    ends.append(run_session(evaluation, again, resumed))
+    if isinstance(ends[1], SessionInterrupted):
+        ends[1] = run_session(evaluation, again, resumed, resume=True)
+    assert ends[0].reason == ends[1].reason
+    assert ends[0].reason in ("all_trials", "budget")
+    assert repr_of(folder / "journal.jsonl") == repr_of(resumed)
+
+
+def repr_of(path):
+    return [repr((e.trial, e.result, e.cost)) for e in of(path, TrialFinished)]
+
+
+class Needy(Standard):
+    """Looks at every result."""
+
+    name = "needy"
+
+    def run(self, context):
+        for base in context.test_set:
+            completed = yield Proposal(base.instance_id, base)
+            assert completed.result.scores
+
+
+def test_a_strategy_that_cannot_go_on_without_a_result_has_the_trial_run_again(path):
+    evaluation = line_evaluation(strategy=Needy(), perturbations=())
+    base_id = evaluation.test_set()[1].instance_id
+    assert run_session(evaluation, Person(Fault.SKIPPED, (base_id, BASE, 0)), path).reason == "all_trials"
     (void,) = of(path, TrialVoid)
-    assert void.fault is Fault.VOIDED and "it is run again" in void.detail
-    assert not [e for e in of(path, TrialSkipped) if e.by_person]
+    assert void.fault is Fault.VOIDED
+    assert "'needy' does not go on without it (AttributeError: " in void.detail
+    assert len(run_of(path)) == evaluation.test_set_size
+    assert not of(path, TrialSkipped)
 
 
 def test_what_a_person_declares_void_is_no_attempt_that_failed(path, tmp_path):
