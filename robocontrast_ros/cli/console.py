@@ -7,8 +7,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from robocontrast_ros.cli.running import not_running
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.console.access import FILE, Access, read_access
+from robocontrast_ros.runs.journal import is_running
 from robocontrast_ros.runs.run_folder import RunFolder
 
 
@@ -16,7 +18,8 @@ def show_access(run: Path, console: Console) -> None:
     """Print the link to a session's console, and its QR code.
 
     Raises:
-        ConfigurationError: the session has no console.
+        ConfigurationError: the session has no console, or does not run.
+        JournalError: its journal cannot be opened.
     """
     folder = RunFolder.open(run)
     access = read_access(folder.path)
@@ -27,6 +30,9 @@ def show_access(run: Path, console: Console) -> None:
             str(folder.path),
             "the folder of a session with a console: `world.backend` operator, operator_camera, or --practice",
         )
+    # After a crash the file of the graph is still there; the lock of the journal is not.
+    if not is_running(folder.journal):
+        raise not_running(folder)
     print_access(access, console)
 
 

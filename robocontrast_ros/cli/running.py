@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import subprocess
 import sys
 
 from robocontrast_ros.cli.processes import node_environment
 from robocontrast_ros.configuration import ConfigurationError, load_record, read_yaml
+from robocontrast_ros.runs.events import SessionFinished
+from robocontrast_ros.runs.journal import JournalError, read_journal
 from robocontrast_ros.runs.run_folder import GRAPH_VARIABLES, RunFolder
 from robocontrast_ros.sessions.schema import SessionParameters
 
@@ -31,15 +34,23 @@ def graph_of(run: RunFolder, cure: str) -> dict[str, object]:
             cure,
         )
     if not run.graph.is_file():
-        raise ConfigurationError(
-            "command line",
-            "RUN",
-            str(run.path),
-            "the folder of a session that is running",
-            "Where it is still starting, ask again in some seconds. Resume an interrupted one with: "
-            f"robocontrast evaluate --resume {shlex.quote(str(run.path))}",
-        )
+        raise not_running(run)
     return read_yaml(run.graph)
+
+
+def not_running(run: RunFolder) -> ConfigurationError:
+    """Return the error for a session that does not run, with what can be done with its run folder."""
+    end = None
+    # One session whose journal cannot be read must not keep `stop` from the others.
+    with contextlib.suppress(JournalError):
+        end = read_journal(run.journal).end
+    folder = shlex.quote(str(run.path))
+    if isinstance(end, SessionFinished):
+        cure = f"This one has finished; its results: robocontrast results {folder}"
+    else:
+        resume = f"Resume an interrupted one with: robocontrast evaluate --resume {folder}"
+        cure = resume if end else f"Where it is still starting, ask again in some seconds. {resume}"
+    return ConfigurationError("command line", "RUN", str(run.path), "the folder of a session that is running", cure)
 
 
 def ask(graph: dict[str, object], request: str, *arguments: str) -> tuple[int, str]:

@@ -251,18 +251,29 @@ def check_not_running(path: Path) -> None:
     Raises:
         JournalError: it is being written, or cannot be opened.
     """
+    if is_running(path):
+        raise _running(path)
+
+
+def is_running(path: Path) -> bool:
+    """Tell whether another process is writing a journal, which may not exist.
+
+    Raises:
+        JournalError: it cannot be opened for writing.
+    """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
-        return
+        return False
     except OSError as error:
         raise JournalError(f"{path}: {error.strerror}; expected a folder that can be written.") from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise _running(path) from None
+        return True
     finally:
         os.close(descriptor)
+    return False
 
 
 def _running(path: Path) -> JournalError:
