@@ -36,14 +36,19 @@ def test_the_link_is_shown_while_the_session_runs(folder):
     assert "console: http://127.0.0.1:4711/#" in shown.stdout
 
 
+FINISHED = ". This one has finished; its results: robocontrast results {folder}"
+RESUME = "Resume an interrupted one with: robocontrast evaluate --resume {folder}"
+STARTING = "ask again in some seconds. "
+
+
 @pytest.mark.parametrize(
     ("events", "cure"),
     [
-        ([STARTED, SessionFinished("all_trials", "done", 0.0)], ". This one has finished; its results: {results} {folder}"),
-        ([STARTED, SessionInterrupted(0, "lost", 0.0)], ". Resume an interrupted one with: {evaluate} --resume {folder}"),
-        ([STARTED, ProcessDied("simulator", "killed", 0.0)], ". Resume an interrupted one with: {evaluate} --resume {folder}"),
-        ([STARTED], "ask again in some seconds. Resume an interrupted one with: {evaluate} --resume {folder}"),
-        ([], "ask again in some seconds. Resume an interrupted one with: {evaluate} --resume {folder}"),
+        ([STARTED, SessionFinished("all_trials", "done", 0.0)], FINISHED),
+        ([STARTED, SessionInterrupted(0, "lost", 0.0)], f"running. {RESUME}"),
+        ([STARTED, ProcessDied("simulator", "killed", 0.0)], f"running. {RESUME}"),
+        ([STARTED], STARTING + RESUME),
+        ([], STARTING + RESUME),
     ],
     ids=["finished", "interrupted", "a process died", "killed", "not begun"],
 )
@@ -54,5 +59,5 @@ def test_of_a_session_that_does_not_run_no_link_is_shown_but_one_line_with_the_c
     shown = run(folder)
     assert shown.exit_code == 2 and shown.stdout == ""
     (line,) = shown.stderr.strip().splitlines()
-    words = cure.format(folder=folder.path, results="robocontrast results", evaluate="robocontrast evaluate")
-    assert "`RUN`" in line and "the folder of a session that is running" in line and line.endswith(words)
+    assert "`RUN`" in line and "the folder of a session that is running" in line
+    assert line.endswith(cure.format(folder=folder.path))
