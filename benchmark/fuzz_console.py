@@ -179,7 +179,7 @@ class Recorder(ConsoleBackstage):
         self._own.remember("0001", Judgement(True, 1.0, "Ada"))
         camera = np.zeros((48, 64, 3), np.uint8)
         tables = TableMap(task)
-        super().__init__(self._own, tables, lambda: camera, lambda scene: camera, "run", False, (0.01, 0.15))
+        super().__init__(self._own, tables, lambda: camera, lambda scene: camera, "run", False)
         self.given: list[Command] = []
         self.questions = 0
         asked = (

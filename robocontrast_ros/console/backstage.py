@@ -35,7 +35,6 @@ class ConsoleBackstage:
         wanted: Callable[[Scene], Picture | None],
         session: str,
         practice: bool,
-        tolerance: tuple[float, float],
     ) -> None:
         """Take the parts.
 
@@ -46,10 +45,9 @@ class ConsoleBackstage:
             wanted: draws a scene as that camera would see it; None where it cannot be drawn.
             session: name of the session's run.
             practice: whether the session practises with a simulated table.
-            tolerance: how far an object may be from where it should be [m], and turned [rad].
         """
         self._console, self._tables, self._camera, self._wanted = console, tables, camera, wanted
-        self._of = session, practice, tolerance
+        self._of = session, practice
         self._drawn: tuple[int, bytes | None] = (-1, None)
         self._drawing = threading.Lock()
 

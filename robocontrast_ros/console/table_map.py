@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robocontrast_ros.console.questions import ROBOT, SetUpQuestion
+from robocontrast_ros.console.tolerances import ANY_ANGLE, Tolerances, is_round
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
 from robocontrast_ros.objects import fixed_models
 from robocontrast_ros.strategies.effort import Tolerance, angle_between
@@ -33,9 +34,6 @@ ROOM = 2.0
 STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Distances of the grid's lines [m]."""
 
-ROUND = 10
-"""Corners from which on an outline may be a circle's."""
-
 HEADING = 0.06
 """Length of the mark that tells where the front is, as a share of the picture's larger side."""
 
@@ -43,9 +41,9 @@ HEADING = 0.06
 class TableMap:
     """Draws the scenes of a task."""
 
-    def __init__(self, task: Task) -> None:
-        """Take the task, whose outlines and backdrop are drawn."""
-        self._task = task
+    def __init__(self, task: Task, tolerances: Tolerances | None = None) -> None:
+        """Take the task, whose outlines and backdrop are drawn, and how exactly its objects are to be placed."""
+        self._task, self._tolerances = task, tolerances or Tolerances()
         backdrop = task.backdrop
         right, up = RIGHT_AND_UP[backdrop.up if backdrop else "y"]
         self._turn = np.array([right, [-up[0], -up[1]]]).T
@@ -117,6 +115,7 @@ class TableMap:
             drawn["edge"] = self._way_out(drawn["from"], box)
         if move.goal is not None and drawn["to_outline"]:
             drawn["place"] = place_in_words(move.goal, room)
+            drawn["tolerance"] = tolerance_in_words(self._tolerances.of(move.model))
         return drawn
 
     def _robot(self, pose: Pose, ahead: float, room: bool) -> dict[str, Any]:
@@ -126,6 +125,7 @@ class TableMap:
             "at": self._point(pose.xy),
             "ahead": self._point(front),
             "place": place_in_words(pose, room),
+            "tolerance": tolerance_in_words(self._tolerances.usual),
         }
 
     def _way_out(self, start: Sequence[float], box: Sequence[float]) -> list[float]:
@@ -160,8 +160,7 @@ class TableMap:
     def _front(self, model: str, pose: Pose) -> list[float] | None:
         """Return where the x axis of an object leaves its outline; None for what is round."""
         outline = np.asarray(self._task.scenes.outline(model), dtype=float).reshape(-1, 2)
-        radii = np.hypot(*outline.T)
-        if len(outline) < 3 or (len(outline) >= ROUND and radii.min() > 0.98 * radii.max()):
+        if len(outline) < 3 or is_round(outline):
             return None
         reach = float(outline[:, 0].max())
         x, y = pose.xy
@@ -225,7 +224,7 @@ def move_in_words(move: SetupMove) -> str:
 def misplaced(
     scene: Scene,
     target: Scene,
-    tolerance: Tolerance,
+    tolerances: Tolerances,
     deviations: Mapping[str, Tolerance] | None = None,
 ) -> dict[str, str]:
     """Return what stands wrong: name of an object -> what is wrong, in one line.
@@ -233,7 +232,7 @@ def misplaced(
     Args:
         scene: as it is, or as a camera sees it.
         target: as it should be.
-        tolerance: how far an object may be from where it should be.
+        tolerances: how far objects may be from where they should be.
         deviations: name -> standard deviations of a camera's estimate, twice of which are allowed besides.
     """
     nothing = Tolerance()
@@ -246,18 +245,29 @@ def misplaced(
             lines[wanted.name] = f"{in_words(wanted.name)} is not the right one"
             continue
         pose, spread = scene[wanted.name].pose, (deviations or {}).get(wanted.name, nothing)
-        off, turned = pose.distance_to(wanted.pose), angle_between(pose, wanted.pose)
+        off, turned, tolerance = *_apart(pose, wanted.pose), tolerances.of(wanted.model)
         if off > tolerance.position + SIGMAS * spread.position:
             allowed = _metres(tolerance.position)
             lines[wanted.name] = f"{in_words(wanted.name)} is {_metres(off)} off, allowed is {allowed}"
         elif turned > tolerance.orientation + SIGMAS * spread.orientation:
             degrees, most = math.degrees(turned), math.degrees(tolerance.orientation)
             lines[wanted.name] = f"{in_words(wanted.name)} is turned by {degrees:.0f}°, allowed is {most:.0f}°"
-    if scene.robot is not None and target.robot is not None and not tolerance.accepts(scene.robot, target.robot):
-        off = _metres(scene.robot.distance_to(target.robot))
-        turned = math.degrees(angle_between(scene.robot, target.robot))
-        lines[ROBOT] = f"the robot is {off} and {turned:.0f}° from its start"
+    here, start = scene.robot, target.robot
+    if here is not None and start is not None and not tolerances.usual.accepts(here, start):
+        off, turned = _apart(here, start)
+        lines[ROBOT] = f"the robot is {_metres(off)} and {math.degrees(turned):.0f}° from its start"
     return lines
+
+
+def tolerance_in_words(tolerance: Tolerance) -> str:
+    """Return how exactly something has to be placed."""
+    turned = "any angle" if tolerance.orientation >= ANY_ANGLE else f"±{math.degrees(tolerance.orientation):.0f}°"
+    return f"±{_metres(tolerance.position)}, {turned}"
+
+
+def _apart(pose: Pose, wanted: Pose) -> tuple[float, float]:
+    """Return distance [m] and angle [rad]."""
+    return pose.distance_to(wanted), angle_between(pose, wanted)
 
 
 def _metres(length: float) -> str:

@@ -22,7 +22,7 @@ STAGES = (
 """What a trial may have failed at, in the order in which it happens; the person picks the first."""
 
 
-def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tolerance: tuple[float, float]) -> Any:
+def view_as_json(view: View, tables: TableMap, session: str, practice: bool) -> Any:
     """Return a state as the page takes it.
 
     Args:
@@ -30,7 +30,6 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tol
         tables: draws scenes.
         session: name of the session's run.
         practice: whether the session practises with a simulated table.
-        tolerance: how far an object may be from where it should be [m], and turned [rad].
     """
     question, facts = view.question, view.facts
     shown: dict[str, Any] = {
@@ -83,7 +82,6 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool, tol
             "problems": question.problems,
             "doubts": question.doubts,
             "unseen": question.unseen,
-            "tolerance": {"position": tolerance[0], "angle": tolerance[1]},
         }
     if isinstance(question, JudgeQuestion):
         draft = view.draft

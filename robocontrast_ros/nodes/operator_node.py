@@ -108,12 +108,11 @@ class Operator(Node):
         self._ask_always = console.ask_always or not features.camera
         self._backstage = ConsoleBackstage(
             self._console,
-            TableMap(session.task),
+            TableMap(session.task, session.set_up_tolerances),
             self._camera.picture if self._camera else lambda: None,
             self._wanted.draw if self._wanted else lambda scene: None,
             run.name,
             session.world.features.embedded,
-            (console.position_tolerance, console.orientation_tolerance),
         )
         token = new_token(run.path)
         files = (Path(f) if f else None for f in (console.certificate, console.key))

@@ -31,7 +31,6 @@ from robocontrast_ros.nodes.sim_bridge.simulation_client import RosSimulation
 from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import GetScene, SetupScene
-from robocontrast_ros.strategies.effort import Tolerance
 from robocontrast_ros.worlds.backends import BackendContext, SceneBackend
 from robocontrast_ros.worlds.contacts import ContactsJoin, Stamped
 from robocontrast_ros.worlds.timing import Periodic
@@ -74,7 +73,7 @@ class SimBridge(Node):
                 tolerance=parameters.tolerance,
                 plays=parameters.plays,
                 console=lambda: ConsoleClient(self._channel.node, parameters.operator, parameters.startup_timeout),
-                set_up_tolerance=Tolerance(parameters.position_tolerance, parameters.orientation_tolerance),
+                set_up_tolerances=parameters.tolerances,
             )
         )
         group = ReentrantCallbackGroup()

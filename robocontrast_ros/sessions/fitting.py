@@ -114,6 +114,20 @@ def check_shown_camera(parameters: SessionParameters, world: LoadedWorld, origin
         raise ConfigurationError.unknown(*origin("operator.camera")[:2], shown, cameras, "camera of the session")
 
 
+def check_tolerances(parameters: SessionParameters, task: Task, origin: Callable[[str], Origin]) -> None:
+    """Refuse a tolerance of something that is no object of the task.
+
+    Args:
+        parameters: of the session.
+        task: of the session.
+        origin: where a key was written.
+    """
+    models = task.scenes.models
+    if unknown := next((model for model in parameters.operator.tolerances if model not in models), None):
+        where = origin(f"operator.tolerances.{unknown}")[:2]
+        raise ConfigurationError.unknown(*where, unknown, models, f"object of the task '{task.name}'")
+
+
 def check_port(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> None:
     """Refuse a robot port that nothing is registered as; it needs ROS, so that the rollout alone loads it.
 

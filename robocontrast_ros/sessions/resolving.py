@@ -21,6 +21,7 @@ from robocontrast_ros.configuration import (
     read_yaml,
 )
 from robocontrast_ros.configuration.files import find_file, is_file, is_path
+from robocontrast_ros.console.tolerances import Tolerances, tolerances_of
 from robocontrast_ros.domain import TestInstance
 from robocontrast_ros.episodes.scoring import Score, load_scores
 from robocontrast_ros.perturbations.protocol import Perturbation
@@ -36,6 +37,7 @@ from robocontrast_ros.sessions.fitting import (
     check_robot_fits_task,
     check_robot_reaches,
     check_shown_camera,
+    check_tolerances,
     check_transports,
     checked_metric,
     checked_stop_early,
@@ -119,6 +121,14 @@ class ResolvedSession:
     scores: tuple[type[Score], ...]
     recorded: tuple[TestInstance, ...] = ()
     blind_files: tuple[Path, ...] = ()
+
+    @property
+    def set_up_tolerances(self) -> Tolerances:
+        """How far a person may leave objects from where they should be."""
+        console = self.parameters.operator
+        usual = Tolerance(console.position_tolerance, console.orientation_tolerance)
+        own = {model: given.beside(usual) for model, given in console.tolerances.items()}
+        return tolerances_of(self.task, usual, own)
 
     @property
     def policy_files(self) -> tuple[Path, ...]:
@@ -271,6 +281,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     check_robot_reaches(robot, files["robot"], task, files["task"], origin("robot"))
     parameters = with_cameras(parameters, robot, wanted, origin("cameras"), files["robot"])
     check_shown_camera(parameters, world, origin)
+    check_tolerances(parameters, task, origin)
     for family in parameters.test_set.families or ():
         if family not in task.families:
             where = origin("test_set.families")[:2]

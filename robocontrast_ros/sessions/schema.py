@@ -10,7 +10,7 @@ from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, Seria
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
-from robocontrast_ros.strategies.effort import HandlingTimes
+from robocontrast_ros.strategies.effort import HandlingTimes, Tolerance
 
 NO_RECORDING = "none"
 """In place of what is recorded: nothing is."""
@@ -161,6 +161,20 @@ class WatchdogLimits:
 
 
 @record
+class OwnTolerance:
+    """How far the person may leave the objects of one model from where they should be."""
+
+    position: float | None = Field(default=None, gt=0, le=1, description="distance [m]; the usual one when left out")
+    orientation: float | None = Field(
+        default=None, gt=0, le=math.pi, description="angle [rad], pi for any; the usual one when left out"
+    )
+
+    def beside(self, usual: Tolerance) -> Tolerance:
+        """Return it with what was left out as usual."""
+        return Tolerance(self.position or usual.position, self.orientation or usual.orientation)
+
+
+@record
 class OperatorParameters:
     """The person at the robot, and their console; where `world.backend` has one."""
 
@@ -176,6 +190,11 @@ class OperatorParameters:
         default=0.01, gt=0, le=1, description="how far the person may leave an object from where it should be [m]"
     )
     orientation_tolerance: float = Field(default=0.15, gt=0, le=math.pi, description="… and turned [rad]")
+    tolerances: dict[str, OwnTolerance] = Field(
+        default_factory=dict,
+        description="model -> position [m] and orientation [rad] for its objects alone; what is round may be turned by "
+        "any angle when it is not named",
+    )
     checklist: tuple[str, ...] = Field(default=(), description="what is checked before the first trial, in words")
     camera: str = Field(default="", description="camera whose picture the page shows; the first in use when left out")
     calibration: str = Field(

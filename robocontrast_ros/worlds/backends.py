@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from robocontrast_ros.console.questions import Answer, SetUpQuestion
+from robocontrast_ros.console.tolerances import Tolerances
 from robocontrast_ros.domain import Fault, Scene, SetupMove
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.robots.profile_base import RobotProfile
@@ -101,7 +102,7 @@ class TableReading:
     deviations: Mapping[str, Tolerance] = field(default_factory=dict)
 
 
-PERSON = Tolerance(0.01, 0.15)
+PERSON = Tolerances(Tolerance(0.01, 0.15))
 """How exactly a person sets things up where the session does not say it."""
 
 
@@ -118,7 +119,7 @@ class BackendContext:
         tolerance: how far an object may be from where it was put [m]; infinite: it is not checked.
         plays: whether the session's world goes on by itself, on the wall clock.
         console: connects to the console of the person at the robot, and returns it.
-        set_up_tolerance: how far a person may leave an object from where it should be.
+        set_up_tolerances: how far a person may leave objects from where they should be.
     """
 
     task: Task
@@ -129,7 +130,7 @@ class BackendContext:
     tolerance: float = 0.01
     plays: bool = False
     console: Callable[[], ConsolePort] | None = None
-    set_up_tolerance: Tolerance = PERSON
+    set_up_tolerances: Tolerances = PERSON
 
 
 class SceneBackend(Protocol):

@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol
 
 from robocontrast_ros.console.questions import ROBOT, SetUpQuestion
 from robocontrast_ros.console.table_map import doubts_in_words, misplaced
+from robocontrast_ros.console.tolerances import Tolerances
 from robocontrast_ros.domain import Scene, SetupMove
 from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.objects import fixed_models
@@ -54,7 +55,7 @@ class ByHand:
         self,
         table: Table,
         console: ConsolePort,
-        tolerance: Tolerance,
+        tolerances: Tolerances,
         store: Vector3 | None,
     ) -> None:
         """Take the parts.
@@ -62,10 +63,10 @@ class ByHand:
         Args:
             table: what the person works at.
             console: where they are asked.
-            tolerance: how far they may leave an object from where it should be.
+            tolerances: how far they may leave objects from where they should be.
             store: where objects stand that are in no scene [m]; None where it is not known.
         """
-        self._table, self._console, self._tolerance, self._store = table, console, tolerance, store
+        self._table, self._console, self._tolerances, self._store = table, console, tolerances, store
         self.seconds, self.seen, self.overruled = 0.0, None, ()
 
     def read(self) -> tuple[float, Scene]:
@@ -112,7 +113,7 @@ class ByHand:
             # Who did not tick something that is not seen may have forgotten it.
             undone = [move for move in moves if move.name in reading.unsure and move.name not in answer.moved]
             doubts = not wrong and not undone
-            moves = self._moves(present, target, {*wrong, *(wanted & reading.unsure.keys())}, undone)
+            moves = self._moves(present, target, wrong.keys(), wanted & reading.unsure.keys(), undone)
             bring_robot = ROBOT in wrong
 
     def _pushed(self, before: TableReading, reading: TableReading, target: Scene, wanted: set[str]) -> set[str]:
@@ -122,7 +123,7 @@ class ByHand:
         names = {o.name for o in left}
         was = replace(target, objects=tuple(left), robot=None)
         now = replace(reading.scene, objects=tuple(o for o in reading.scene if o.name in names), robot=None)
-        return {*misplaced(now, was, self._tolerance, _of_difference(before.deviations, reading.deviations))}
+        return {*misplaced(now, was, self._tolerances, _of_difference(before.deviations, reading.deviations))}
 
     def _misplaced(self, reading: TableReading, target: Scene, wanted: set[str]) -> dict[str, str]:
         """Return what stands wrong of what was to be moved and is seen, and what should not be there."""
@@ -130,13 +131,24 @@ class ByHand:
         looked_at = {o.name for o in target if o.name in wanted and o.name not in reading.unsure}
         seen = replace(scene, objects=tuple(o for o in scene if o.name in looked_at or o.name not in target))
         sought = replace(target, objects=tuple(o for o in target if o.name in looked_at))
-        return misplaced(seen, sought, self._tolerance, reading.deviations)
+        return misplaced(seen, sought, self._tolerances, reading.deviations)
 
     def _moves(
-        self, present: Scene, target: Scene, left_over: set[str], undone: Iterable[SetupMove]
+        self,
+        present: Scene,
+        target: Scene,
+        wrong: Collection[str],
+        unsure: Collection[str],
+        undone: Iterable[SetupMove],
     ) -> tuple[SetupMove, ...]:
-        left = {move.name: move for move in setup_moves(present, target, self._tolerance) if move.name in left_over}
+        """Return what is left to move: what stands wrong, and of what is unsure, what was not where it should be."""
+        moves = setup_moves(present, target, Tolerance())
+        left = {m.name: m for m in moves if m.name in wrong or (m.name in unsure and not self._stays(m))}
         return in_cheapest_order(tuple(({move.name: move for move in undone} | left).values()), self._store)
+
+    def _stays(self, move: SetupMove) -> bool:
+        here, goal = move.start, move.goal
+        return here is not None and goal is not None and self._tolerances.of(move.model).accepts(here, goal)
 
 
 def _of_difference(one: Mapping[str, Tolerance], other: Mapping[str, Tolerance]) -> dict[str, Tolerance]:
@@ -258,7 +270,7 @@ class OperatorBackend(ByHand):
     def __init__(self, context: BackendContext) -> None:
         """Connect to the console."""
         table = ToldTable(context.now, context.robot.world_frame)
-        super().__init__(table, _console(context), context.set_up_tolerance, context.task.store)
+        super().__init__(table, _console(context), context.set_up_tolerances, context.task.store)
 
 
 class OperatorCameraBackend(ByHand):
@@ -271,7 +283,7 @@ class OperatorCameraBackend(ByHand):
         """Connect to the console."""
         console = _console(context)
         table = _seen(context, console)
-        super().__init__(table, console, context.set_up_tolerance, context.task.store)
+        super().__init__(table, console, context.set_up_tolerances, context.task.store)
 
 
 class PracticeBackend(ByHand):
@@ -285,7 +297,7 @@ class PracticeBackend(ByHand):
         self._simulated = EmbeddedBackend(_free(context))
         self.description = f"practice: {self._simulated.description}"
         self.request = self._simulated.request
-        super().__init__(PractisedTable(self._simulated), console, context.set_up_tolerance, context.task.store)
+        super().__init__(PractisedTable(self._simulated), console, context.set_up_tolerances, context.task.store)
 
 
 class PracticeCameraBackend(ByHand):
@@ -299,7 +311,7 @@ class PracticeCameraBackend(ByHand):
         simulated = EmbeddedBackend(_free(context))
         self.description = f"practice: {simulated.description}"
         camera = _seen(context, console)
-        super().__init__(PractisedTable(simulated, camera), console, context.set_up_tolerance, context.task.store)
+        super().__init__(PractisedTable(simulated, camera), console, context.set_up_tolerances, context.task.store)
 
 
 def _seen(context: BackendContext, console: ConsolePort) -> SeenTable:

@@ -18,6 +18,7 @@ from robocontrast_ros.console.new_instances import NewInstances
 from robocontrast_ros.console.questions import JudgeQuestion, SetUpQuestion, StartQuestion
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap
+from robocontrast_ros.console.tolerances import tolerances_of
 from robocontrast_ros.console.web import console_app
 from robocontrast_ros.domain import Pose, Scene
 from robocontrast_ros.images.rendering import Camera
@@ -183,8 +184,8 @@ def _page(
     console = Console(_Robot(), () if instances else CHECKLIST, instances=instances)
     console.set_limit(20.0)
     console.tell(SessionFacts("running", trials_done=3, trials_expected=24, spent=1.17, limit=5.0, time_left=1500.0))
-    tolerance = (TOLERANCE.position, TOLERANCE.orientation)
-    backstage = ConsoleBackstage(console, TableMap(task), camera, wanted.draw, "run", False, tolerance)
+    tables = TableMap(task, tolerances_of(task, TOLERANCE, {}))
+    backstage = ConsoleBackstage(console, tables, camera, wanted.draw, "run", False)
     server = ConsoleServer(console_app(backstage, "token"), "127.0.0.1", 0)
     server.start()
     person = PersonAtThePage(browser, f"{server.url}/#token")

@@ -15,6 +15,7 @@ from chromium import chromium_missing
 from session_runs import Workplace
 from spinning import spun_node
 
+from robocontrast_ros.console.tolerances import Tolerances
 from robocontrast_ros.domain import ObjectState, Pose, Scene
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.nodes.conversions.observation import array_to_image
@@ -78,7 +79,7 @@ class Table:
         self.person = PersonAtThePage(chromium, link_of(run.path, 120.0), timeout=60.0)
         client = ConsoleClient(node, "operator", 60.0)
         self._seen = SeenTable(time.monotonic, "world", client)
-        self._by_hand = ByHand(self._seen, client, TOLERANCE, None)
+        self._by_hand = ByHand(self._seen, client, Tolerances(TOLERANCE), None)
 
     @staticmethod
     def _drawn(session, calibration):

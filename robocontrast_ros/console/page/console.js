@@ -293,9 +293,7 @@ function showSetUp() {
     make("input", { type: "checkbox", checked: thing.done,
       onchange: (event) => send("tick", { name: thing.id, done: event.target.checked }) }),
     make("span", { class: "what" }, make("span", {}, `${index + 1}. ${thing.name}`), make("span", { class: "words" }, thing.words),
-      thing.place ? make("small", {}, `to ${thing.place}`) : null))));
-  const centimetres = (set.tolerance.position * 100).toFixed(1);
-  const degrees = Math.round(set.tolerance.angle * 180 / Math.PI);
+      thing.place ? make("small", {}, `to ${thing.place} (${thing.tolerance})`) : null))));
   put(
     why(),
     // The banner says what is wrong with the camera as long as it is so.
@@ -306,7 +304,7 @@ function showSetUp() {
         : robot.length ? "Move nothing but the robot." : "Do not reset. Nothing has to be moved."),
     drawMap(set),
     make("ul", { class: "list" }, ...list),
-    things.length ? make("p", { class: "quiet" }, `to within ${centimetres} cm and ${degrees}°; grid in ${set.unit}; short lines point to the front`) : null,
+    things.length ? make("p", { class: "quiet" }, `grid in ${set.unit}; short lines point to the front`) : null,
     photos(),
   );
   const doubted = set.problems.length > 0;

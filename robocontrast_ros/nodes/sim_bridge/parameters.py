@@ -7,8 +7,10 @@ from pathlib import Path
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
+from robocontrast_ros.console.tolerances import Tolerances
 from robocontrast_ros.nodes.runtime.parameters import LedParameters
 from robocontrast_ros.nodes.sim_bridge.simulation_client import SimulationServices
+from robocontrast_ros.strategies.effort import Tolerance
 
 
 @record
@@ -58,8 +60,25 @@ class SimBridgeParameters(LedParameters, SimulationServices):
         default=0.01, gt=0.0, description="How far a person may leave an object from where it should be [m]."
     )
     orientation_tolerance: float = Field(default=0.15, gt=0.0, description="… and turned [rad].")
+    tolerance_models: tuple[str, ...] = Field(
+        default=(), description="Models whose objects have tolerances of their own."
+    )
+    position_tolerances: tuple[float, ...] = Field(default=(), description="That of each of these models [m].")
+    orientation_tolerances: tuple[float, ...] = Field(default=(), description="… and of its turn [rad].")
     timeout: float = Field(default=30.0, gt=0.0, description="Limit of each call of the simulator [s].")
     sensor_timeout: float = Field(
         default=10.0, gt=0.0, description="Wait for the contacts of the scene that was set up [s]."
     )
     startup_timeout: float = Field(default=60.0, gt=0.0, description="Time for the simulator to come up [s].")
+
+    def __post_init__(self) -> None:
+        """Refuse lists of different lengths."""
+        if not len(self.tolerance_models) == len(self.position_tolerances) == len(self.orientation_tolerances):
+            raise ValueError("`tolerance_models`, `position_tolerances`, `orientation_tolerances`: of one length")
+
+    @property
+    def tolerances(self) -> Tolerances:
+        """How far a person may leave objects from where they should be."""
+        own = map(Tolerance, self.position_tolerances, self.orientation_tolerances)
+        usual = Tolerance(self.position_tolerance, self.orientation_tolerance)
+        return Tolerances(usual, dict(zip(self.tolerance_models, own, strict=True)))

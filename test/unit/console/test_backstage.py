@@ -14,7 +14,9 @@ from robocontrast_ros.console.backstage import ConsoleBackstage
 from robocontrast_ros.console.console import Console, SessionFacts
 from robocontrast_ros.console.questions import SetUpQuestion
 from robocontrast_ros.console.table_map import TableMap
+from robocontrast_ros.console.tolerances import Tolerances
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
+from robocontrast_ros.strategies.effort import Tolerance
 
 RED = np.zeros((48, 64, 3), np.uint8)
 RED[..., 0] = 255
@@ -27,8 +29,8 @@ def made(camera=None):
         drawn.append(scene)
         return RED
 
-    tables = TableMap(tabletop())
-    backstage = ConsoleBackstage(console, tables, lambda: camera, wanted, "run_1", True, (0.01, 0.15))
+    tables = TableMap(tabletop(), Tolerances(Tolerance(0.01, 0.15)))
+    backstage = ConsoleBackstage(console, tables, lambda: camera, wanted, "run_1", True)
     return console, backstage, drawn
 
 
@@ -64,7 +66,7 @@ def test_the_moves_of_a_set_up_are_shown_with_their_ticks():
     asked = Asked(console, SetUpQuestion(after, before, (move,), ("red block is off",), True, 12.0))
     state = shown(backstage)
     assert state["set_up"]["doubts"] and state["set_up"]["problems"] == ["red block is off"] and state["limit"] == 12.0
-    assert state["set_up"]["tolerance"] == {"position": 0.01, "angle": 0.15}
+    assert state["set_up"]["moves"][0]["tolerance"] == "±1.0 cm, ±9°"
     assert [(m["id"], m["words"], m["done"]) for m in state["set_up"]["moves"]] == [("red_block", "10.0 cm", False)]
     version = backstage.version
     assert backstage.carry_out(c.Tick(id="t", step=state["step"], name="red_block")).accepted

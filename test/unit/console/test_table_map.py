@@ -14,6 +14,7 @@ from tabletop_scenes import tabletop
 
 from robocontrast_ros.console.questions import SetUpQuestion
 from robocontrast_ros.console.table_map import TableMap, doubts_in_words, misplaced, move_in_words
+from robocontrast_ros.console.tolerances import Tolerances
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
 from robocontrast_ros.tasks.protocol import Backdrop
@@ -169,29 +170,29 @@ ALLOWED = Tolerance(0.01, math.radians(10))
 def test_what_stands_wrong_is_told_one_line_each():
     target = scene(red_cup=(0.0, 0.0), turned=(0.1, 0.0), missing=(0.2, 0.0), right=(0.3, 0.0))
     actual = scene(red_cup=(0.03, 0.0), turned=(0.1, 0.0, math.radians(-20)), extra=(0.5, 0.5), right=(0.305, 0.0, 0.1))
-    assert misplaced(actual, target, ALLOWED) == {
+    assert misplaced(actual, target, Tolerances(ALLOWED)) == {
         "extra": "extra should not be there",
         "red_cup": "red cup is 3.0 cm off, allowed is 1.0 cm",
         "turned": "turned is turned by 20°, allowed is 10°",
         "missing": "missing is missing",
     }
     other = Scene((replace(target["red_cup"], model="mug"), *(o for o in target if o.name != "red_cup")))
-    assert misplaced(other, target, ALLOWED) == {"red_cup": "red cup is not the right one"}
+    assert misplaced(other, target, Tolerances(ALLOWED)) == {"red_cup": "red cup is not the right one"}
 
 
 def test_errors_of_the_camera_are_allowed_besides():
     target, actual = scene(a=(0.0, 0.0)), scene(a=(0.0, 0.018, math.radians(15)))
-    assert "a" in misplaced(actual, target, ALLOWED)
-    assert "a" in misplaced(actual, target, ALLOWED, {"a": Tolerance(0.003, math.radians(3))})
-    assert misplaced(actual, target, ALLOWED, {"a": Tolerance(0.005, math.radians(3))}) == {}
-    assert "a" in misplaced(actual, target, ALLOWED, {"b": Tolerance(1.0, 1.0)})
+    assert "a" in misplaced(actual, target, Tolerances(ALLOWED))
+    assert "a" in misplaced(actual, target, Tolerances(ALLOWED), {"a": Tolerance(0.003, math.radians(3))})
+    assert misplaced(actual, target, Tolerances(ALLOWED), {"a": Tolerance(0.005, math.radians(3))}) == {}
+    assert "a" in misplaced(actual, target, Tolerances(ALLOWED), {"b": Tolerance(1.0, 1.0)})
 
 
 @given(st.tuples(st.floats(-1, 1), st.floats(-1, 1), st.floats(-3, 3)), st.floats(0.001, 0.5), st.floats(0.01, 3))
 def test_what_stands_right_is_what_needs_no_move(place, position, orientation):
     tolerance = Tolerance(position, orientation)
     actual, target = scene(a=place), scene(a=(0.0, 0.0))
-    assert bool(misplaced(actual, target, tolerance)) == bool(setup_moves(actual, target, tolerance))
+    assert bool(misplaced(actual, target, Tolerances(tolerance))) == bool(setup_moves(actual, target, tolerance))
 
 
 def test_a_reason_that_several_objects_share_is_said_once():

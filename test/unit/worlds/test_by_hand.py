@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import MappingProxyType
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robocontrast_ros.console.questions import ROBOT, Answer
+from robocontrast_ros.console.tolerances import Tolerances
 from robocontrast_ros.domain import Fault, ObjectState, Pose, Scene
 from robocontrast_ros.strategies.effort import Tolerance, scenes_match, setup_moves
 from robocontrast_ros.worlds.backends import BrokenOff, TableReading
@@ -83,8 +85,8 @@ def moves_only(table, *names):
     return person
 
 
-def set_up(table, console, target, moves=None, **more):
-    by_hand = ByHand(table, console, TOLERANCE, None)
+def set_up(table, console, target, moves=None, own=MappingProxyType({}), **more):
+    by_hand = ByHand(table, console, Tolerances(TOLERANCE, own), None)
     moves = setup_moves(table.read()[1].scene, target, TOLERANCE) if moves is None else moves
     return by_hand, by_hand.set_up(target, moves, **more)
 
@@ -149,6 +151,19 @@ def test_a_wrong_set_up_is_told_and_only_what_is_left_is_asked_for_again():
     assert console.asked == [{"cup", "block"}, {"cup"}]
     assert console.questions[1].problems == ("cup is 30.0 cm off, allowed is 1.0 cm",)
     assert not console.questions[1].doubts and console.questions[1].present["block"] == TARGET["block"]
+
+
+def test_each_object_has_its_own_tolerance():
+    def nearly(question):
+        near = question.target.moved("cup", Pose.planar(0.03, 0.3, 1.0)).moved("block", Pose.planar(0.23, 0.3))
+        table.put(near, {"cup", "block"})
+        return done(question)
+
+    table = OwnTable(BEFORE)
+    console = Scripted(nearly, moves_all(table))
+    set_up(table, console, TARGET, own={"cup": Tolerance(0.05, math.pi)})
+    assert console.asked == [{"cup", "block"}, {"block"}]
+    assert console.questions[1].problems == ("block is 3.0 cm off, allowed is 1.0 cm",)
 
 
 def test_what_the_errors_of_the_camera_explain_is_not_asked_for_again():

@@ -13,6 +13,7 @@ from tabletop_scenes import scene, tabletop
 
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.console.questions import Answer
+from robocontrast_ros.console.tolerances import Tolerances
 from robocontrast_ros.domain import Pose, Scene
 from robocontrast_ros.perception import CalibratedCamera, ObjectTag, read_block
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
@@ -71,7 +72,7 @@ def overrules(question, things):
 
 
 def set_up(console, target):
-    by_hand = ByHand(SeenTable(lambda: 1.0, "world", console), console, TOLERANCE, TASK.store)
+    by_hand = ByHand(SeenTable(lambda: 1.0, "world", console), console, Tolerances(TOLERANCE), TASK.store)
     return by_hand, by_hand.set_up(target, setup_moves(by_hand.read()[1], target, TOLERANCE))[1]
 
 
