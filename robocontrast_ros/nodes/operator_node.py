@@ -37,6 +37,7 @@ from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED, STATE
 from robocontrast_ros.perception import CalibratedCamera, load_camera
 from robocontrast_ros.runs.events import TrialFinished
+from robocontrast_ros.runs.history import as_counted
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.control import SessionState
@@ -91,7 +92,7 @@ class Operator(Node):
         )
         self._console.set_limit(session.task.step_limit / session.task.control_rate)
         events = read_journal(run.journal).corrected.events if run.journal.exists() else ()
-        for event in events:
+        for event in as_counted(events):
             if isinstance(event, TrialFinished):
                 instance = event.trial.instance
                 subgoals = self._subgoals(instance.instruction, instance.scene)
