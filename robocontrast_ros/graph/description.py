@@ -301,7 +301,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "load_timeout": timeouts.load,
     }
     if session.parameters.blind is not None:
-        server |= {"answer_time": session.parameters.blind.answer_time, "blind": True}
+        server |= {"answer_time": session.parameters.blind.answer_time or 0.0, "blind": True}
     led = {
         **({"simulator": simulator} if world.features.embedded else {}),
         "sim_bridge": bridge,

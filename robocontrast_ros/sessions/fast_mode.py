@@ -79,7 +79,7 @@ def open_bench(
     timeouts, task = session.parameters.timeouts, session.task
     # Only this loop waits for the policy, and handing a call to another thread takes longer than most answers.
     blind = session.parameters.blind
-    answer_time = blind.answer_time if blind is not None else 0.0
+    answer_time = blind.answer_time or 0.0 if blind is not None else 0.0
     # Each policy of a blind session is shown what any of them asks for: drawing it takes the same time.
     others = check_policies(session) if blind is not None else ()
     runner = PolicyRunner(file, timeouts.policy, timeouts.load, own_thread=False, answer_time=answer_time)

@@ -114,6 +114,21 @@ def check_shown_camera(parameters: SessionParameters, world: LoadedWorld, origin
         raise ConfigurationError.unknown(*origin("operator.camera")[:2], shown, cameras, "camera of the session")
 
 
+def check_answer_time(parameters: SessionParameters, world: LoadedWorld, origin: Callable[[str], Origin]) -> None:
+    """Refuse a blind session on the wall clock that does not say how long answers take: the robot's pauses would tell.
+
+    Args:
+        parameters: of the session.
+        world: of the session.
+        origin: where a key was written.
+    """
+    if parameters.blind is None or world.lockstep or parameters.blind.answer_time is not None:
+        return
+    expected = "how long each answer takes at least [s], longer than the slowest policy needs; 0 to hold none back"
+    cure = "`policy_latency_max_s` in trials.csv of a run of each policy tells how long its answers took."
+    raise ConfigurationError(*origin("blind.answer_time")[:2], "nothing", expected, cure)
+
+
 def check_tolerances(parameters: SessionParameters, task: Task, origin: Callable[[str], Origin]) -> None:
     """Refuse a tolerance of something that is no object of the task.
 

@@ -32,6 +32,7 @@ from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.fitting import (
     LoadedWorld,
     Origin,
+    check_answer_time,
     check_commands_stay,
     check_port,
     check_robot_fits_task,
@@ -219,7 +220,7 @@ class ResolvedSession:
     @property
     def _blind(self) -> Blind | None:
         blind = self.parameters.blind
-        return blind and Blind(tuple(map(str, self.blind_files)), blind.swap_time, blind.answer_time)
+        return blind and Blind(tuple(map(str, self.blind_files)), blind.swap_time, blind.answer_time or 0.0)
 
 
 def resolve(session: str | Path, overrides: Overrides | None = None) -> ResolvedSession:
@@ -282,6 +283,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     parameters = with_cameras(parameters, robot, wanted, origin("cameras"), files["robot"])
     check_shown_camera(parameters, world, origin)
     check_tolerances(parameters, task, origin)
+    check_answer_time(parameters, world, origin)
     for family in parameters.test_set.families or ():
         if family not in task.families:
             where = origin("test_set.families")[:2]

@@ -252,11 +252,12 @@ class BlindParameters:
         description="how long each change of the policy takes at least; when left out, half as long again as the "
         "slowest takes at the start [s]",
     )
-    answer_time: float = Field(
-        default=0.0,
+    answer_time: float | None = Field(
+        default=None,
         ge=0,
         le=3600,
-        description="how long each answer of a policy takes at least; 0: answers are not held back [s]",
+        description="how long each answer of a policy takes at least [s]; 0: answers are not held back. Required on "
+        "the wall clock, where pauses tell policies apart; in lockstep 0 when left out",
     )
 
     def __post_init__(self) -> None:
@@ -413,5 +414,5 @@ class SessionParameters:
             raise ValueError("neither `policy` nor `policy_server.external` beside `blind`, which names the policies")
         if self.stop_early is not None:
             raise ValueError("no `stop_early` beside `blind`: its question is about one policy")
-        if blind.answer_time >= self.timeouts.policy:
+        if (blind.answer_time or 0.0) >= self.timeouts.policy:
             raise ValueError("a `blind.answer_time` below `timeouts.policy`, after which an answer is too late")

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import polars as pl
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from line_world import LineBench, SwappingLineBench, line_evaluation
@@ -41,6 +42,7 @@ from robocontrast_ros.sessions.blinding import Blind, orders
 from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.plan import plan_session
+from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.sessions.schema import SessionParameters
 
 POLICIES = {"first": 0.9, "second": 0.3, "third": 0.0}
@@ -460,3 +462,17 @@ def test_what_does_not_go_with_blind_policies_is_refused(changes, words):
     parse_record(SessionParameters, SESSION, "file")
     with pytest.raises(ConfigurationError, match=words):
         parse_record(SessionParameters, {**SESSION, **changes}, "file")
+
+
+@pytest.mark.parametrize(
+    ("pacing", "given", "refused"),
+    [("wall_clock", {}, True), ("wall_clock", {"answer_time": 0.0}, False), ("lockstep", {}, False)],
+)
+def test_on_the_wall_clock_a_blind_session_says_how_long_answers_take(pacing, given, refused, tmp_path):
+    blind = {"policies": ["oracle", "random"], **given}
+    (tmp_path / "session.yaml").write_text(yaml.safe_dump({**SESSION, "blind": blind, "world": {"pacing": pacing}}))
+    if not refused:
+        assert resolve(tmp_path / "session.yaml").evaluation().blind.answer_time == 0.0
+        return
+    with pytest.raises(ConfigurationError, match=r"`blind.answer_time`: got 'nothing', expected how long .+trials.csv"):
+        resolve(tmp_path / "session.yaml")
