@@ -35,6 +35,7 @@ from robocontrast_ros.domain import Pose, Scene, TestInstance
 from robocontrast_ros.domain.rotations import from_vector, turned
 from robocontrast_ros.images.boards import Intrinsics
 from robocontrast_ros.images.rendering import Camera
+from robocontrast_ros.images.tag_families import FAMILIES, USUAL
 from robocontrast_ros.perception import CalibratedCamera, SceneEstimate, SceneEstimator, read_block
 from robocontrast_ros.perception.plates import supports, tags_for
 from robocontrast_ros.robots.profile import load_profile
@@ -206,10 +207,10 @@ class Tables:
     camera = "top"
     families = ("move_near", "stack", "put_on", "put_in")
 
-    def __init__(self) -> None:
+    def __init__(self, family: str) -> None:
         self.task = load_configured("tasks", resolve_uri(TASKS.format("tabletop")))
         library = self.task.library.values()
-        self._tags, self._supports = tags_for(library), supports(library)
+        self._tags, self._supports = tags_for(library, family=family), supports(library)
         self.given = frozenset(model.model for model in library if model.fixed)
         scenes = self.task.scenes
         cameras = [Camera(self.camera, WIDTH, HEIGHT)]
@@ -438,12 +439,13 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="seed of the first scene")
     parser.add_argument("--to", type=Path, help="JSON file to write, with each scene in which a person is asked")
     parser.add_argument("--only", choices=("language_table", "tabletop"), help="one of the tasks")
+    parser.add_argument("--family", choices=FAMILIES, default=USUAL, help="of the tags of the table's objects")
     parser.add_argument("--json", action="store_true", help="print one JSON object in place of tables")
     parser.add_argument("--picture", type=Path, help="PNG file to draw: the first scenes, and what was found in them")
     asked = parser.parse_args()
     console, results, rows, pictures = Console(width=140), {}, {}, []
     seeds = range(asked.first, asked.first + asked.scenes)
-    benches = {"language_table": Boards, "tabletop": Tables}
+    benches = {"language_table": Boards, "tabletop": lambda: Tables(asked.family)}
     for name, bench in benches.items():
         if asked.only in (None, name):
             tally, shown = measured(bench(), seeds, name)

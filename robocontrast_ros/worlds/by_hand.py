@@ -88,7 +88,7 @@ class ByHand:
         """
         before = self._table.read()[1]
         wanted, bring_robot = {move.name for move in moves} | before.unsure.keys(), target.robot is not None
-        present, problems, doubts = before.scene, (), False
+        present, problems, doubts, doubted = before.scene, (), False, ()
         while True:
             question = SetUpQuestion(target, present, moves, problems, doubts, bring_robot=bring_robot)
             try:
@@ -97,7 +97,8 @@ class ByHand:
                 self._table.carry(_with_moved(present, target, fault.moved), fault.moved)
                 raise
             self.seconds = answer.seconds
-            self._table.carry(target, question.things if answer.overruled else answer.moved)
+            # Who overrules has put right what was in doubt, too: what fell over is not in the list.
+            self._table.carry(target, (*question.things, *doubted) if answer.overruled else answer.moved)
             stamp, reading = self._table.read()
             present = reading.scene
             wanted |= self._pushed(before, reading, target, wanted)
@@ -109,7 +110,7 @@ class ByHand:
             wrong = self._misplaced(reading, target, wanted)
             if not wrong and not reading.unsure:
                 return stamp, present
-            problems = (*wrong.values(), *doubts_in_words(reading.unsure))
+            problems, doubted = (*wrong.values(), *doubts_in_words(reading.unsure)), tuple(reading.unsure)
             # Who did not tick something that is not seen may have forgotten it.
             undone = [move for move in moves if move.name in reading.unsure and move.name not in answer.moved]
             doubts = not wrong and not undone

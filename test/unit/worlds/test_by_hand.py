@@ -30,13 +30,13 @@ class OwnTable:
     seen = True
 
     def __init__(self, things):
-        self.things, self.unsure, self.deviations = things, {}, {}
+        self.things, self.unsure, self.deviations, self.carried = things, {}, {}, []
 
     def read(self):
         return 7.0, TableReading(self.things, dict(self.unsure), dict(self.deviations))
 
     def carry(self, target, moved):
-        pass
+        self.carried.append(moved)
 
     def put(self, target, names):
         """Do with some objects what a person does who is told to."""
@@ -151,6 +151,13 @@ def test_a_wrong_set_up_is_told_and_only_what_is_left_is_asked_for_again():
     assert console.asked == [{"cup", "block"}, {"cup"}]
     assert console.questions[1].problems == ("cup is 30.0 cm off, allowed is 1.0 cm",)
     assert not console.questions[1].doubts and console.questions[1].present["block"] == TARGET["block"]
+
+
+def test_who_overrules_has_put_right_what_fell_over_too():
+    table = OwnTable(BEFORE)
+    table.unsure = {"spoon": "its tag is not seen"}
+    set_up(table, Scripted(moves_all(table), overrules), TARGET)
+    assert set(table.carried[0]) == {"cup", "block"} and set(table.carried[1]) == {"spoon"}
 
 
 def test_each_object_has_its_own_tolerance():
