@@ -114,8 +114,8 @@ class TableMap:
         elif move.goal is None:
             drawn["edge"] = self._way_out(drawn["from"], box)
         if move.goal is not None and drawn["to_outline"]:
-            drawn["place"] = place_in_words(move.goal, room)
-            drawn["tolerance"] = tolerance_in_words(self._tolerances.of(move.model))
+            exact = None if move.model in self._fixed else self._tolerances.of(move.model)
+            drawn["place"] = place_in_words(move.goal, room, exact)
         return drawn
 
     def _robot(self, pose: Pose, ahead: float, room: bool) -> dict[str, Any]:
@@ -124,8 +124,7 @@ class TableMap:
             "id": ROBOT,
             "at": self._point(pose.xy),
             "ahead": self._point(front),
-            "place": place_in_words(pose, room),
-            "tolerance": tolerance_in_words(self._tolerances.usual),
+            "place": place_in_words(pose, room, self._tolerances.usual),
         }
 
     def _way_out(self, start: Sequence[float], box: Sequence[float]) -> list[float]:
@@ -184,12 +183,22 @@ def in_words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def place_in_words(pose: Pose, room: bool) -> str:
-    """Return where something goes, in metres in a room and in centimetres on a table, and how it is turned."""
+def place_in_words(pose: Pose, room: bool, tolerance: Tolerance | None = None) -> str:
+    """Return where something goes, how it is turned, and how exact that has to be.
+
+    Args:
+        pose: where it goes.
+        room: whether places are told in metres; else in centimetres, as on a table.
+        tolerance: how far it may be from there; None where that is not checked.
+    """
     x, y = pose.xy
-    degrees = round(math.degrees(pose.yaw))
     x_and_y = f"x {x:.2f} m, y {y:.2f} m" if room else f"x {x * 100:.1f} cm, y {y * 100:.1f} cm"
-    return f"{x_and_y}, {degrees}°".replace("-", "\u2212")
+    angle, exact = f"{round(math.degrees(pose.yaw))}°", ""
+    if tolerance is not None:
+        exact = f" (\u00b1{tolerance.position * 100:.3g} cm, \u00b1{math.degrees(tolerance.orientation):.0f}°)"
+        if tolerance.orientation >= ANY_ANGLE:
+            angle, exact = "any angle", f" (\u00b1{tolerance.position * 100:.3g} cm)"
+    return f"{x_and_y}, {angle}{exact}".replace("-", "\u2212")
 
 
 def doubts_in_words(unsure: Mapping[str, str]) -> tuple[str, ...]:
@@ -257,12 +266,6 @@ def misplaced(
         off, turned = _apart(here, start)
         lines[ROBOT] = f"the robot is {_metres(off)} and {math.degrees(turned):.0f}° from its start"
     return lines
-
-
-def tolerance_in_words(tolerance: Tolerance) -> str:
-    """Return how exactly something has to be placed."""
-    turned = "any angle" if tolerance.orientation >= ANY_ANGLE else f"±{math.degrees(tolerance.orientation):.0f}°"
-    return f"±{_metres(tolerance.position)}, {turned}"
 
 
 def _apart(pose: Pose, wanted: Pose) -> tuple[float, float]:

@@ -293,7 +293,7 @@ function showSetUp() {
     make("input", { type: "checkbox", checked: thing.done,
       onchange: (event) => send("tick", { name: thing.id, done: event.target.checked }) }),
     make("span", { class: "what" }, make("span", {}, `${index + 1}. ${thing.name}`), make("span", { class: "words" }, thing.words),
-      thing.place ? make("small", {}, `to ${thing.place} (${thing.tolerance})`) : null))));
+      thing.place ? make("small", {}, `to ${thing.place}`) : null))));
   put(
     why(),
     // The banner says what is wrong with the camera as long as it is so.

@@ -121,7 +121,8 @@ def test_a_robot_and_its_start_are_told_in_metres_in_a_room():
     start = scene(a=(0.0, 0.0))
     target = replace(start, robot=Pose.planar(2.5, -1.25, math.radians(90.0)))
     drawn = drawing("y").of(replace(asked(start, target), bring_robot=True))
-    assert drawn["robot"]["at"] == [2.5, 1.25] and drawn["robot"]["place"] == "x 2.50 m, y \u22121.25 m, 90°"
+    assert drawn["robot"]["at"] == [2.5, 1.25]
+    assert drawn["robot"]["place"] == "x 2.50 m, y \u22121.25 m, 90° (±0 cm, ±0°)"
     ahead = np.subtract(drawn["robot"]["ahead"], drawn["robot"]["at"])
     assert ahead[0] == pytest.approx(0.0, abs=1e-3) and ahead[1] < -0.1
     assert drawing("y").of(asked(start, target))["robot"] is None
@@ -133,7 +134,8 @@ def test_what_is_fixed_is_put_in_place_first_and_the_table_is_not_all_of_the_pic
     drawn = TableMap(task).of(asked(Scene(), instance.scene))
     fixed = [move for move in drawn["moves"] if move.get("fixed")]
     assert fixed == drawn["moves"][:3] and {move["words"] for move in fixed} == {"put it in place; it stays"}
-    assert drawn["unit"] == "cm" and drawn["moves"][3]["place"].count("cm") == 2
+    assert drawn["unit"] == "cm" and drawn["moves"][3]["place"].count("cm") == 3
+    assert "±" in drawn["moves"][3]["place"] and "±" not in fixed[0]["place"], "what is fixed is not looked at"
     table = np.array(fixed[0]["to_outline"])
     assert np.ptp(table[:, 0]) > drawn["box"][2]
 

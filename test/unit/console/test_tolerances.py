@@ -10,8 +10,9 @@ import yaml
 from tabletop_scenes import tabletop
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.console.table_map import tolerance_in_words
+from robocontrast_ros.console.table_map import place_in_words
 from robocontrast_ros.console.tolerances import tolerances_of
+from robocontrast_ros.domain import Pose
 from robocontrast_ros.graph.description import nodes_of
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.strategies.effort import Tolerance
@@ -45,8 +46,9 @@ def test_what_is_round_may_be_turned_by_any_angle_and_what_is_named_has_its_own(
     found = tolerances_of(tabletop(), USUAL, {"red_mug": Tolerance(0.02, 0.3), "red_can": Tolerance(0.01, 0.2)})
     assert found.of("banana") == USUAL and found.of("white_plate") == Tolerance(0.01, math.pi)
     assert found.of("red_mug") == Tolerance(0.02, 0.3) and found.of("red_can") == Tolerance(0.01, 0.2)
-    assert tolerance_in_words(found.of("white_plate")) == "±1.0 cm, any angle"
-    assert tolerance_in_words(found.of("red_mug")) == "±2.0 cm, ±17°"
+    there = Pose.planar(0.381, -0.069, 1.0)
+    assert place_in_words(there, False, found.of("white_plate")) == "x 38.1 cm, y \u22126.9 cm, any angle (±1 cm)"
+    assert place_in_words(there, True, found.of("red_mug")) == "x 0.38 m, y \u22120.07 m, 57° (±2 cm, ±17°)"
 
 
 def test_a_session_names_tolerances_of_single_objects_and_the_bridge_has_the_same(session, tmp_path, monkeypatch):
