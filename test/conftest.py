@@ -1,7 +1,9 @@
 """What holds for every test."""
 
+import gc
 import signal
 
+import pytest
 from hypothesis import settings
 
 # Who starts the tests in the background of a script, or with nohup, has these ignored, and so would have what is
@@ -13,6 +15,16 @@ for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.S
 # How long an example takes says more about what else the machine does than about the code.
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def collected_garbage():
+    """Leave what lives by now, most of it imported modules, out of each later collection of garbage.
+
+    A worker of the whole suite holds more than a gigabyte, and statsmodels collects with each correction of p-values.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter):
