@@ -279,11 +279,7 @@ def print_object_tags(task_name: str, to: Path, family: str, console: Console) -
     except RenderingUnavailable as error:
         console.print(f"The pages have no pictures of the objects: {error}", soft_wrap=True, highlight=False)
     files = _write_pages(tag_pages(tagged, pictures, DOTS_PER_INCH), to)
-    content = {
-        "tags": {
-            name: [_in_file(tag) for tag in own] for name, own in tags.items()
-        }
-    }
+    content = {"tags": {name: [_in_file(tag) for tag in own] for name, own in tags.items()}}
     said = (
         f"# Tags on the objects of the task {task.name}, for `operator.tags`. size: side of the black square, as\n"
         "# measured on the print [m]; position: of its middle in the object's frame [m]; orientation, where it is\n"

@@ -53,9 +53,7 @@ class Page:
         self.console = Console(self.steered, checklist, instances=instances)
         self.console.set_limit(20.0)
         tables = TableMap(task or tabletop())
-        self.backstage = ConsoleBackstage(
-            self.console, tables, lambda: None, lambda scene: None, "run_1", True
-        )
+        self.backstage = ConsoleBackstage(self.console, tables, lambda: None, lambda scene: None, "run_1", True)
         self.server = ConsoleServer(console_app(self.backstage, TOKEN), "127.0.0.1", 0)
         self.server.start()
         self.person = PersonAtThePage(chromium, f"{self.server.url}/#{TOKEN}", timeout=20.0)
