@@ -695,6 +695,8 @@ def cluttered_table(name: str) -> str:
 def among_distractors(name: str, policy: str, looks: bool) -> str:
     """Return the success of a policy among distractors, and its change from the same instances without them.
 
+    The change counts each instance once, as the claims of the study do.
+
     Args:
         name: of the study.
         policy: one of it.
@@ -703,7 +705,9 @@ def among_distractors(name: str, policy: str, looks: bool) -> str:
     own = _cluttered(Source.folder, name).filter(pl.col("policy") == policy)
     among = _among(own, looks)
     found = _over_instances(among, pl.col("success"))
-    change = _over_instances(among, pl.col("success") - pl.col("base_success"), DIFFERENCES)
+    instance = ("study_seed", "base_id")
+    changes = among.group_by(instance, maintain_order=True).agg((pl.col("success") - pl.col("base_success")).mean())
+    change = cluster_mean(changes["success"], range(len(changes)), bounds=DIFFERENCES)
     return f"{estimate(found)}, a change of {between(change)}"
 
 

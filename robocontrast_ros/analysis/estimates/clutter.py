@@ -79,6 +79,7 @@ class Measure:
         values: its value in each trial; null in trials that are no part of it.
         bounds: its least and greatest value; None for one that has no such ends.
         of_twins: whether it is over the twins of the cluttered trials.
+        by_instances: whether each test instance counts once, however many trials it has.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Measure:
     values: pl.Expr
     bounds: tuple[float, float] | None = UNIT
     of_twins: bool = False
+    by_instances: bool = False
 
 
 _SUCCESS, _HIDDEN = pl.col("success"), pl.col("occlusion") > OCCLUDED
@@ -114,11 +116,12 @@ MEASURES: Mapping[str, Measure] = {
         Measure("sr_base", "SR_base", "share of the twins that are solved", _SUCCESS, of_twins=True),
         Measure("sr", "SR", "share of trials that are solved; contacts are allowed", _SUCCESS),
         Measure(
-            "change",
-            "SR - SR_base",
-            "success minus the mean success of the trial's own twins",
+            "difference_to_base",
+            "difference to base",
+            "mean, over test instances, of the success of the trials minus that of the instance's own twins",
             _SUCCESS - pl.col("base_success"),
             DIFFERENCES,
+            by_instances=True,
         ),
         Measure(
             "sr_noocc",
@@ -223,7 +226,7 @@ class Row:
         trials: in the group.
         instances: test instances among them.
         measures: name -> estimate; those without a value in the group are left out.
-        numbers: name -> number of trials that the estimate is over.
+        numbers: name -> number of trials, or of test instances, that the estimate is over.
     """
 
     policy: str
@@ -477,6 +480,8 @@ def _row(group: _Group, policy: str, trials: pl.DataFrame, own: pl.DataFrame) ->
     for name, measure in MEASURES.items():
         known = _values(twins if measure.of_twins else trials, measure)
         if len(known):
+            if measure.by_instances:
+                known = known.group_by("cluster", maintain_order=True).agg(pl.col("value").mean())
             measures[name] = cluster_mean(known["value"].to_numpy(), known["cluster"].to_numpy(), bounds=measure.bounds)
             numbers[name] = len(known)
     instances = trials["cluster"].n_unique()

@@ -29,12 +29,13 @@ from robocontrast_ros.system.disk import write_file
 BY_GROUP = ("sr", "sr_base", "h_sr", "cr", "gfr", "er")
 """Measures of the tables by group, the first with its interval."""
 
-SIGNED = ("change",)
+SIGNED = ("difference_to_base",)
 """Measures that are differences."""
 
 READ = (
     "95 % intervals; test instances are independent, not their trials. SR_noocc and SR_occ are contributions: they add "
-    "up to SR. SR_base is over the twins, the same scenes without distractors. CR: any contact with a distractor. "
+    "up to SR. SR_base is over the twins, the same scenes without distractors. The difference to base counts each test "
+    "instance once; SR counts each trial, so SR minus SR_base can be another number. CR: any contact with a distractor. "
     "Trends: change of the share of successes, a unit of DvFC; DvFC has bins of the same number of scenes."
 )
 
@@ -53,7 +54,7 @@ COLUMNS: Mapping[str, Columns] = {
         "group_trials": (pl.Int64, "trials in the group"),
         "instances": (pl.Int64, "test instances among them"),
         "measure": (pl.String, "name of the measure"),
-        "trials": (pl.Int64, "trials that the estimate is over"),
+        "trials": (pl.Int64, "trials that the estimate is over; of `difference_to_base`: test instances"),
         **_ESTIMATE,
     },
     "clutter_trends": {

@@ -31,7 +31,8 @@ from robocontrast_ros.runs.journal import read_journal
 BY_HAND = {
     "sr_base": 1 / 2,
     "sr": 2 / 5,
-    "change": -1 / 5,
+    # The first instance: two of three solved, minus one of one; the second: none of two, minus none.
+    "difference_to_base": ((2 / 3 - 1) + 0) / 2,
     "sr_noocc": 1 / 5,
     "sr_occ": 1 / 5,
     "sr_if_noocc": 1 / 3,
