@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from robocontrast_ros.analysis.data.serving_policies import serving_policies
 from robocontrast_ros.configuration import ConfigurationError, load_configured
@@ -57,7 +57,7 @@ def show_levels(run: RunFolder | None, trained_on: str | None, console: Console)
         trial = event.trial
         level = level_of(trial.instance, trained[policy], task.looks)
         found[policy, trial.perturbation, level].append(event.result.outcome is Outcome.SUCCESS)
-    table = Table("policy", "perturbation", *(level.value for level in Level))
+    table = Table(*_names("policy", "perturbation"), *(level.value for level in Level))
     rows = list(dict.fromkeys((policy, perturbation) for policy, perturbation, _ in found))
     for policy, perturbation in rows:
         solved = (found.get((policy, perturbation, level), []) for level in Level)
@@ -76,7 +76,8 @@ def _of(policy: str, shipped: tuple[Levels, ...], source: str) -> Levels:
 
 
 def _show_shipped(shipped: tuple[Levels, ...], console: Console) -> None:
-    table = Table("levels", "policies trained so", "families", "things", *(level.value for level in Level))
+    named = _names("levels", "policies trained so")
+    table = Table(*named, "families", "things", *(level.value for level in Level))
     for levels in shipped:
         tests = ("yes" if level in levels.tests else "nothing new" for level in Level)
         train = levels.train
@@ -84,3 +85,8 @@ def _show_shipped(shipped: tuple[Levels, ...], console: Console) -> None:
         table.add_row(levels.name, policies, str(len(train.families)), str(len(train.looks)), *tests)
     console.print(table)
     console.print("With a run: the level of each of its trials. docs/perturbations.md says what the levels are.")
+
+
+def _names(*headings: str) -> list[Column]:
+    """Return columns whose names are never cut: they begin alike, so rows could not be told apart."""
+    return [Column(heading, overflow="fold") for heading in headings]

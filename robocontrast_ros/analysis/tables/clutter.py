@@ -35,8 +35,8 @@ SIGNED = ("difference_to_base",)
 READ = (
     "95 % intervals; test instances are independent, not their trials. SR_noocc and SR_occ are contributions: they add "
     "up to SR. SR_base is over the twins, the same scenes without distractors. The difference to base counts each test "
-    "instance once; SR counts each trial, so SR minus SR_base can be another number. CR: any contact with a distractor. "
-    "Trends: change of the share of successes, a unit of DvFC; DvFC has bins of the same number of scenes."
+    "instance once; SR counts each trial, so SR minus SR_base can be another number. CR: any contact with a "
+    "distractor. Trends: change of the share of successes, a unit of DvFC; DvFC has bins of the same number of scenes."
 )
 
 _ESTIMATE: Columns = {

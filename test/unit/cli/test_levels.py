@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.tasks.levels import known_levels
 
 
 @pytest.fixture
@@ -20,6 +21,16 @@ def test_the_files_that_ship_are_listed_with_the_policies_that_were_trained_so(i
     assert shown.exit_code == 0, shown.output
     (row,) = (line for line in shown.output.splitlines() if "film_bc, film_bc_state" in line)
     assert row.split("│")[5:9] == [" yes ", " yes ", " nothing new ", " nothing new "]
+
+
+def test_at_80_columns_no_name_is_cut():
+    shown = CliRunner().invoke(app, ["levels"], env={"COLUMNS": "80"})
+    rows = [[cell.strip() for cell in line.split("│")] for line in shown.output.splitlines() if "│" in line]
+    # A folded name goes on in the lines below, whose other cells are empty.
+    assert "…" not in shown.output
+    for levels in known_levels():
+        assert levels.name in "".join(row[1] for row in rows)
+        assert all(policy in "".join(row[2].replace(" ", "") for row in rows) for policy in levels.policies)
 
 
 def test_the_trials_of_a_run_are_sorted_by_what_its_policy_was_trained_on(tmp_path, invoke):

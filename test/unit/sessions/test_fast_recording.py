@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+from pathlib import Path
 
 import pytest
 import yaml
@@ -138,3 +140,14 @@ def test_a_trial_that_is_stopped_has_a_whole_bag_that_says_so(session_file):
     assert (recorded.result.outcome, recorded.result.fault) == (Outcome.VOID, Fault.ABORTED)
     assert (recorded.trial, recorded.broken) == (void.trial, "")
     assert len(recorded.samples) == 6
+
+
+def test_the_example_in_code_of_the_page_of_sessions_runs_as_it_stands_there(tmp_path, monkeypatch, capsys):
+    page = (Path(__file__).resolve().parents[3] / "docs" / "sessions.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^## In code\n\n```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "docs/sessions.md", "exec"), {})
+    (run,) = (tmp_path / "my_runs").iterdir()
+    assert str(run.relative_to(tmp_path)) in capsys.readouterr().out
+    assert len((run / "trials.csv").read_text().splitlines()) == 3
+    assert len(list(run.glob("bags/*/*.mcap"))) == 2
