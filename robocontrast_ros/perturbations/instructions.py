@@ -154,7 +154,7 @@ class Pictures(_OfSegments):
     """A picture of each thing in place of its words, where the task can draw it; the other words stay."""
 
     name, symbol = "pictures", "ΔL pictures"
-    description = "show the things in pictures instead of naming them"
+    description = "show the things in pictures in place of their descriptors"
     plausible, expectation = True, Expectation.KEEPS_SUCCESS
     keeps_meaning = True
 
@@ -215,7 +215,7 @@ class Specific(_Redescribed):
     """A longer descriptor, such as one with the colour."""
 
     name, symbol = "specific", "ΔL specific"
-    description = "say more of one of the things than is needed"
+    description = "name one of the things by a longer descriptor than is needed"
     plausible, expectation = True, Expectation.KEEPS_SUCCESS
     keeps_meaning, clear = True, True
 
@@ -224,7 +224,7 @@ class Vague(_Redescribed):
     """A descriptor that several things fit."""
 
     name, symbol = "vague", "ΔL vague"
-    description = "say so little of one of the things that several fit"
+    description = "name one of the things by a descriptor that several things fit"
     plausible, expectation = True, Expectation.UNKNOWN
     clear = False
 

@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
+from foxglove_layouts import layout, missing
 from session_runs import Workplace, finished, scores
 from twice import recorded_fast, unequal
 
@@ -30,7 +31,7 @@ def test_an_arm_with_a_hand_solves_trials_which_one_process_and_the_bags_give_ag
             "policy": "tabletop_oracle",
             "strategy": shipped["strategy"] | {"perturbations": PERTURBED},
             "test_set": {"size": 1, "families": [family]},
-            "cameras": [{"name": "wrist", "width": 64, "height": 48}],
+            "cameras": [{"name": name, "width": 64, "height": 48} for name in ("top", "front", "wrist")],
         }
     )
     code, output = place.run("evaluate", session)
@@ -42,6 +43,7 @@ def test_an_arm_with_a_hand_solves_trials_which_one_process_and_the_bags_give_ag
     base, redirected, changed = (event.trial.instance for event in trials)
     assert redirected.instruction.arguments != base.instruction.arguments == changed.instruction.arguments
     check_again(place, run, len(trials))
+    assert missing(layout("tabletop"), run / trials[0].recording.bag) == []
 
 
 def check_again(place, run, trials):

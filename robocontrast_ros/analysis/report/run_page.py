@@ -112,7 +112,8 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
     return {
         "run": run.name,
         "started": started,
-        "session": {key: asked.get(key) for key in ("description", "task", "repeats")},
+        # Not its description: options such as --policy and --size change what that says.
+        "session": {key: asked.get(key) for key in ("task", "repeats")},
         "summary": summary,
         "spl_changes": SPL_CHANGES if summary.metric == "spl" else "",
         "selected": SELECTED,

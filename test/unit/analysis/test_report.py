@@ -128,6 +128,9 @@ def test_a_page_says_what_was_found_and_how_to_do_it_again_and_holds_every_trial
         "robocontrast evaluate session.yaml", "position_tolerance", "Twelve test instances",
     ):  # fmt: skip
         assert words in page.words, words
+    # What the session's file says of itself stands among the parameters alone: options have changed it.
+    head = page.words.partition("begun")[0]
+    assert "2 test instances" in head and "Twelve" not in head
     assert read_journal(recorded.journal).started.digest in page.words
     assert {f"trial-{index:04d}" for index in range(6)} <= set(page.ids)
     # Four key frames and a map for each of six trials.

@@ -53,6 +53,12 @@ def test_the_list_has_every_perturbation_with_what_a_sound_policy_does_in_80_col
         assert line.split()[1] == made.axes
         assert (plausible < number < implausible) == made.plausible
     assert not any("…" in line for line in lines)
+    # Who comes from seed 004 looks for the paper's word.
+    assert {
+        name for name in perturbation_names() if "descriptor" in load_perturbation(name, "test", "").description
+    } == {
+        *("pictures", "specific", "vague"),
+    }
 
 
 def test_a_session_s_perturbations_are_shown_on_an_instance_as_text_and_picture(session, tmp_path):
