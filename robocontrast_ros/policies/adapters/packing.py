@@ -8,6 +8,7 @@ from typing import Any, Literal
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, record
@@ -84,7 +85,7 @@ class ImageParameters:
     width: int | None = Field(default=None, ge=1, le=8192, description="columns [pixel]; unchanged if left out")
     height: int | None = Field(default=None, ge=1, le=8192, description="rows [pixel]")
     fit: Literal["stretch", "pad", "crop"] = Field(
-        default="stretch", description="for another aspect ratio; pad is openpi's resize_with_pad"
+        default="stretch", description="for another aspect ratio; pad is openpi's resize_with_pad, to the bit"
     )
     channels: Literal["rgb", "bgr"] = Field(default="rgb", description="order of the colours")
     layout: Literal["hwc", "chw"] = Field(default="hwc", description="order of the axes")
@@ -252,14 +253,12 @@ def fit_image(image: NDArray[np.uint8], width: int, height: int, fit: str) -> ND
         return image
     if fit == "stretch":
         return _resize(image, width, height)
-    scale = (min if fit == "pad" else max)(width / columns, height / rows)
+    if fit == "pad":
+        return _pad(image, width, height)
+    scale = max(width / columns, height / rows)
     scaled = _resize(image, max(round(columns * scale), 1), max(round(rows * scale), 1))
-    left, top = (abs(width - scaled.shape[1]) // 2, abs(height - scaled.shape[0]) // 2)
-    if fit == "crop":
-        return scaled[top : top + height, left : left + width]
-    padded = np.zeros((height, width, 3), np.uint8)
-    padded[top : top + scaled.shape[0], left : left + scaled.shape[1]] = scaled
-    return padded
+    left, top = (scaled.shape[1] - width) // 2, (scaled.shape[0] - height) // 2
+    return scaled[top : top + height, left : left + width]
 
 
 def pack_state(observation: Observation, wanted: StateParameters) -> NDArray[np.float32]:
@@ -309,6 +308,23 @@ def unpack(answer: Any, output: OutputParameters, action: ActionParameters) -> N
         columns = f"columns {list(output.columns)} of each" if output.columns else f"{action.size} numbers each"
         raise PolicyFault(Fault.POLICY_WRONG_SHAPE, f"got shape {shape}, expected n actions, {columns}")
     return actions * np.asarray(output.scale or 1.0) + np.asarray(output.offset or 0.0)
+
+
+def _pad(image: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
+    """Return the image with black borders, to the bit as the checkpoints of openpi were trained with.
+
+    Source: Physical-Intelligence/openpi, ``openpi_client/image_tools.py``, ``resize_with_pad``: sizes are cut off, not
+    rounded, and Pillow's bilinear filter takes all pixels of a larger image into account.
+    """
+    rows, columns = image.shape[:2]
+    ratio = max(columns / width, rows / height)
+    # An image that is thousands of times as long as high still has one row.
+    size = max(int(columns / ratio), 1), max(int(rows / ratio), 1)
+    scaled = np.asarray(Image.fromarray(image).resize(size, Image.BILINEAR))
+    left, top = (width - size[0]) // 2, (height - size[1]) // 2
+    padded = np.zeros((height, width, 3), np.uint8)
+    padded[top : top + size[1], left : left + size[0]] = scaled
+    return padded
 
 
 def _resize(image: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import socket
 import time
@@ -118,6 +119,32 @@ def test_the_server_gets_the_file_s_keys_with_the_images_the_state_and_the_words
     }
     answer = policy.act(observation)
     assert np.array_equal(answer, openpi_server.rule(expected).astype(np.float64))
+
+
+@pytest.mark.parametrize(
+    ("size", "columns", "rows", "digest"),
+    [
+        ((848, 480), (0, 223), (49, 174), "ec98ac6674ec9832"),
+        ((424, 240), (0, 223), (49, 174), "762ff1fcb07089dc"),
+        ((640, 480), (0, 223), (28, 195), "e5e7e99d9e068a93"),
+        ((160, 90), (0, 223), (49, 174), "b5fc24f8b6dd37b2"),
+        ((100, 224), (62, 161), (0, 223), "f2b53109d33dcbba"),
+    ],
+)
+def test_a_padded_image_is_that_of_openpi_to_the_bit(size, columns, rows, digest):
+    # The digests are of what `resize_with_pad` of openpi_client (15a9616a) made of the same images.
+    row, column = np.indices(size[::-1])
+    image = np.stack((row * 7 + column * 3, row * column, 255 - row - column * 5), 2).astype(np.uint8)
+    padded = fit_image(image, 224, 224, "pad")
+    for axes, filled in (((0, 2), columns), ((1, 2), rows)):
+        assert np.flatnonzero(padded.any(axes))[[0, -1]].tolist() == list(filled)
+    assert hashlib.sha256(padded.tobytes()).hexdigest()[:16] == digest
+
+
+def test_an_image_of_the_right_size_is_not_padded_and_a_very_long_one_keeps_a_row():
+    image = np.full((224, 224, 3), 200, np.uint8)
+    assert fit_image(image, 224, 224, "pad") is image
+    assert fit_image(image[:1], 112, 60, "pad").any((1, 2)).sum() == 1
 
 
 def test_keys_with_a_slash_become_mappings_where_that_is_asked_for_and_extras_go_along(make):
