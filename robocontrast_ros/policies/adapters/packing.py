@@ -12,6 +12,7 @@ from PIL import Image
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.configuration.errors import SHOWN, cut
 from robocontrast_ros.domain import ActionConventions, Fault, Pose
 from robocontrast_ros.domain.action import Frame, Gripper, Reference, Rotation
 from robocontrast_ros.domain.channels import OBSERVATIONS
@@ -282,7 +283,9 @@ def pack_state(observation: Observation, wanted: StateParameters) -> NDArray[np.
 
 
 def unpack(answer: Any, output: OutputParameters, action: ActionParameters) -> NDArray[np.float64]:
-    """Return the actions of an answer, shape (n, size), SI units; a single action may be a vector.
+    """Return the actions of an answer, shape (n, size), SI units.
+
+    A single action may be a vector, and an answer may be a batch of one.
 
     Raises:
         PolicyFault: POLICY_UNREADABLE where the key is missing or has no numbers, POLICY_WRONG_SHAPE where the
@@ -291,15 +294,15 @@ def unpack(answer: Any, output: OutputParameters, action: ActionParameters) -> N
     if output.key:
         if not isinstance(answer, dict) or output.key not in answer:
             got = f"the keys {', '.join(map(str, answer))}" if isinstance(answer, dict) else type(answer).__name__
-            raise PolicyFault(Fault.POLICY_UNREADABLE, f"got {got}, expected a mapping with '{output.key}'")
+            raise PolicyFault(Fault.POLICY_UNREADABLE, f"got {cut(got, SHOWN)}, expected a mapping with '{output.key}'")
         answer = answer[output.key]
-    try:
-        actions = np.asarray(answer, dtype=np.float64)
-    except (TypeError, ValueError):
-        detail = f"got {type(answer).__name__}, expected numbers in '{output.key or 'the answer'}'"
-        raise PolicyFault(Fault.POLICY_UNREADABLE, detail) from None
+    actions = _numbers(answer, output.key)
     shape = actions.shape
-    actions = actions[None] if actions.ndim == 1 else actions
+    if actions.ndim == 1:
+        actions = actions[None]
+    elif actions.ndim == 3 and len(actions) == 1:
+        # A batch of one, as GR00T answers.
+        actions = actions[0]
     if output.columns and actions.ndim == 2 and max(output.columns) < actions.shape[1]:
         actions = actions[:, list(output.columns)]
     elif output.columns:
@@ -308,6 +311,28 @@ def unpack(answer: Any, output: OutputParameters, action: ActionParameters) -> N
         columns = f"columns {list(output.columns)} of each" if output.columns else f"{action.size} numbers each"
         raise PolicyFault(Fault.POLICY_WRONG_SHAPE, f"got shape {shape}, expected n actions, {columns}")
     return actions * np.asarray(output.scale or 1.0) + np.asarray(output.offset or 0.0)
+
+
+def _numbers(answer: Any, key: str) -> NDArray[np.float64]:
+    """Return an answer as an array of real numbers.
+
+    Raises:
+        PolicyFault: POLICY_UNREADABLE for anything else: texts, times, complex numbers, integers beyond 64 bits, lists
+            of unequal length.
+    """
+    try:
+        # Without a type: as float64, NumPy would read texts and times, and drop imaginary parts.
+        numbers = np.asarray(answer)
+    except (TypeError, ValueError):
+        numbers = np.array(None)
+    if numbers.dtype.kind in "biuf":
+        return numbers.astype(np.float64)
+    got = numbers.dtype.name if numbers.dtype.kind != "O" else type(answer).__name__
+    if isinstance(answer, dict):
+        got = f"a mapping with {', '.join(map(str, answer)) or 'no keys'}"
+    cure = "docs/remote_policies.md has the forms of arrays that are read"
+    detail = f"got {cut(got, SHOWN)}, expected numbers in '{key or 'the answer'}' ({cure})"
+    raise PolicyFault(Fault.POLICY_UNREADABLE, detail)
 
 
 def _pad(image: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:

@@ -198,6 +198,17 @@ def test_an_answer_may_take_longer_than_connecting(make):
         ("no numbers", Fault.POLICY_UNREADABLE, "actions"),
         ("no mapping", Fault.POLICY_UNREADABLE, "list"),
         ("objects", Fault.POLICY_UNREADABLE, "object"),
+        ("pickled", Fault.POLICY_UNREADABLE, "arrays of objects or records are not exchanged"),
+        ("records", Fault.POLICY_UNREADABLE, "arrays of objects or records are not exchanged"),
+        ("complex", Fault.POLICY_UNREADABLE, "numbers in 'actions'"),
+        ("texts", Fault.POLICY_UNREADABLE, "got str96, expected numbers in 'actions'"),
+        ("times", Fault.POLICY_UNREADABLE, r"got datetime64\[s\], expected numbers"),
+        ("unknown numbers", Fault.POLICY_UNREADABLE, "'bfloat16', which NumPy does not know"),
+        ("batch", Fault.POLICY_WRONG_SHAPE, r"got shape \(2, 4, 2\)"),
+        ("many lists", Fault.POLICY_UNREADABLE, "more than 131072 values"),
+        ("one long list", Fault.POLICY_UNREADABLE, "200000 exceeds max_array_len"),
+        ("deep", Fault.POLICY_UNREADABLE, "100000 bytes that are no msgpack message: StackError"),
+        ("too large", Fault.POLICY_UNREADABLE, "16777216"),
         ("short array", Fault.POLICY_UNREADABLE, "msgpack"),
         ("garbage", Fault.POLICY_UNREADABLE, "255 bytes"),
         ("no websocket", Fault.POLICY_UNREADABLE, "no websocket message"),
@@ -214,6 +225,19 @@ def test_each_way_to_fail_has_its_fault_and_the_next_trial_is_served(make, promp
     fresh = make()
     fresh.reset("push", 0)
     assert np.array_equal(policy.act(seen()), fresh.act(seen()))
+
+
+@pytest.mark.parametrize("dialect", openpi_server.DIALECTS)
+def test_arrays_are_read_in_each_form_in_which_servers_of_this_protocol_write_them(make, dialect):
+    policy = make()
+    policy.reset(dialect, 0)
+    assert np.array_equal(policy.act(seen()), openpi_server.RIGHT.astype(np.float64))
+
+
+def test_a_mapping_that_no_dialect_writes_is_told_by_its_keys_with_where_the_forms_are(make):
+    failed = fault_of(make(output={"key": ""}), "missing key")
+    assert failed.fault is Fault.POLICY_UNREADABLE
+    assert failed.detail.startswith("got a mapping with motions, expected numbers in 'the answer' (docs/remote_pol")
 
 
 def test_a_late_answer_is_not_taken_for_the_next_one(make):

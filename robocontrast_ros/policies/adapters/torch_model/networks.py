@@ -162,7 +162,8 @@ class Network:
     def _array(self, value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
-        array = value.detach().to("cpu", torch.float64).numpy()
+        # Complex numbers stay what they are, and are refused as no actions.
+        array = value.detach().to("cpu", torch.complex128 if value.is_complex() else torch.float64).numpy()
         return array[0] if self._call.batch and array.ndim > 1 and len(array) == 1 else array
 
 
