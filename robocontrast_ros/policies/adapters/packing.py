@@ -313,6 +313,10 @@ def unpack(answer: Any, output: OutputParameters, action: ActionParameters) -> N
     return actions * np.asarray(output.scale or 1.0) + np.asarray(output.offset or 0.0)
 
 
+_NO_NUMBERS = {"U": "texts", "S": "bytes", "M": "times", "m": "durations", "c": "complex numbers"}
+"""What NumPy's kinds of arrays hold that is no action."""
+
+
 def _numbers(answer: Any, key: str) -> NDArray[np.float64]:
     """Return an answer as an array of real numbers.
 
@@ -327,11 +331,10 @@ def _numbers(answer: Any, key: str) -> NDArray[np.float64]:
         numbers = np.array(None)
     if numbers.dtype.kind in "biuf":
         return numbers.astype(np.float64)
-    got = numbers.dtype.name if numbers.dtype.kind != "O" else type(answer).__name__
+    got = _NO_NUMBERS.get(numbers.dtype.kind, type(answer).__name__)
     if isinstance(answer, dict):
-        got = f"a mapping with {', '.join(map(str, answer)) or 'no keys'}"
-    cure = "docs/remote_policies.md has the forms of arrays that are read"
-    detail = f"got {cut(got, SHOWN)}, expected numbers in '{key or 'the answer'}' ({cure})"
+        got = f"a mapping with {', '.join(map(str, answer)) or 'no keys'}, which is no known form of an array"
+    detail = f"got {cut(got, SHOWN)}, expected numbers in '{key or 'the answer'}'"
     raise PolicyFault(Fault.POLICY_UNREADABLE, detail)
 
 

@@ -108,10 +108,14 @@ def test_a_first_answer_may_take_longer_than_the_others(make):
     ("words", "fault", "told"),
     [
         ("wrong shape", Fault.POLICY_WRONG_SHAPE, r"\(1,\)"),
-        ("no numbers", Fault.POLICY_UNREADABLE, "got a mapping with a, expected numbers"),
-        ("times", Fault.POLICY_UNREADABLE, r"got datetime64\[s\], expected numbers"),
+        (
+            "no numbers",
+            Fault.POLICY_UNREADABLE,
+            "got a mapping with a, which is no known form of an array, expected numbers",
+        ),
+        ("times", Fault.POLICY_UNREADABLE, "got times, expected numbers"),
         ("complex", Fault.POLICY_UNREADABLE, "arrays of complex128 are not exchanged"),
-        ("texts", Fault.POLICY_UNREADABLE, "got str32, expected numbers"),
+        ("texts", Fault.POLICY_UNREADABLE, "got texts, expected numbers"),
         ("beyond float", Fault.POLICY_UNREADABLE, "got list, expected numbers"),
         ("too many digits", Fault.POLICY_UNREADABLE, "not JSON.*4300 digits"),
         ("many lists", Fault.POLICY_UNREADABLE, "more than 131072 values"),

@@ -201,8 +201,8 @@ def test_an_answer_may_take_longer_than_connecting(make):
         ("pickled", Fault.POLICY_UNREADABLE, "arrays of objects or records are not exchanged"),
         ("records", Fault.POLICY_UNREADABLE, "arrays of objects or records are not exchanged"),
         ("complex", Fault.POLICY_UNREADABLE, "numbers in 'actions'"),
-        ("texts", Fault.POLICY_UNREADABLE, "got str96, expected numbers in 'actions'"),
-        ("times", Fault.POLICY_UNREADABLE, r"got datetime64\[s\], expected numbers"),
+        ("texts", Fault.POLICY_UNREADABLE, "got texts, expected numbers in 'actions'"),
+        ("times", Fault.POLICY_UNREADABLE, "got times, expected numbers"),
         ("unknown numbers", Fault.POLICY_UNREADABLE, "'bfloat16', which NumPy does not know"),
         ("batch", Fault.POLICY_WRONG_SHAPE, r"got shape \(2, 4, 2\)"),
         ("many lists", Fault.POLICY_UNREADABLE, "more than 131072 values"),
@@ -234,10 +234,11 @@ def test_arrays_are_read_in_each_form_in_which_servers_of_this_protocol_write_th
     assert np.array_equal(policy.act(seen()), openpi_server.RIGHT.astype(np.float64))
 
 
-def test_a_mapping_that_no_dialect_writes_is_told_by_its_keys_with_where_the_forms_are(make):
+def test_a_mapping_that_no_dialect_writes_is_told_by_its_keys(make):
     failed = fault_of(make(output={"key": ""}), "missing key")
     assert failed.fault is Fault.POLICY_UNREADABLE
-    assert failed.detail.startswith("got a mapping with motions, expected numbers in 'the answer' (docs/remote_pol")
+    expected = "got a mapping with motions, which is no known form of an array, expected numbers in 'the answer'"
+    assert failed.detail == expected
 
 
 def test_a_late_answer_is_not_taken_for_the_next_one(make):
