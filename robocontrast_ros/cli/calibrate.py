@@ -17,11 +17,12 @@ from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.images.boards import Board, BoardNotSeen, CameraPose, Intrinsics, camera_pose, drawn
+from robocontrast_ros.images.camera_info import read_intrinsics
 from robocontrast_ros.images.files import read_picture
 from robocontrast_ros.images.rendering import RenderingUnavailable
 from robocontrast_ros.images.tag_families import FAMILIES, USUAL
 from robocontrast_ros.objects import library_of
-from robocontrast_ros.perception import CalibratedCamera, ObjectTag, read_intrinsics
+from robocontrast_ros.perception import CalibratedCamera, ObjectTag
 from robocontrast_ros.perception.fixed_tags import lying_tags
 from robocontrast_ros.perception.tag_pages import pictures_of, tag_pages
 from robocontrast_ros.system.disk import new_file, write_file

@@ -1,4 +1,4 @@
-"""Strict YAML: every key once, few aliases, limited depth."""
+"""Strict YAML: every key once, few aliases, limited depth, decimal numbers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ MAX_ALIASES = 20
 
 MAX_DEPTH = 50
 """Depth of nested mappings and lists: more than parameter files need, less than Python's recursion limit."""
+
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
 def parse_yaml(text: str, source: str, key: str = "") -> Any:
@@ -78,6 +80,9 @@ class _StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        if node.tag in _NUMBERS and ":" in node.value:
+            # 1:30 is 90. Nobody means that, and other readers of YAML take it for a text.
+            raise _Refused(f"'{node.value[:40]}'", node, "a decimal number, or a text in quotes")
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError, OverflowError):

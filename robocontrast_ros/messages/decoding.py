@@ -10,9 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from robocontrast_ros.domain import (
     SCORES_ONCE_FIELDS,
     Crop,
@@ -34,47 +31,12 @@ from robocontrast_ros.domain import (
     Trial,
     TrialResult,
 )
+from robocontrast_ros.messages.images import image_to_array
 
 NANOSECONDS = 1_000_000_000
 
 _PROGRESS_FIELDS = tuple(name for name in SCORES_ONCE_FIELDS if name != "success")
 """The success of a running trial is no score."""
-
-
-_CHANNELS = {"rgb8": (3, slice(None)), "bgr8": (3, slice(None, None, -1)), "rgba8": (4, slice(0, 3))}
-
-
-def image_to_array(message: Any) -> NDArray[np.uint8]:
-    """Return a sensor_msgs/Image or CompressedImage as uint8 of shape (height, width, 3), RGB.
-
-    Raises:
-        ValueError: the encoding is none of rgb8, bgr8 and rgba8, or its sizes do not fit; or what is compressed cannot
-            be decoded.
-    """
-    if not hasattr(message, "encoding"):
-        return _decompressed(message)
-    if message.encoding not in _CHANNELS:
-        raise ValueError(f"image encoding: got '{message.encoding}', expected one of {', '.join(_CHANNELS)}")
-    channels, order = _CHANNELS[message.encoding]
-    rows = np.frombuffer(message.data, dtype=np.uint8).reshape(message.height, message.step)
-    pixels = rows[:, : message.width * channels].reshape(message.height, message.width, channels)
-    return pixels[:, :, order]
-
-
-def _decompressed(message: Any) -> NDArray[np.uint8]:
-    """Return a sensor_msgs/CompressedImage as RGB: what compresses stores colours as JPEG and PNG do."""
-    # It takes a moment to load, and few sessions need it.
-    import cv2
-
-    data = np.frombuffer(message.data, dtype=np.uint8)
-    try:
-        pixels = cv2.imdecode(data, cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
-    except cv2.error:
-        # No bytes, and a header that promises too many pixels.
-        pixels = None
-    if pixels is None:
-        raise ValueError(f"compressed image: got {data.size} bytes of '{message.format}', expected a JPEG or PNG image")
-    return cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB)
 
 
 def stamp_from_msg(message: Any) -> int:

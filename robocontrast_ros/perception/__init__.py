@@ -1,6 +1,6 @@
 """What a camera tells of a scene: poses of objects with their errors, and what is unsure."""
 
-from robocontrast_ros.perception.camera import CalibratedCamera, load_camera, read_intrinsics
+from robocontrast_ros.perception.camera import CalibratedCamera, load_camera
 from robocontrast_ros.perception.estimate import ObjectEstimate, SceneEstimate
 from robocontrast_ros.perception.estimator import SceneEstimator
 from robocontrast_ros.perception.solids import Block, read_block
@@ -18,6 +18,5 @@ __all__ = [
     "Verdict",
     "load_camera",
     "read_block",
-    "read_intrinsics",
     "verdict",
 ]

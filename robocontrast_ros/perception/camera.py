@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
-import yaml
 from numpy.typing import ArrayLike, NDArray
 from transforms3d.quaternions import quat2mat
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.images.boards import Intrinsics
+from robocontrast_ros.images.camera_info import number, numbers_of, read_fields, read_intrinsics
 
 Floats = NDArray[np.float64]
 
@@ -129,9 +128,9 @@ def load_camera(file: Path, info: Path | None = None) -> CalibratedCamera:
     Raises:
         ConfigurationError: a value is missing or wrong.
     """
-    content = _content(file)
-    position = _numbers(file, content, ("position",), (3,), CALIBRATE)
-    x, y, z, w = _numbers(file, content, ("orientation_xyzw",), (4,), CALIBRATE)
+    content = read_fields(file)
+    position = numbers_of(file, content, ("position",), (3,), CALIBRATE)
+    x, y, z, w = numbers_of(file, content, ("orientation_xyzw",), (4,), CALIBRATE)
     length = math.sqrt(x * x + y * y + z * z + w * w)
     if abs(length - 1.0) > 1e-3:
         raise ConfigurationError(
@@ -151,68 +150,8 @@ def load_camera(file: Path, info: Path | None = None) -> CalibratedCamera:
     return CalibratedCamera(intrinsics, pose, frame, *errors)
 
 
-def read_intrinsics(file: Path) -> Intrinsics:
-    """Return a camera's intrinsics: what `ros2 topic echo --once` prints of a CameraInfo, or camera_calibration wrote.
-
-    Raises:
-        ConfigurationError: a value is missing or wrong.
-    """
-    content = _content(file)
-    width, height = (_number(file, content, *names) for names in (("width", "image_width"), ("height", "image_height")))
-    model = content.get("distortion_model", "plumb_bob")
-    if model not in ("plumb_bob", "rational_polynomial"):
-        cure = "Calibrate with the pinhole model, or take rectified images with distortion 0."
-        raise ConfigurationError(str(file), "distortion_model", model, "plumb_bob or rational_polynomial", cure)
-    matrix = _numbers(file, content, ("k", "K", "camera_matrix"), (9,)).reshape(3, 3)
-    if not (matrix[0, 0] > 0.0 and matrix[1, 1] > 0.0):
-        cure = "The driver has no calibration: run camera_calibration first."
-        raise ConfigurationError(str(file), "k", matrix.ravel().tolist(), "focal lengths above 0", cure)
-    distortion = _numbers(file, content, ("d", "D", "distortion_coefficients"), (0, 4, 5, 8))
-    return Intrinsics(width, height, matrix, distortion if distortion.size else np.zeros(5))
-
-
-def _content(file: Path) -> dict[str, Any]:
-    try:
-        # `ros2 topic echo` ends each message with a line of its own.
-        content = next(iter(yaml.safe_load_all(file.read_text(encoding="utf-8"))), None)
-    except OSError as error:
-        raise ConfigurationError(str(file), "", error.strerror, "a file that can be read") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigurationError(str(file), "", " ".join(str(error).split()), "YAML") from None
-    if not isinstance(content, dict):
-        raise ConfigurationError(str(file), "", type(content).__name__, "the fields of a CameraInfo")
-    return content
-
-
-def _number(file: Path, content: dict[str, Any], *names: str) -> int:
-    for name in names:
-        if name in content:
-            if type(content[name]) is not int or content[name] < 1:
-                raise ConfigurationError(str(file), name, content[name], "a whole number of pixels, at least 1")
-            return content[name]
-    raise ConfigurationError(str(file), names[0], "nothing", "the images' size in pixels")
-
-
-def _numbers(
-    file: Path, content: dict[str, Any], names: Sequence[str], sizes: tuple[int, ...], cure: str = ""
-) -> Floats:
-    expected = f"a list of {' or '.join(map(str, sizes))} numbers"
-    for name in names:
-        if name in content:
-            value = content[name]
-            value = value.get("data") if isinstance(value, dict) else value
-            if not isinstance(value, list) or not all(map(_finite, value)) or len(value) not in sizes:
-                raise ConfigurationError(str(file), name, content[name], expected, cure)
-            return np.array(value, dtype=float)
-    raise ConfigurationError(str(file), names[0], "nothing", expected, cure)
-
-
 def _error(file: Path, content: dict[str, Any], name: str) -> float:
-    value = content.get(name, 0.0)
-    if not (_finite(value) and value >= 0.0):
-        raise ConfigurationError(str(file), name, value, "a number of at least 0", CALIBRATE)
-    return float(value)
-
-
-def _finite(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    value = number(content.get(name, 0.0))
+    if value is None or value < 0.0:
+        raise ConfigurationError(str(file), name, content[name], "a number of at least 0", CALIBRATE)
+    return value

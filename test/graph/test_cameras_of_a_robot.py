@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import cv2
@@ -177,6 +178,50 @@ def test_images_whose_clock_is_ahead_of_the_states_do_not_pass_as_new_and_old_on
             seen.images(due)
     assert raised.value.fault is Fault.SENSOR_LOST
     assert raised.value.detail.startswith("camera 'board': ") and words in raised.value.detail
+
+
+def test_images_that_cannot_be_shown_are_told_at_the_start_and_those_that_change_as_soon_as_they_do():
+    robot = resolve_uri("package://robocontrast_ros/config/robots/franka.yaml")
+    parameters = RolloutParameters(robot=robot, steps_per_control=50, control_period=0.1, sensor_timeout=10.0)
+    profile = load_profile(robot)
+    frame = next(camera.frame_id for camera in profile.cameras if camera.name == "board")
+    with own_domain(), spun_node("rollout") as node, spun_node("driver") as driver:
+        inbox = Inbox(node)
+        recorder = RecorderWatch(node, profile, parameters, False)
+        seen = TopicSurroundings(node, profile, parameters, inbox, recorder, lambda: None, lambda offsets: None)
+        seen.need({"board": Topic(IMAGE, "sensor_msgs/msg/Image")}, False)
+        images = driver.create_publisher(Image, IMAGE, 10)
+
+        def publish(encoding: str, width: int, pixel: int) -> float:
+            """Publish an image until it has arrived, and return its time [s]."""
+            image = Image(height=1, width=width, encoding=encoding, step=width * pixel, data=bytes(width * pixel))
+            image.header.frame_id, image.header.stamp = frame, driver.get_clock().now().to_msg()
+
+            def arrived() -> bool:
+                images.publish(image)
+                newest = inbox.newest(IMAGE)
+                return newest is not None and newest.header.stamp == image.header.stamp
+
+            wait_until(arrived, "the image")
+            return seconds(image.header.stamp)
+
+        def told(check: Callable[[], object]) -> str:
+            with pytest.raises(BenchFault) as raised:
+                check()
+            assert raised.value.fault is Fault.SENSOR_LOST
+            assert raised.value.detail.startswith(f"camera 'board': images on {IMAGE} ")
+            return raised.value.detail
+
+        publish("16UC1", 2, 2)
+        assert "cannot be read: image encoding: got '16UC1'" in told(seen.check_cameras)
+        publish("rgb8", 2, 2)
+        assert "rows of 4 bytes (`step`), expected at least 6 for 2 pixels" in told(seen.check_cameras)
+        publish("bgra8", 2, 4)
+        seen.check_cameras()
+        stamp = publish("yuyv", 2, 2)
+        assert seen.images(stamp)["board"].encoding == "yuyv"
+        stamp = publish("bgra8", 4, 4)
+        assert "have 4x1 pixels, expected 2x1, as at the start" in told(lambda: seen.images(stamp))
 
 
 def test_compressed_images_are_decoded_for_the_policy_and_recorded_as_they_came(tmp_path):

@@ -7,6 +7,8 @@ instruction says.
 from __future__ import annotations
 
 import base64
+import contextlib
+import gzip
 import hashlib
 import json
 import os
@@ -53,6 +55,13 @@ BODIES = {
     "no numbers": b'{"a": 1}',
     "short array": b'{"__numpy__": "AAAA", "dtype": "<f8", "shape": [7]}',
     "objects": b'{"__numpy__": "AAAAAAAAAAA=", "dtype": "|O", "shape": [1]}',
+    "times": b'{"__numpy__": "AAAAAAAAAAA=", "dtype": "<M8[s]", "shape": [1]}',
+    "complex": b'{"__numpy__": "AAAAAAAAAAAAAAAAAADwPw==", "dtype": "<c16", "shape": [1]}',
+    "texts": b'["0", "0", "0", "0", "0", "0", "0"]',
+    "beyond float": b"[1" + b"0" * 400 + b", 0, 0, 0, 0, 0, 0]",
+    "too many digits": b"[1" + b"0" * 10_000 + b", 0, 0, 0, 0, 0, 0]",
+    "many lists": b"[" + b"[]," * 200_000 + b"[]]",
+    "too large": b'"' + b" " * (2**24 + 1) + b'"',
     "garbage": bytes(range(255, 0, -1)),
     "error": b'"error"',
     "not finite": b"[NaN, 0, 0, 0, 0, 0, 0]",
@@ -95,6 +104,14 @@ class Handler(BaseHTTPRequestHandler):
         elif words == "half":
             self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n[0")
             self.close_connection = True
+        elif words == "endless":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+            self.close_connection = True
+            with contextlib.suppress(OSError):
+                while True:
+                    self.wfile.write(b" " * 2**16)
+        elif words == "compressed":
+            self.answer(200, gzip.compress(b"[0, 0, 0, 0, 0, 0, 0]"), **{"Content-Encoding": "gzip"})
         elif words == "no http":
             self.wfile.write(b"\xff" * 64 + b"\r\n\r\n")
             self.close_connection = True

@@ -12,6 +12,7 @@ import http
 import itertools
 import json
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -98,6 +99,39 @@ def unpack(value):
     return value
 
 
+RIGHT = np.arange(CHUNK * SIZE, dtype="<f4").reshape(CHUNK, SIZE) / 100.0
+"""Actions that each of the dialects writes in its own way."""
+
+OPENPI = {"__ndarray__": True, "data": RIGHT.tobytes(), "dtype": "<f4", "shape": [CHUNK, SIZE]}
+MSGPACK_NUMPY = {"nd": True, "type": "<f4", "kind": b"", "shape": [CHUNK, SIZE], "data": RIGHT.tobytes()}
+"""As the package msgpack-numpy 0.4.8 writes them, but with keys of text."""
+
+
+def bytes_as_keys(value):
+    return {key.encode(): item for key, item in value.items()}
+
+
+DIALECTS = {
+    "openpi, text keys": OPENPI,
+    "msgpack-numpy": bytes_as_keys(MSGPACK_NUMPY),
+    "msgpack-numpy, text keys": MSGPACK_NUMPY,
+    "vLLM": MSGPACK_NUMPY | {"kind": "f"},
+    "lists": RIGHT.tolist(),
+    "lists of arrays": list(RIGHT),
+    "lists of numbers": [
+        [bytes_as_keys({"nd": False, "type": "<f4", "data": number.tobytes()}) for number in row] for row in RIGHT
+    ],
+    "a batch of one": RIGHT[None],
+}
+
+
+class Bomb:
+    """Runs code when it is unpickled."""
+
+    def __reduce__(self):
+        return os._exit, (3,)
+
+
 ANSWERS = {
     "wrong shape": lambda: {"actions": np.zeros((CHUNK, SIZE + 1), np.float32)},
     "too long": lambda: {"actions": np.zeros((100, SIZE), np.float32)},
@@ -106,6 +140,19 @@ ANSWERS = {
     "no numbers": lambda: {"actions": "left"},
     "no mapping": lambda: [1, 2],
     "objects": lambda: {"actions": {b"__ndarray__": True, b"data": b"12345678", b"dtype": "|O", b"shape": [1]}},
+    "pickled": lambda: {
+        "actions": bytes_as_keys(MSGPACK_NUMPY | {"type": [["", "|O"]], "kind": b"O", "data": pickle.dumps(Bomb())})
+    },
+    "records": lambda: {"actions": bytes_as_keys(MSGPACK_NUMPY | {"type": [["x", "<f4"]], "kind": b"V"})},
+    "complex": lambda: {"actions": np.ones((CHUNK, SIZE)).tolist() + [{b"complex": True, b"data": "1j"}] * SIZE},
+    "texts": lambda: {"actions": [["0.1"] * SIZE] * CHUNK},
+    "times": lambda: {"actions": np.zeros((CHUNK, SIZE), "datetime64[s]").astype("<M8[s]")},
+    "unknown numbers": lambda: {"actions": OPENPI | {"dtype": "bfloat16"}},
+    "batch": lambda: {"actions": np.zeros((2, CHUNK, SIZE))},
+    "many lists": lambda: {"actions": [[[]] * 1000] * 200},
+    "one long list": lambda: {"actions": [0] * 200_000},
+    "deep": lambda: b"\x91" * 100_000,
+    "too large": lambda: {"actions": np.zeros((1_500_000, SIZE))},
     "short array": lambda: {"actions": {b"__ndarray__": True, b"data": b"1234", b"dtype": "<f8", b"shape": [4, 2]}},
 }
 
@@ -130,7 +177,10 @@ def handle(connection, left):
             seed = {"seed": observation["seed"]}
             connection.send(msgpack.packb({}))
         elif prompt in ANSWERS:
-            connection.send(msgpack.packb(ANSWERS[prompt](), default=pack))
+            answer = ANSWERS[prompt]()
+            connection.send(answer if isinstance(answer, bytes) else msgpack.packb(answer, default=pack))
+        elif prompt in DIALECTS:
+            connection.send(msgpack.packb({"actions": DIALECTS[prompt]}, default=pack))
         elif prompt == "garbage":
             connection.send(bytes(range(255, 0, -1)))
         elif prompt == "no websocket":

@@ -100,6 +100,8 @@ class Faulty(nn.Module):
             raise RuntimeError("the weights do not like\nthis")
         if self.kind == "out of memory":
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20 GiB.")
+        if self.kind == "complex":
+            return torch.full((1, 2), 1j)
         return {"wide": torch.zeros(1, 3), "text": "push", "long": torch.zeros(1, 9, 2)}[self.kind]
 
 

@@ -17,7 +17,8 @@ from robocontrast_ros.analysis.rescoring.recorded_trials import find_task
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import BagContent, read_bag, read_trial
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.messages.decoding import NANOSECONDS, image_to_array, stamp_from_msg
+from robocontrast_ros.messages.decoding import NANOSECONDS, stamp_from_msg
+from robocontrast_ros.messages.images import image_to_array
 from robocontrast_ros.messages.topics import COMPRESSED_IMAGE, IMAGE
 
 FRAMES = 3

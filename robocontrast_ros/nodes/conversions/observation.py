@@ -6,7 +6,8 @@ import math
 
 from sensor_msgs.msg import CompressedImage, Image
 
-from robocontrast_ros.messages.decoding import image_to_array, pose_from_msg, scene_from_msg
+from robocontrast_ros.messages.decoding import pose_from_msg, scene_from_msg
+from robocontrast_ros.messages.images import image_to_array
 from robocontrast_ros.msg import Observation as ObservationMsg
 from robocontrast_ros.nodes.conversions.encoders import DRIVER
 from robocontrast_ros.nodes.conversions.time import seconds

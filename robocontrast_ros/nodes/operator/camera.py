@@ -13,7 +13,8 @@ from rclpy.clock import Clock
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 
-from robocontrast_ros.messages.decoding import NANOSECONDS, image_to_array
+from robocontrast_ros.messages.decoding import NANOSECONDS
+from robocontrast_ros.messages.images import image_to_array
 from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.robots.profile_base import CameraInterface

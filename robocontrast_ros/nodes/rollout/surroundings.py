@@ -15,6 +15,7 @@ from robocontrast_ros.domain import Fault, Intervention, Pose, Progress, Scene
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.clocks import JUMP
 from robocontrast_ros.messages.decoding import progress_from_msg, scene_from_msg
+from robocontrast_ros.messages.images import check_image
 from robocontrast_ros.messages.topics import SAFETY, SHOWN, Topic
 from robocontrast_ros.msg import Observation as ObservationMsg
 from robocontrast_ros.msg import Progress as ProgressMsg
@@ -81,6 +82,7 @@ class TopicSurroundings:
         self.cameras: Mapping[str, Topic] = {}
         self._frames = {camera.name: camera.frame_id for camera in profile.cameras}
         self._staleness = {camera.name: camera.staleness for camera in profile.cameras if camera.staleness is not None}
+        self._sizes: dict[str, tuple[int, int]] = {}
         inbox.subscribe(ProgressMsg, "progress")
 
     def need(self, cameras: Mapping[str, Topic], scene: bool) -> tuple[str, ...]:
@@ -117,7 +119,7 @@ class TopicSurroundings:
             except BenchFault as fault:
                 raise self._explained(name, stamp, fault) from None
             self._check_clock(name)
-            found[name] = self._decoded(received[topic])
+            found[name] = self._decoded(name, received[topic])
         return found
 
     def _older(self, camera: str) -> float:
@@ -155,27 +157,39 @@ class TopicSurroundings:
         """Check what the drivers of the policy's cameras publish against the robot's file and the session.
 
         Raises:
-            BenchFault: the images of one are in another frame, or of another size, or its clock is wrong.
+            BenchFault: the images of one cannot be decoded, are in another frame, or of another size, or its clock is
+                wrong.
         """
         p = self._parameters
-        sizes = dict(zip(p.image_cameras, zip(p.image_widths, p.image_heights, strict=True), strict=True))
+        sizes = zip(p.image_widths, p.image_heights, strict=True)
+        self._sizes = dict(zip(p.image_cameras, sizes, strict=True))
         for name, (topic, _) in self.cameras.items():
-            image, frame = self._decoded(self._inbox.newest(topic)), self._frames[name]
+            image, frame = self._decoded(name, self._inbox.newest(topic)), self._frames[name]
             if image.header.frame_id != frame:
                 words = f"are in the frame '{image.header.frame_id}', expected '{frame}', the `frame_id` in {p.robot}"
                 raise BenchFault(Fault.SENSOR_LOST, f"camera '{name}': images on {topic} {words}")
-            size = image.width, image.height
-            if size != (wanted := sizes.get(name, size)):
-                words = f"have {size[0]}x{size[1]} pixels, expected {wanted[0]}x{wanted[1]}, as the session's `cameras`"
-                raise BenchFault(Fault.SENSOR_LOST, f"camera '{name}': images on {topic} {words}")
             self._check_clock(name)
+            # One that the session does not name has its size from here on.
+            self._sizes[name] = image.width, image.height
 
-    @staticmethod
-    def _decoded(message: Image | CompressedImage) -> Image:
+    def _decoded(self, camera: str, message: Image | CompressedImage) -> Image:
+        """Return an image of a camera as it is, or decoded where it is compressed.
+
+        Raises:
+            BenchFault: SENSOR_LOST where it cannot be decoded, or has another size than before.
+        """
+        where = f"camera '{camera}': images on {self.cameras[camera].name}"
         try:
-            return decompressed(message)
+            image = decompressed(message)
+            check_image(image)
         except ValueError as error:
-            raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
+            raise BenchFault(Fault.SENSOR_LOST, f"{where} cannot be read: {error}") from None
+        size = image.width, image.height
+        if size != (wanted := self._sizes.get(camera, size)):
+            source = "as the session's `cameras`" if camera in self._parameters.image_cameras else "as at the start"
+            words = f"have {size[0]}x{size[1]} pixels, expected {wanted[0]}x{wanted[1]}, {source}"
+            raise BenchFault(Fault.SENSOR_LOST, f"{where} {words}")
+        return image
 
     def shown(self, observation: Observation, images: dict[str, Image]) -> None:
         """Publish what the policy is shown."""

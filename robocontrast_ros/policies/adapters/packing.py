@@ -8,9 +8,11 @@ from typing import Any, Literal
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.configuration.errors import SHOWN, cut
 from robocontrast_ros.domain import ActionConventions, Fault, Pose
 from robocontrast_ros.domain.action import Frame, Gripper, Reference, Rotation
 from robocontrast_ros.domain.channels import OBSERVATIONS
@@ -84,7 +86,7 @@ class ImageParameters:
     width: int | None = Field(default=None, ge=1, le=8192, description="columns [pixel]; unchanged if left out")
     height: int | None = Field(default=None, ge=1, le=8192, description="rows [pixel]")
     fit: Literal["stretch", "pad", "crop"] = Field(
-        default="stretch", description="for another aspect ratio; pad is openpi's resize_with_pad"
+        default="stretch", description="for another aspect ratio; pad is openpi's resize_with_pad, to the bit"
     )
     channels: Literal["rgb", "bgr"] = Field(default="rgb", description="order of the colours")
     layout: Literal["hwc", "chw"] = Field(default="hwc", description="order of the axes")
@@ -252,14 +254,12 @@ def fit_image(image: NDArray[np.uint8], width: int, height: int, fit: str) -> ND
         return image
     if fit == "stretch":
         return _resize(image, width, height)
-    scale = (min if fit == "pad" else max)(width / columns, height / rows)
+    if fit == "pad":
+        return _pad(image, width, height)
+    scale = max(width / columns, height / rows)
     scaled = _resize(image, max(round(columns * scale), 1), max(round(rows * scale), 1))
-    left, top = (abs(width - scaled.shape[1]) // 2, abs(height - scaled.shape[0]) // 2)
-    if fit == "crop":
-        return scaled[top : top + height, left : left + width]
-    padded = np.zeros((height, width, 3), np.uint8)
-    padded[top : top + scaled.shape[0], left : left + scaled.shape[1]] = scaled
-    return padded
+    left, top = (scaled.shape[1] - width) // 2, (scaled.shape[0] - height) // 2
+    return scaled[top : top + height, left : left + width]
 
 
 def pack_state(observation: Observation, wanted: StateParameters) -> NDArray[np.float32]:
@@ -283,7 +283,9 @@ def pack_state(observation: Observation, wanted: StateParameters) -> NDArray[np.
 
 
 def unpack(answer: Any, output: OutputParameters, action: ActionParameters) -> NDArray[np.float64]:
-    """Return the actions of an answer, shape (n, size), SI units; a single action may be a vector.
+    """Return the actions of an answer, shape (n, size), SI units.
+
+    A single action may be a vector, and an answer may be a batch of one.
 
     Raises:
         PolicyFault: POLICY_UNREADABLE where the key is missing or has no numbers, POLICY_WRONG_SHAPE where the
@@ -292,15 +294,15 @@ def unpack(answer: Any, output: OutputParameters, action: ActionParameters) -> N
     if output.key:
         if not isinstance(answer, dict) or output.key not in answer:
             got = f"the keys {', '.join(map(str, answer))}" if isinstance(answer, dict) else type(answer).__name__
-            raise PolicyFault(Fault.POLICY_UNREADABLE, f"got {got}, expected a mapping with '{output.key}'")
+            raise PolicyFault(Fault.POLICY_UNREADABLE, f"got {cut(got, SHOWN)}, expected a mapping with '{output.key}'")
         answer = answer[output.key]
-    try:
-        actions = np.asarray(answer, dtype=np.float64)
-    except (TypeError, ValueError):
-        detail = f"got {type(answer).__name__}, expected numbers in '{output.key or 'the answer'}'"
-        raise PolicyFault(Fault.POLICY_UNREADABLE, detail) from None
+    actions = _numbers(answer, output.key)
     shape = actions.shape
-    actions = actions[None] if actions.ndim == 1 else actions
+    if actions.ndim == 1:
+        actions = actions[None]
+    elif actions.ndim == 3 and len(actions) == 1:
+        # A batch of one, as GR00T answers.
+        actions = actions[0]
     if output.columns and actions.ndim == 2 and max(output.columns) < actions.shape[1]:
         actions = actions[:, list(output.columns)]
     elif output.columns:
@@ -309,6 +311,48 @@ def unpack(answer: Any, output: OutputParameters, action: ActionParameters) -> N
         columns = f"columns {list(output.columns)} of each" if output.columns else f"{action.size} numbers each"
         raise PolicyFault(Fault.POLICY_WRONG_SHAPE, f"got shape {shape}, expected n actions, {columns}")
     return actions * np.asarray(output.scale or 1.0) + np.asarray(output.offset or 0.0)
+
+
+_NO_NUMBERS = {"U": "texts", "S": "bytes", "M": "times", "m": "durations", "c": "complex numbers"}
+"""What NumPy's kinds of arrays hold that is no action."""
+
+
+def _numbers(answer: Any, key: str) -> NDArray[np.float64]:
+    """Return an answer as an array of real numbers.
+
+    Raises:
+        PolicyFault: POLICY_UNREADABLE for anything else: texts, times, complex numbers, integers beyond 64 bits, lists
+            of unequal length.
+    """
+    try:
+        # Without a type: as float64, NumPy would read texts and times, and drop imaginary parts.
+        numbers = np.asarray(answer)
+    except (TypeError, ValueError):
+        numbers = np.array(None)
+    if numbers.dtype.kind in "biuf":
+        return numbers.astype(np.float64)
+    got = _NO_NUMBERS.get(numbers.dtype.kind, type(answer).__name__)
+    if isinstance(answer, dict):
+        got = f"a mapping with {', '.join(map(str, answer)) or 'no keys'}, which is no known form of an array"
+    detail = f"got {cut(got, SHOWN)}, expected numbers in '{key or 'the answer'}'"
+    raise PolicyFault(Fault.POLICY_UNREADABLE, detail)
+
+
+def _pad(image: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
+    """Return the image with black borders, to the bit as the checkpoints of openpi were trained with.
+
+    Source: Physical-Intelligence/openpi, ``openpi_client/image_tools.py``, ``resize_with_pad``: sizes are cut off, not
+    rounded, and Pillow's bilinear filter takes all pixels of a larger image into account.
+    """
+    rows, columns = image.shape[:2]
+    ratio = max(columns / width, rows / height)
+    # An image that is thousands of times as long as high still has one row.
+    size = max(int(columns / ratio), 1), max(int(rows / ratio), 1)
+    scaled = np.asarray(Image.fromarray(image).resize(size, Image.BILINEAR))
+    left, top = (width - size[0]) // 2, (height - size[1]) // 2
+    padded = np.zeros((height, width, 3), np.uint8)
+    padded[top : top + size[1], left : left + size[0]] = scaled
+    return padded
 
 
 def _resize(image: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:

@@ -125,13 +125,16 @@ def test_a_file_of_camera_calibration_does_as_well(place):
     content = {"image_width": LENS.width, "image_height": LENS.height, "camera_matrix": matrix}
     (place / "info.yaml").write_text(yaml.safe_dump(content | {"distortion_coefficients": distortion}))
     assert calibrate(place).exit_code == 0
+    # A rectified or simulated camera has no model.
+    (place / "info.yaml").write_text(yaml.safe_dump(INFO | {"distortion_model": "", "d": []}))
+    assert calibrate(place).exit_code == 0
 
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"width": 320}, "640x480 pixels"),
-        ({"k": [0.0] * 9}, "run camera_calibration first"),
+        ({"width": 400}, "640x480 pixels"),
+        ({"k": [0.0] * 9, "distortion_model": "", "d": []}, "run camera_calibration first"),
         ({"k": [300.0, 0.0, 320.0, 0.0, 900.0, 240.0, 0.0, 0.0, 1.0]}, "pixels between where corners are seen"),
         ({"d": ["a"]}, "0 or 4 or 5 or 8 numbers"),
         ({"distortion_model": "equidistant"}, "rectified images"),

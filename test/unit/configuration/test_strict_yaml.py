@@ -30,6 +30,8 @@ def laughs(levels: int, width: int) -> str:
             "day: 2001-99-99",
             "got \"'2001-99-99' (line 1, column 6)\", expected what YAML can read as timestamp",
         ),
+        ("speed: 1:30", "got \"'1:30' (line 1, column 8)\", expected a decimal number, or a text in quotes"),
+        ("speed: [0.5, 1:30.5]", "expected a decimal number, or a text in quotes"),
         ("fast: !!bool x", "expected what YAML can read as bool"),
         ("seed: !!int ''", "expected what YAML can read as int"),
         ("a: [1", "expected valid YAML"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import socket
 import time
@@ -120,6 +121,32 @@ def test_the_server_gets_the_file_s_keys_with_the_images_the_state_and_the_words
     assert np.array_equal(answer, openpi_server.rule(expected).astype(np.float64))
 
 
+@pytest.mark.parametrize(
+    ("size", "columns", "rows", "digest"),
+    [
+        ((848, 480), (0, 223), (49, 174), "ec98ac6674ec9832"),
+        ((424, 240), (0, 223), (49, 174), "762ff1fcb07089dc"),
+        ((640, 480), (0, 223), (28, 195), "e5e7e99d9e068a93"),
+        ((160, 90), (0, 223), (49, 174), "b5fc24f8b6dd37b2"),
+        ((100, 224), (62, 161), (0, 223), "f2b53109d33dcbba"),
+    ],
+)
+def test_a_padded_image_is_that_of_openpi_to_the_bit(size, columns, rows, digest):
+    # The digests are of what `resize_with_pad` of openpi_client (15a9616a) made of the same images.
+    row, column = np.indices(size[::-1])
+    image = np.stack((row * 7 + column * 3, row * column, 255 - row - column * 5), 2).astype(np.uint8)
+    padded = fit_image(image, 224, 224, "pad")
+    for axes, filled in (((0, 2), columns), ((1, 2), rows)):
+        assert np.flatnonzero(padded.any(axes))[[0, -1]].tolist() == list(filled)
+    assert hashlib.sha256(padded.tobytes()).hexdigest()[:16] == digest
+
+
+def test_an_image_of_the_right_size_is_not_padded_and_a_very_long_one_keeps_a_row():
+    image = np.full((224, 224, 3), 200, np.uint8)
+    assert fit_image(image, 224, 224, "pad") is image
+    assert fit_image(image[:1], 112, 60, "pad").any((1, 2)).sum() == 1
+
+
 def test_keys_with_a_slash_become_mappings_where_that_is_asked_for_and_extras_go_along(make):
     policy = make(nested=True, extra={"robot": "franka"}, input={"state": {"a/b": {"parts": ["tool_xy"]}}})
     policy.reset("x", 0)
@@ -171,6 +198,17 @@ def test_an_answer_may_take_longer_than_connecting(make):
         ("no numbers", Fault.POLICY_UNREADABLE, "actions"),
         ("no mapping", Fault.POLICY_UNREADABLE, "list"),
         ("objects", Fault.POLICY_UNREADABLE, "object"),
+        ("pickled", Fault.POLICY_UNREADABLE, "arrays of objects or records are not exchanged"),
+        ("records", Fault.POLICY_UNREADABLE, "arrays of objects or records are not exchanged"),
+        ("complex", Fault.POLICY_UNREADABLE, "numbers in 'actions'"),
+        ("texts", Fault.POLICY_UNREADABLE, "got texts, expected numbers in 'actions'"),
+        ("times", Fault.POLICY_UNREADABLE, "got times, expected numbers"),
+        ("unknown numbers", Fault.POLICY_UNREADABLE, "'bfloat16', which NumPy does not know"),
+        ("batch", Fault.POLICY_WRONG_SHAPE, r"got shape \(2, 4, 2\)"),
+        ("many lists", Fault.POLICY_UNREADABLE, "more than 131072 values"),
+        ("one long list", Fault.POLICY_UNREADABLE, "200000 exceeds max_array_len"),
+        ("deep", Fault.POLICY_UNREADABLE, "100000 bytes that are no msgpack message: StackError"),
+        ("too large", Fault.POLICY_UNREADABLE, "16777216"),
         ("short array", Fault.POLICY_UNREADABLE, "msgpack"),
         ("garbage", Fault.POLICY_UNREADABLE, "255 bytes"),
         ("no websocket", Fault.POLICY_UNREADABLE, "no websocket message"),
@@ -187,6 +225,20 @@ def test_each_way_to_fail_has_its_fault_and_the_next_trial_is_served(make, promp
     fresh = make()
     fresh.reset("push", 0)
     assert np.array_equal(policy.act(seen()), fresh.act(seen()))
+
+
+@pytest.mark.parametrize("dialect", openpi_server.DIALECTS)
+def test_arrays_are_read_in_each_form_in_which_servers_of_this_protocol_write_them(make, dialect):
+    policy = make()
+    policy.reset(dialect, 0)
+    assert np.array_equal(policy.act(seen()), openpi_server.RIGHT.astype(np.float64))
+
+
+def test_a_mapping_that_no_dialect_writes_is_told_by_its_keys(make):
+    failed = fault_of(make(output={"key": ""}), "missing key")
+    assert failed.fault is Fault.POLICY_UNREADABLE
+    expected = "got a mapping with motions, which is no known form of an array, expected numbers in 'the answer'"
+    assert failed.detail == expected
 
 
 def test_a_late_answer_is_not_taken_for_the_next_one(make):

@@ -203,6 +203,22 @@ def test_a_state_dict_is_found_inside_a_checkpoint_and_under_a_prefix(tmp_path):
     assert "a state dict: names and tensors, not epoch, model. Name by `model.entry`" in message
 
 
+@pytest.mark.parametrize("core", ["numpy._core", "numpy.core"])
+def test_a_checkpoint_with_numbers_of_numpy_beside_the_weights_is_loaded_whichever_numpy_wrote_it(tmp_path, core):
+    scalars = {"loss": np.float64(0.5), "epoch": np.int64(3), "best": np.bool_(True), "rate": np.float32(0.1)}
+    torch.save({**scalars, "model": pushing().state_dict()}, tmp_path / "new.pt")
+
+    def renamed(name, content):
+        old, new = (f"c{module}.multiarray\nscalar\n".encode() for module in ("numpy._core", core))
+        return content.replace(old, new) if name.endswith("data.pkl") else content
+
+    copied(tmp_path / "new.pt", tmp_path / "w.pt", renamed)
+    with zipfile.ZipFile(tmp_path / "w.pt") as archive:
+        assert f"c{core}.multiarray\nscalar".encode() in archive.read("w/data.pkl")
+    model = {"class": "torch_networks:Pushing", "entry": ["model"]}
+    made(write_policy(tmp_path / "a.yaml", "w.pt", model=model, **PUSHING))
+
+
 def test_an_entry_of_a_tuple_is_taken_by_its_number_and_half_precision_is_kept_to(tmp_path):
     half = {**STATE_ONLY, "output": {"key": "1"}, "dtype": "float16"}
     policy = made(write_class(tmp_path / "a.yaml", Aside(), half))
@@ -355,6 +371,7 @@ def test_code_in_a_file_is_refused_and_never_run(files, capfd):
     model = {"class": "torch_networks:Pushing"}
     torch.save({"weights": RunsCode(print, "it ran")}, files / "code.pt")
     torch.save(pushing(), files / "whole.pt")
+    torch.save({"weights": np.array([RunsCode(print, "it ran")], dtype=object)}, files / "array.pt")
     buffer = io.BytesIO()
     torch.save(((RunsCode(print, "it ran"),), {}), buffer)
     copied(
@@ -365,6 +382,7 @@ def test_code_in_a_file_is_refused_and_never_run(files, capfd):
     for file, kind, wanted in [
         ("code.pt", "state_dict", "print"),
         ("whole.pt", "state_dict", "torch_networks.Pushing"),
+        ("array.pt", "state_dict", "numpy._core.multiarray._reconstruct"),
         ("code.pt2", "export", "print"),
     ]:
         extra = {"model": model} if kind == "state_dict" else {}
@@ -441,7 +459,8 @@ def test_a_network_that_fails_is_told_by_its_first_answer(tmp_path, kind, key, m
             "OutOfMemoryError: CUDA out of memory. Tried to allocate 20 GiB.",
         ),
         ("wide", Fault.POLICY_WRONG_SHAPE, "got shape (3,), expected n actions, 2 numbers each"),
-        ("text", Fault.POLICY_UNREADABLE, "got str, expected numbers in 'the answer'"),
+        ("text", Fault.POLICY_UNREADABLE, "got texts, expected numbers in 'the answer'"),
+        ("complex", Fault.POLICY_UNREADABLE, "got complex numbers, expected numbers in 'the answer'"),
     ],
 )
 def test_a_network_that_fails_in_a_trial_is_a_fault_of_its_own(tmp_path, kind, fault, detail):

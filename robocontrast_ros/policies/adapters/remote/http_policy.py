@@ -25,6 +25,7 @@ from requests.adapters import HTTPAdapter
 
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.policies.adapters.remote.openpi_wire import LARGEST_ANSWER, MOST_VALUES, array_type
 from robocontrast_ros.policies.adapters.remote.parameters import check_url, last_line, server_error
 from robocontrast_ros.policies.adapters.remote.server_policy import (
     SERVER_CURE,
@@ -32,6 +33,9 @@ from robocontrast_ros.policies.adapters.remote.server_policy import (
     ServerPolicy,
 )
 from robocontrast_ros.policies.protocol import PolicyFault
+
+_PART = 2**16
+"""Bytes of an answer that are read at a time."""
 
 
 @record
@@ -76,17 +80,17 @@ class HttpPolicy(ServerPolicy):
         self._client = _Client(self._key, parameters.connect_timeout)
         try:
             # The server computes nothing for it, and any status shows that it is there.
-            response = self._client.request("HEAD", parameters.url, None, parameters.connect_timeout)
+            status, _ = self._client.request("HEAD", parameters.url, None, parameters.connect_timeout)
         except PolicyFault as fault:
             self.close()
             raise server_error(path, "url", parameters.url, fault, SERVER_CURE) from None
-        if response.status_code in (401, 403):
+        if status in (401, 403):
             self.close()
             raise ConfigurationError(
                 str(path),
                 "api_key",
                 parameters.api_key,
-                f"a key that the server accepts; it answered HTTP {response.status_code}",
+                f"a key that the server accepts; it answered HTTP {status}",
                 "Name the environment variable that holds the key of this server.",
             )
 
@@ -122,14 +126,14 @@ class HttpPolicy(ServerPolicy):
             raise self._fault
         body = encode(message, self.parameters.encoding, self.parameters.double_encoded)
         try:
-            response = self._client.request("POST", url, body, timeout)
-            if response.status_code // 100 != 2:
-                said = last_line(response.content.decode("utf-8", "replace"))
-                raise PolicyFault(Fault.POLICY_RAISED, f"{url} answered HTTP {response.status_code}: {said}")
+            status, answer = self._client.request("POST", url, body, timeout)
+            if status // 100 != 2:
+                said = last_line(answer.decode("utf-8", "replace"))
+                raise PolicyFault(Fault.POLICY_RAISED, f"{url} answered HTTP {status}: {said}")
         except PolicyFault as fault:
             self._fault = fault
             raise
-        return response.content
+        return answer
 
 
 def encode(message: dict[str, Any], encoding: str, double: bool) -> bytes:
@@ -157,6 +161,10 @@ def decode(body: bytes) -> Any:
 
 
 def _loads(text: bytes | str) -> Any:
+    # Each value stands after one of these; the numbers of an array in json_numpy's format do not.
+    values = sum(text.count(mark if isinstance(text, str) else mark.encode()) for mark in "[{,")
+    if values > MOST_VALUES:
+        raise PolicyFault(Fault.POLICY_UNREADABLE, f"got {len(text)} bytes with more than {MOST_VALUES} values")
     try:
         return json.loads(text, object_hook=_from_numpy)
     except (ValueError, TypeError, KeyError, RecursionError, binascii.Error) as error:
@@ -172,10 +180,7 @@ def _as_numpy(array: NDArray[Any]) -> dict[str, Any]:
 def _from_numpy(value: dict[str, Any]) -> Any:
     if "__numpy__" not in value:
         return value
-    dtype = np.dtype(value["dtype"])
-    if dtype.kind in "VOc":
-        raise ValueError(f"arrays of {dtype} are not exchanged")
-    return np.frombuffer(base64.b64decode(value["__numpy__"]), dtype).reshape(value["shape"])
+    return np.frombuffer(base64.b64decode(value["__numpy__"]), array_type(value["dtype"])).reshape(value["shape"])
 
 
 class _Client:
@@ -187,14 +192,16 @@ class _Client:
         # Neither proxies nor a .netrc of the environment: the file has the address and the key.
         self._session.trust_env = False
         self._session.headers["Content-Type"] = "application/json"
+        # A few compressed bytes may be any number of others.
+        self._session.headers["Accept-Encoding"] = "identity"
         if key:
             self._session.headers["Authorization"] = f"Bearer {key}"
         self._transport = _CuttableTransport()
         for scheme in ("http://", "https://"):
             self._session.mount(scheme, self._transport)
 
-    def request(self, method: str, url: str, body: bytes | None, timeout: float) -> requests.Response:
-        """Return the whole response.
+    def request(self, method: str, url: str, body: bytes | None, timeout: float) -> tuple[int, bytes]:
+        """Return the status of the response, and its whole body.
 
         Raises:
             PolicyFault: POLICY_SERVER_LOST, POLICY_TIMEOUT or POLICY_UNREADABLE.
@@ -202,13 +209,15 @@ class _Client:
         late = PolicyFault(Fault.POLICY_TIMEOUT, f"no answer from {url} within {timeout:.3g} s")
         with self._transport.cut_after(timeout) as cut:
             try:
-                response = self._session.request(
+                with self._session.request(
                     method,
                     url,
                     data=body,
                     timeout=(min(self._connect_timeout, timeout), timeout),
                     allow_redirects=False,
-                )
+                    stream=True,
+                ) as response:
+                    answer = response.status_code, _body(url, response)
             except requests.ConnectTimeout:
                 raise PolicyFault(Fault.POLICY_SERVER_LOST, f"{url} cannot be reached") from None
             except requests.Timeout:
@@ -219,11 +228,30 @@ class _Client:
                 raise _failed(url, error) from None
             if cut.is_set():
                 raise late
-        return response
+        return answer
 
     def close(self) -> None:
         """Close all connections, so that late answers are never read."""
         self._session.close()
+
+
+def _body(url: str, response: requests.Response) -> bytes:
+    """Return the bytes of a response.
+
+    Raises:
+        PolicyFault: POLICY_UNREADABLE where they are more than `LARGEST_ANSWER`, or compressed.
+    """
+    encoding = response.headers.get("Content-Encoding", "identity")
+    if encoding != "identity":
+        detail = f"got bytes from {url} that are compressed ({encoding}), which the request did not allow"
+        raise PolicyFault(Fault.POLICY_UNREADABLE, detail)
+    body = bytearray()
+    for part in response.iter_content(_PART):
+        body += part
+        if len(body) > LARGEST_ANSWER:
+            detail = f"got more than {LARGEST_ANSWER} bytes from {url}, the limit of an answer"
+            raise PolicyFault(Fault.POLICY_UNREADABLE, detail)
+    return bytes(body)
 
 
 def _failed(url: str, error: BaseException) -> PolicyFault:

@@ -13,7 +13,7 @@ from websockets.frames import CloseCode
 from websockets.sync.client import ClientConnection, connect
 
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.policies.adapters.remote.openpi_wire import LARGEST_MESSAGE, Packer, unpack
+from robocontrast_ros.policies.adapters.remote.openpi_wire import LARGEST_ANSWER, Packer, unpack
 from robocontrast_ros.policies.adapters.remote.parameters import last_line
 from robocontrast_ros.policies.protocol import PolicyFault
 
@@ -111,7 +111,7 @@ class OpenpiConnection:
                 # An openpi server answers no ping while it computes, and its first answer takes minutes.
                 ping_interval=None,
                 close_timeout=_CLOSE_TIMEOUT,
-                max_size=LARGEST_MESSAGE,
+                max_size=LARGEST_ANSWER,
             ).__enter__()
         except TimeoutError:
             fault, detail = Fault.POLICY_TIMEOUT, f"{url} accepted, and sent nothing within {limit:.3g} s"

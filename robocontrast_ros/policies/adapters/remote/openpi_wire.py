@@ -1,17 +1,33 @@
 """Messages of openpi's protocol: msgpack, with NumPy arrays in the format of openpi's ``msgpack_numpy``.
 
+Servers that speak the protocol write arrays in other forms, too, which are read: those of the package ``msgpack-numpy``
+(lebedov/msgpack-numpy) and of vLLM, and each with keys of text in place of bytes.
+
 Imports nothing of this package: ``lerobot_server.py`` uses it where the package is not installed.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgpack
 import numpy as np
+from numpy.typing import NDArray
 
 LARGEST_MESSAGE = 2**26
-"""Size limit of a message [byte]."""
+"""Size limit of a message with observations [byte]."""
+
+LARGEST_ANSWER = 2**24
+"""Size limit of a policy server's answer [byte]: hundreds of times as much as actions need."""
+
+MOST_VALUES = 2**17
+"""Values in an answer, an array's numbers not among them. Each takes much more memory than its byte of the message."""
+
+_MOST_KEYS = 8
+"""Keys of a mapping that may be an array."""
+
+_DTYPE = re.compile(r"[<>|=]?[?\w]+(\[\w+\])?")
 
 
 class Packer:
@@ -28,15 +44,45 @@ class Packer:
 
 
 def unpack(data: bytes) -> Any:
-    """Return the message in bytes; arrays are read-only views of these bytes.
+    """Return the message in bytes; arrays are read-only views of these bytes. Nothing is unpickled.
 
     Raises:
-        ValueError: the bytes are no message, or an array in it has no numbers.
+        ValueError: the bytes are no message, it has more than `MOST_VALUES` values, or an array in it has no numbers.
     """
+    left = MOST_VALUES
+
+    def count(values: Any) -> Any:
+        nonlocal left
+        left -= len(values)
+        if left < 0:
+            raise ValueError(f"more than {MOST_VALUES} values")
+        return values
+
+    limits = {"max_array_len": MOST_VALUES, "max_map_len": MOST_VALUES}
     try:
-        return msgpack.unpackb(data, object_hook=_unpack_array)
+        return msgpack.unpackb(data, object_hook=lambda value: _unpack_array(count(value)), list_hook=count, **limits)
+    except UnicodeDecodeError:
+        cure = "the server packs bytes as text; have it pack with `use_bin_type=True`, msgpack's default"
+        raise ValueError(f"{len(data)} bytes that are no msgpack message: {cure}") from None
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError, msgpack.UnpackException) as error:
-        raise ValueError(f"{len(data)} bytes that are no msgpack message: {error}") from None
+        # msgpack says nothing of a message that is nested too deeply.
+        why = str(error) or type(error).__name__
+        raise ValueError(f"{len(data)} bytes that are no msgpack message: {why}") from None
+
+
+def array_type(name: Any) -> np.dtype[Any]:
+    """Return the type of an array's numbers by its name in a message, such as ``<f4``.
+
+    Raises:
+        ValueError: it is none, or one that is not exchanged: objects, records, complex numbers.
+    """
+    text = name.decode("ascii", "replace") if isinstance(name, bytes) else str(name)
+    try:
+        # A longer text, or a list, describes records.
+        dtype = np.dtype(text if _DTYPE.fullmatch(text) else "V1")
+    except TypeError:
+        raise ValueError(f"arrays of {text[:40]!r}, which NumPy does not know") from None
+    return _check(dtype)
 
 
 def _pack_array(value: Any) -> dict[bytes, Any]:
@@ -51,15 +97,28 @@ def _pack_array(value: Any) -> dict[bytes, Any]:
 
 
 def _unpack_array(value: dict[Any, Any]) -> Any:
-    if b"__ndarray__" in value:
-        dtype = _check(np.dtype(value[b"dtype"]))
-        return np.ndarray(buffer=value[b"data"], dtype=dtype, shape=value[b"shape"])
-    if b"__npgeneric__" in value:
-        return _check(np.dtype(value[b"dtype"])).type(value[b"data"])
+    if len(value) > _MOST_KEYS:
+        return value
+    # openpi's keys are bytes; those of a server in another language are text.
+    fields = {key.decode("ascii", "replace") if isinstance(key, bytes) else key: item for key, item in value.items()}
+    if "__ndarray__" in fields:
+        return _array(fields, fields["dtype"])
+    if "__npgeneric__" in fields:
+        return array_type(fields["dtype"]).type(fields["data"])
+    if {"nd", "type", "data"} <= fields.keys():
+        # The package msgpack-numpy. It has pickled what is of the kind O.
+        if fields.get("kind") in (b"O", b"V", "O", "V"):
+            raise ValueError("arrays of objects or records are not exchanged")
+        return _array(fields, fields["type"]) if fields["nd"] else _array({**fields, "shape": ()}, fields["type"])[()]
     return value
 
 
+def _array(fields: dict[str, Any], dtype: Any) -> NDArray[Any]:
+    return np.ndarray(buffer=fields["data"], dtype=array_type(dtype), shape=fields["shape"])
+
+
 def _check(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    if dtype.kind in "VOc":
+    # An array of empty texts may have any size.
+    if dtype.kind in "VOc" or dtype.itemsize == 0:
         raise ValueError(f"arrays of {dtype} are not exchanged")
     return dtype

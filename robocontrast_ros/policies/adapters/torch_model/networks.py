@@ -35,6 +35,14 @@ KINDS = {
     "state_dict": "a state dict (torch.save, safetensors)",
 }
 
+_NUMPY_SCALARS = [
+    np.dtype,
+    *{type(np.dtype(code)) for code in "?bhilqBHILQefdg"},
+    # What a scalar is pickled as, by its name in NumPy 2 and before.
+    *((np.float64().__reduce__()[0], f"numpy.{core}.multiarray.scalar") for core in ("_core", "core")),
+]
+"""What PyTorch may make of a file besides tensors: an epoch's loss is a number of NumPy as often as one of Python."""
+
 
 @dataclass(frozen=True)
 class Signature:
@@ -162,7 +170,8 @@ class Network:
     def _array(self, value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
-        array = value.detach().to("cpu", torch.float64).numpy()
+        # Complex numbers stay what they are, and are refused as no actions.
+        array = value.detach().to("cpu", torch.complex128 if value.is_complex() else torch.float64).numpy()
         return array[0] if self._call.batch and array.ndim > 1 and len(array) == 1 else array
 
 
@@ -336,7 +345,8 @@ def _weights(path: Path, model: ModelParameters, file: Path) -> dict[str, torch.
         if file.suffix == ".safetensors":
             content: Any = load_file(file)
         else:
-            content = torch.load(file, map_location="cpu", weights_only=True)
+            with torch.serialization.safe_globals(_NUMPY_SCALARS):
+                content = torch.load(file, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         _refuse_code(path, model, error)
     except Exception as error:  # a file that only looks like one fails in many ways
