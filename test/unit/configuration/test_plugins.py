@@ -98,9 +98,7 @@ def test_what_is_made_without_an_attribute_is_refused_by_its_name(monkeypatch):
 
 def test_a_registered_object_whose_import_fails_is_refused_in_one_line(monkeypatch):
     said = refusal(monkeypatch, "strategies", raising)
-    assert (
-        "expected an importable `module:Object`. It raises RuntimeError: no licence for this machine (" in said
-    )
+    assert "expected an importable `module:Object`. It raises RuntimeError: no licence for this machine (" in said
 
 
 @pytest.mark.parametrize("name", [":x", "os:", "os:nothing", "nowhere:At", ".x:y"])
