@@ -14,6 +14,7 @@ from robocontrast_ros.configuration.plugins import (
     import_object,
     load_configured,
     load_plugin,
+    make_configured,
     make_plugin,
     plugin_names,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "load_configured",
     "load_plugin",
     "load_record",
+    "make_configured",
     "make_plugin",
     "parse_record",
     "parse_settings",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import difflib
 import reprlib
+import sysconfig
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 
 SHOWN = 200
 """Characters of a key or a value that a message shows, at most."""
@@ -16,6 +19,33 @@ LONGEST = 2000
 def cut(text: str, length: int) -> str:
     """Return a text that is no longer than ``length``, with an ellipsis where some of it is left out."""
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+_OF_OTHERS = tuple(
+    f"{folder}/"
+    for folder in (Path(__file__).resolve().parents[1], *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
+)
+"""Folders of code that is not the user's own: this package's, Python's, and those of installed packages."""
+
+
+def raised(error: BaseException, located: bool = True) -> str:
+    """Return in one line what code of a user raised: type, message, and the last line of the user's own file.
+
+    Args:
+        error: what was raised.
+        located: whether the file and line are named.
+    """
+    try:
+        message = " ".join(str(error).split())
+    except Exception as of_message:  # the user's class, too
+        message = f"its message cannot be read ({type(of_message).__name__})"
+    words = cut(f"{type(error).__name__}: {message}" if message else type(error).__name__, LONGEST)
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame.filename)]
+    return f"{words} ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own and located else words
+
+
+def _is_users(file: str) -> bool:
+    return not file.startswith(("<", *_OF_OTHERS))
 
 
 _REPR = reprlib.Repr()

@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from robocontrast_ros.configuration.errors import ConfigurationError
+from robocontrast_ros.configuration.errors import ConfigurationError, raised
 from robocontrast_ros.configuration.loading import read_yaml
 
 GROUP_PREFIX = "robocontrast_ros."
@@ -47,6 +47,12 @@ MADE = {
 
 IMPORTABLE = "an importable `module:Object`"
 
+INSTALLED = (
+    "For a module of your own put its folder on PYTHONPATH, such as `PYTHONPATH=. robocontrast …`, or install its "
+    "package: `pip install -e .`."
+)
+"""Cure where there is no such module."""
+
 _SINGULAR = {
     "policies": "policy",
     "strategies": "strategy",
@@ -77,7 +83,10 @@ def import_object(name: str, source: str, key: str) -> Any:
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        raise ConfigurationError(source, key, name, IMPORTABLE, f"Python says: {error}.") from None
+        # Not what that module imports itself and lacks: of that its own packages are the cure.
+        own = isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}.")
+        cure = f"Python says: {error}.{f' {INSTALLED}' if own else ''}"
+        raise ConfigurationError(source, key, name, IMPORTABLE, cure) from None
 
 
 def load_plugin(kind: str, name: str, source: str, key: str) -> Any:
@@ -112,9 +121,15 @@ def make_plugin(kind: str, name: str, source: str, key: str) -> Any:
     maker = load_plugin(kind, name, source, key)
     try:
         made = maker()
-    except Exception as error:  # the user's code
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the user's code
         raise ConfigurationError(
-            source, key, name, f"a {singular(kind)}, made by calling its class without arguments", _said(error)
+            source,
+            key,
+            name,
+            f"a {singular(kind)}, made by calling its class without arguments",
+            f"It raises {raised(error)}.",
         ) from None
     _require(made, MADE.get(kind, ()), kind, source, key, name)
     return made
@@ -124,14 +139,10 @@ def _imported(load: Callable[[], Any], name: str, source: str, key: str) -> Any:
     """Return what importing gives; whatever it raises is the one error."""
     try:
         return load()
-    except ConfigurationError:
+    except (ConfigurationError, KeyboardInterrupt):
         raise
-    except Exception as error:  # importing runs the user's code
-        raise ConfigurationError(source, key, name, IMPORTABLE, _said(error)) from None
-
-
-def _said(error: Exception) -> str:
-    return f"It raises {type(error).__name__}: {str(error).partition(chr(10))[0]}."
+    except BaseException as error:  # importing runs the user's code
+        raise ConfigurationError(source, key, name, IMPORTABLE, f"It raises {raised(error)}.") from None
 
 
 def find_configured(kind: str, path: Path) -> Any:
@@ -153,7 +164,16 @@ def load_configured(kind: str, path: Path) -> Any:
     Raises:
         ConfigurationError: the file does not fit, or names a plug-in that is not known.
     """
-    made = find_configured(kind, path).from_file(path)
+    return make_configured(kind, find_configured(kind, path), path)
+
+
+def make_configured(kind: str, maker: Any, path: Path) -> Any:
+    """Return what a plug-in, from ``find_configured``, makes of its parameter file.
+
+    Raises:
+        ConfigurationError: the file does not fit, or what is made lacks a method of its kind.
+    """
+    made = maker.from_file(path)
     name = f"{type(made).__name__}, made by its `from_file`"
     _require(made, MADE.get(kind, ()), kind, str(path), singular(kind), name)
     return made

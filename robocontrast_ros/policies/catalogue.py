@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError, find_configured, read_yaml
 from robocontrast_ros.configuration.plugins import GROUP_PREFIX
+from robocontrast_ros.policies.loading import description_by_file, load_and_describe, own_code
 from robocontrast_ros.policies.protocol import PolicyDescription
 
 OURS = "robocontrast_ros"
@@ -43,37 +43,17 @@ def look_up(file: Path) -> Listed:
     needs: tuple[str, ...] = ()
     try:
         maker = find_configured("policies", file)
-        needs = tuple(maker.needs(file)) if hasattr(maker, "needs") else ()
-        by_file = hasattr(maker, "describe_file")
-        description = maker.describe_file(file) if by_file else load_and_describe(maker, file)
+        with own_code(file, "says what it needs"):
+            needs = tuple(maker.needs(file)) if hasattr(maker, "needs") else ()
+        description = description_by_file(maker, file)
+        by_file = description is not None
+        description = description or load_and_describe(maker, file)
     except ConfigurationError as error:
         # The file is in the next column.
         return Listed(file, None, needs, problem=str(error).removeprefix(f"{file}: "))
-    except Exception as error:  # a user's class may raise anything, which is listed
-        return Listed(file, None, needs, problem=f"{type(error).__name__}: {error}")
     if description.privileged:
         needs = ("ground truth", *needs)
     return Listed(file, description, needs, by_file)
-
-
-def load_and_describe(maker: Any, file: Path) -> PolicyDescription:
-    """Load the policy that a parameter file describes, return its description, and close it.
-
-    Args:
-        maker: the plug-in, from ``find_configured``.
-        file: the parameter file.
-
-    Raises:
-        ConfigurationError: it cannot be loaded.
-    """
-    policy = maker.from_file(file)
-    try:
-        return policy.describe()
-    except ValueError as error:
-        expected = f"one with a description that fits: {error}"
-        raise ConfigurationError(str(file), "policy", type(policy).__name__, expected) from None
-    finally:
-        getattr(policy, "close", lambda: None)()
 
 
 def plugin_files() -> dict[str, tuple[Path, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, get_args
@@ -118,6 +119,10 @@ class PolicyDescription:
 
     def __post_init__(self) -> None:
         """Refuse impossible values, since user code makes descriptions, too."""
+        for key in ("rate", "ensemble"):
+            value = getattr(self, key)
+            if value is not None and not (math.isfinite(value) and value >= 0):
+                raise ValueError(f"policy '{self.name}': {key} of 0 or more, or None, not {value}")
         unknown = [name for name in self.observes if name not in OBSERVATIONS]
         if unknown:
             raise ValueError(
@@ -206,7 +211,7 @@ class Policy(Protocol):
         """Begin a trial: the words, and the seed of all its randomness."""
 
     def act(self, observation: Observation) -> NDArray[np.float64]:
-        """Return the next actions, shape (n, action_size), 1 <= n <= chunk_length, SI units.
+        """Return the next actions, shape (n, action_size), 1 <= n <= chunk_length, SI units; or one, (action_size,).
 
         Raises:
             PolicyFault: it failed in a way that has a code; any other exception is POLICY_RAISED.

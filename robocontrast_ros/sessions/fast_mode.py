@@ -82,7 +82,9 @@ def open_bench(
     answer_time = blind.answer_time or 0.0 if blind is not None else 0.0
     # Each policy of a blind session is shown what any of them asks for: drawing it takes the same time.
     others = check_policies(session) if blind is not None else ()
-    runner = PolicyRunner(file, timeouts.policy, timeouts.load, own_thread=False, answer_time=answer_time)
+    runner = PolicyRunner(
+        file, timeouts.policy, timeouts.load, own_thread=False, answer_time=answer_time, located=blind is None
+    )
     try:
         check_description(runner.description, session, str(file))
         runner.warm_up()

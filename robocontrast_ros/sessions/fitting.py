@@ -15,7 +15,7 @@ from robocontrast_ros.episodes.scoring import Score
 from robocontrast_ros.episodes.scoring.success import Success
 from robocontrast_ros.perturbations.loading import load_perturbation, perturbation_names
 from robocontrast_ros.perturbations.protocol import Perturbation
-from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.policies.loading import description_by_file
 from robocontrast_ros.robots.drivers import DRIVER_PORTS, SIMULATED_PORT
 from robocontrast_ros.robots.kinds import kind_of
 from robocontrast_ros.robots.kinematics import Unreachable
@@ -60,10 +60,9 @@ def steps_per_control(task: Task, source: str) -> int:
 
 def wanted_cameras(policy: Any, policy_file: Path) -> dict[str, CameraParameters]:
     """Return the cameras whose images the policy wants in one size, by its file alone."""
-    describe_file = getattr(policy, "describe_file", None)
-    if describe_file is None:
+    description = description_by_file(policy, policy_file)
+    if description is None:
         return {}
-    description: PolicyDescription = describe_file(policy_file)
     wanted = {}
     for name, size in zip(description.cameras, description.image_sizes, strict=False):
         if size is None:

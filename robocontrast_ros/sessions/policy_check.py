@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from robocontrast_ros.configuration import ConfigurationError, find_configured
-from robocontrast_ros.policies.catalogue import load_and_describe
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.policies.fit import check_fit
+from robocontrast_ros.policies.loading import describe
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.sessions.reading import check_tokenizer
 from robocontrast_ros.sessions.resolving import ResolvedSession
@@ -35,21 +33,13 @@ def check_description(description: PolicyDescription, session: ResolvedSession, 
 def check_policies(session: ResolvedSession) -> tuple[PolicyDescription, ...]:
     """Compare what a session's policies describe with the robot and the cameras; return their descriptions.
 
-    A policy is loaded for that and closed again; it is not loaded where its file alone shows that it does not fit.
+    A policy that has no ``describe_file`` is loaded for that and closed again.
     A policy on a server elsewhere is checked later, when the server answers; then nothing is returned.
 
     Raises:
         ConfigurationError: a parameter file does not fit, or a policy not the robot.
     """
-    return tuple(_check_policy(session, file) for file in session.policy_files)
-
-
-def _check_policy(session: ResolvedSession, file: Path) -> PolicyDescription:
-    def checked(description: PolicyDescription) -> PolicyDescription:
+    found = tuple(map(describe, session.policy_files))
+    for description, file in zip(found, session.policy_files, strict=True):
         check_description(description, session, str(file))
-        return description
-
-    maker = find_configured("policies", file)
-    if hasattr(maker, "describe_file"):
-        checked(maker.describe_file(file))
-    return checked(load_and_describe(maker, file))
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from robocontrast_ros.runs.events import Event, PolicyLoaded, Resumed, SessionStarted
@@ -12,9 +12,9 @@ from robocontrast_ros.runs.events import Event, PolicyLoaded, Resumed, SessionSt
 def serving_policies(events: Sequence[Event]) -> tuple[str, ...]:
     """Return, for each event, the name of the policy that serves at that time; empty where it is not known.
 
-    Two policies with the same name also get their files' names, or the files' digests where those are the same,
-    so that policies and names correspond one to one. A policy that a resumed session loads again is the same one,
-    wherever its file is then.
+    Two policies with the same name also get the shortest ends of their files' paths that differ, or the files' digests
+    where those are the same, so that policies and names correspond one to one. A policy that a resumed session loads
+    again is the same one, wherever its file is then.
     """
     identities: list[PolicyLoaded | None] = []
     current: PolicyLoaded | None = None
@@ -37,18 +37,31 @@ def _key(loaded: PolicyLoaded) -> tuple[str, str, str]:
 def _names(policies: Sequence[PolicyLoaded]) -> dict[tuple[str, str, str], str]:
     keys = tuple(dict.fromkeys(map(_key, policies)))
     names = {key: key[0] for key in keys}
-    for longer in (
-        lambda name, file, digest: f"{name} ({Path(file).stem})",
-        lambda name, file, digest: f"{name} ({Path(file).stem} {digest[:8]})",
-        lambda name, file, digest: f"{name} ({file} {digest[:8]})",
-    ):
-        same = defaultdict(list)
-        for key, name in names.items():
-            same[name].append(key)
-        for group in same.values():
-            if len(group) > 1:
-                names.update({key: longer(*key) for key in group})
+    for group in _of_one_name(names):
+        ends = path_ends([file for _, file, _ in group])
+        names |= {key: f"{key[0]} ({end})" for key, end in zip(group, ends, strict=True)}
+    for group in _of_one_name(names):
+        names |= {key: f"{names[key].removesuffix(')')} {key[2][:8]})" for key in group}
     return names
+
+
+def _of_one_name(names: Mapping[tuple[str, str, str], str]) -> list[list[tuple[str, str, str]]]:
+    same = defaultdict(list)
+    for key, name in names.items():
+        same[name].append(key)
+    return [group for group in same.values() if len(group) > 1]
+
+
+def path_ends(files: Sequence[str]) -> tuple[str, ...]:
+    """Return the shortest end of each path, without the file's suffix, that no other path has; so no home is told."""
+    paths = [Path(file).parent / Path(file).stem for file in files]
+
+    def end(path: Path) -> str:
+        ends = (path.parts[-length:] for length in range(1, len(path.parts) + 1))
+        alone = (end for end in ends if all(other == path or other.parts[-len(end) :] != end for other in paths))
+        return str(Path(*next(alone, path.parts)))
+
+    return tuple(map(end, paths))
 
 
 def _name_in_parameters(events: Sequence[Event]) -> str:

@@ -163,6 +163,11 @@ class Comparison:
     only_first: int
     only_second: int
 
+    @property
+    def of_success(self) -> bool:
+        """Whether the metric is success, which the tables then show once."""
+        return self.metric == "success"
+
     def row(self, perturbation: str) -> ComparedRow:
         """Return the row of a perturbation.
 

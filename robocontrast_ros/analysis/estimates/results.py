@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from robocontrast_ros.analysis.estimates.test_set import (
     test_set_estimates,
 )
 from robocontrast_ros.analysis.estimates.thinking import latencies_of, latency_curves
+from robocontrast_ros.configuration.files import is_path
 from robocontrast_ros.domain import BASE, Delivery, PerturbationSpec, TestInstance, find_spec
 from robocontrast_ros.runs.blinding import refuse_several_policies
 from robocontrast_ros.runs.events import SessionFinished, TrialFinished, TrialSkipped
@@ -121,7 +122,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
     summary = Summary(
         session=started.session,
         robot=session.get("robot", ""),
-        policy=", ".join(policies) if len(policies) > 1 else session.get("policy") or policies[0],
+        policy=_shown(session.get("policy") or "", policies),
         strategy=strategy.get("name", ""),
         seed=started.seed,
         metric=started.metric,
@@ -162,6 +163,14 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
         instances=instances,
         trained=trained,
     )
+
+
+def _shown(named: str, policies: Sequence[str]) -> str:
+    """Return what the policy is called: by its name in config/policies/, else as it describes itself.
+
+    Not by the path of its file, which tells whose home it is in, and is wider than a table.
+    """
+    return ", ".join(policies) if len(policies) > 1 or not named or is_path(named) else named
 
 
 def _ending(journal: Journal) -> str:

@@ -97,6 +97,10 @@ class Row:
         """Whether each test instance has one trial."""
         return self.trials == self.instances
 
+    def difference_of(self, score: ScoreSpec) -> Estimate:
+        """Return the difference to base of one of the summary's ``shown`` scores."""
+        return self.success_difference if score.name == "success" else self.difference
+
     @property
     def success(self) -> Estimate:
         """Share of trials that succeeded; Wilson's interval where each instance has one trial, else over instances."""
@@ -152,6 +156,11 @@ class Summary:
     def metric_spec(self) -> ScoreSpec:
         """What the score that is shown is."""
         return find_spec(self.scores, self.metric)
+
+    @property
+    def shown(self) -> tuple[ScoreSpec, ...]:
+        """The scores of each row of tables: the metric, and success where that is another one."""
+        return tuple({spec.name: spec for spec in (self.metric_spec, find_spec(self.scores, "success"))}.values())
 
     @property
     def policies(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from robocontrast_ros.analysis.data.serving_policies import path_ends
 from robocontrast_ros.analysis.estimates.comparison import (
     KEY,
     ComparedRow,
@@ -29,7 +30,8 @@ from robocontrast_ros.analysis.report.trials import (
     no_progress,
     symbols_of,
 )
-from robocontrast_ros.analysis.tables.comparison import BEYOND, FAMILIES, number_files, write_numbers
+from robocontrast_ros.analysis.tables.comparison import BEYOND, FAMILIES, SAME_START, number_files, write_numbers
+from robocontrast_ros.runs.events import PolicyLoaded
 from robocontrast_ros.runs.journal import Journal, read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 
@@ -40,7 +42,7 @@ class ComparedRun:
 
     Attributes:
         name: of its folder.
-        label: its policy; with the run's name where two runs have policies of one name.
+        label: its policy; with the end of its file's path, or the run's name, where two runs have policies of one name.
         results: its results.
         headline: its estimate; None where no trial counts.
         reproduction: what is needed to run it again.
@@ -180,7 +182,9 @@ def read_runs(runs: Sequence[RunFolder]) -> ReadRuns:
     check_distinct([(str(run.path), journal.started) for run, journal in zip(runs, journals, strict=True)])
     results = tuple(compute_results(journal, draw_test_set(run)) for run, journal in zip(runs, journals, strict=True))
     journals = tuple(journal.corrected for journal in journals)
-    return ReadRuns(tuple(runs), journals, results, _labels(runs, results), compare_all(results[0], results[1:]))
+    return ReadRuns(
+        tuple(runs), journals, results, _labels(runs, journals, results), compare_all(results[0], results[1:])
+    )
 
 
 def write_comparison_page(
@@ -223,18 +227,24 @@ def write_comparison_page(
         task=results[0].parameters.get("session", {}).get("task"),
         families=FAMILIES,
         beyond=BEYOND,
+        same_start=SAME_START,
         pictures=pictures,
         made=time.time() if now is None else now,
     )
     write_page(page, to)
 
 
-def _labels(runs: Sequence[RunFolder], results: Sequence[Results]) -> tuple[str, ...]:
-    policies = [found.summary.policy for found in results]
-    return tuple(
-        f"{policy} ({run.name})" if policies.count(policy) > 1 else policy
-        for policy, run in zip(policies, runs, strict=True)
-    )
+def _labels(runs: Sequence[RunFolder], journals: Sequence[Journal], results: Sequence[Results]) -> tuple[str, ...]:
+    """Return the policy of each run; of those of one name with the ends of their files' paths, or with their runs."""
+    labels = [found.summary.policy for found in results]
+    files = [next((e.file for e in journal.events if isinstance(e, PolicyLoaded)), "") for journal in journals]
+    for name in {label for label in labels if labels.count(label) > 1}:
+        group = [number for number, label in enumerate(labels) if label == name]
+        ends = path_ends([files[number] for number in group])
+        apart = ends if len(set(ends)) == len(group) else [runs[number].name for number in group]
+        for number, words in zip(group, apart, strict=True):
+            labels[number] = f"{name} ({words})"
+    return tuple(labels)
 
 
 def _compared(read: ReadRuns, number: int, wanted: set[int], track: Track) -> ComparedRun:

@@ -18,6 +18,7 @@ from robocontrast_ros.analysis.estimates.comparison import TESTS, Change, Compar
 from robocontrast_ros.analysis.estimates.summary import ALL
 from robocontrast_ros.analysis.tables.summary import NONE, difference_in_words, in_words
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.system.disk import write_file
 
@@ -34,6 +35,13 @@ BEYOND = (
     "the perturbation costs the policy beyond that."
 )
 """What the difference in differences is for."""
+
+
+SAME_START = (
+    "Same start: instruction and planned path are also the same; other pairs start from the scene that each policy's "
+    "own previous trial left, and may be told other words."
+)
+"""Which of the pairs begin alike."""
 
 
 def _estimates(name: str, meaning: str) -> Columns:
@@ -171,8 +179,8 @@ def comparison_report(comparisons: Sequence[Comparison], labels: Sequence[str]) 
 
 
 _READ = (
-    "Pairs: trials of the same test instance, perturbation and repeat. 95 % intervals. p: paired bootstrap over test "
-    "instances. McNemar: exact test; not given where pairs share test instances."
+    f"Pairs: trials of the same test instance, perturbation and repeat. {SAME_START} 95 % intervals. p: paired "
+    "bootstrap over test instances. McNemar: exact test; not given where pairs share test instances."
 )
 
 
@@ -182,8 +190,8 @@ def _tables(comparison: Comparison, first: str, second: str) -> list[Table | Tex
         Text("\n".join(_named(comparison, first, second)), overflow="fold"),
         "",
     ]
-    scores = _table(metric, "pairs", "first", "second", "first - second", "p", "Holm")
-    successes = _table("success", "pairs", "first", "second", "first - second", "p", "Holm", "McNemar", "Holm")
+    names = ("pairs", "same\nstart", "first", "second", "first - second", "p", "Holm")
+    scores, successes = _table(metric, *names), _table("success", *names, "McNemar", "Holm")
     for row in comparison.rows:
         style = "bold" if row.perturbation == ALL else None
         for table, estimates, tests in (
@@ -200,20 +208,24 @@ def _tables(comparison: Comparison, first: str, second: str) -> list[Table | Tex
             table.add_row(
                 row.symbol,
                 str(row.pairs),
+                str(row.same_start),
                 *cells,
                 *(p_value(p) for pair in p_values for p in pair),
                 style=style,
             )
-    parts += [scores, "", successes]
+    parts += [successes] if comparison.of_success else [scores, "", successes]
+    overall = comparison.row(ALL)
+    words = f"On the same test instances; {overall.same_start} of {counted(overall.pairs, 'pair')} with the same start."
+    parts.append(Text(words))
     changed = [row for row in comparison.rows if row.change.instances]
     if changed:
         parts += [
             "",
             Text("Change from base; n: instances; first - second: difference in differences"),
-            _changes_table(metric, [(row.symbol, row.change) for row in changed]),
-            "",
             _changes_table("success", [(row.symbol, row.success_change) for row in changed]),
         ]
+        if not comparison.of_success:
+            parts[-1:-1] = [_changes_table(metric, [(row.symbol, row.change) for row in changed]), ""]
     left_out = comparison.only_first, comparison.only_second
     if any(left_out):
         parts.append(Text(f"Trials without a partner: {left_out[0]} of the first, {left_out[1]} of the second."))
@@ -241,8 +253,9 @@ def _changes_table(score: str, rows: Sequence[tuple[str, Change]]) -> Table:
 
 def _table(what: str, *headings: str) -> Table:
     # Text, because rich takes the brackets of a plain string for markup.
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column(Text(what), no_wrap=True)
+    # The name is above the table, whose first column may be narrow then.
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, title=Text(what), title_justify="left")
+    table.add_column("", no_wrap=True)
     for heading in headings:
         table.add_column(Text(heading), justify="right", no_wrap=True)
     return table

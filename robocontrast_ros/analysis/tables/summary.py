@@ -50,7 +50,7 @@ def summary_report(summary: Summary) -> Group:
 
 def summary_table(summary: Summary) -> Table:
     """Return the table of scores: a row for the base trials, each perturbation, and all together."""
-    unit, metric = summary.cost_unit, summary.metric_spec.heading
+    unit, shown = summary.cost_unit, [spec.heading for spec in summary.shown]
     budget = "no budget" if summary.budget is None else f"budget {summary.budget:g} {unit}"
     # Text, because rich takes the brackets of a plain string for markup.
     table = Table(
@@ -67,7 +67,7 @@ def summary_table(summary: Summary) -> Table:
         pad_edge=False,
     )
     table.add_column("", no_wrap=True)
-    for heading in ("n", metric, "success", "faults", "void", "skip", f"cost [{unit}]"):
+    for heading in ("n", *shown, "faults", "void", "skip", f"cost [{unit}]"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     policy = summary.rows[0].policy if len(summary.policies) == 1 else None
     for row in summary.rows:
@@ -75,7 +75,7 @@ def summary_table(summary: Summary) -> Table:
             policy = row.policy
             table.add_section()
             table.add_row(Text(policy), style="italic")
-        cells = _cells(row, summary.metric)
+        cells = _cells(row, summary)
         table.add_row(*map(Text, cells), style="bold" if row.perturbation == ALL else None)
     return table
 
@@ -111,12 +111,12 @@ def delivery_report(summary: Summary) -> list[RenderableType]:
 
 def changes_report(summary: Summary) -> list[RenderableType]:
     """Return the table of differences to the instances' own base trials; none without a pair."""
-    metric = summary.metric_spec.heading
-    rows = [(row, (row.difference, row.success_difference)) for row in summary.rows if row.pairs]
+    rows = [row for row in summary.rows if row.pairs]
     if not rows:
         return []
-    table = small_table("difference to base", "n", metric, "success")
-    for row, differences in rows:
+    table = small_table("difference to base", "n", *(spec.heading for spec in summary.shown))
+    for row in rows:
+        differences = map(row.difference_of, summary.shown)
         table.add_row(Text(summary.name_of(row)), str(row.pairs), *map(difference_in_words, differences))
     words = f"{CHANGE} n: instances."
     return [
@@ -303,12 +303,11 @@ def _mean(mean: MeanEffort) -> tuple[str, str]:
     return _both(mean.mean) if mean.mean else (NONE, NONE)
 
 
-def _cells(row: Row, metric: str) -> tuple[str, ...]:
+def _cells(row: Row, summary: Summary) -> tuple[str, ...]:
     return (
         row.symbol,
         str(row.trials),
-        in_words(row.scores[metric]),
-        in_words(row.success),
+        *(in_words(row.scores[spec.name]) for spec in summary.shown),
         str(row.policy_faults),
         str(row.void),
         str(row.skipped),

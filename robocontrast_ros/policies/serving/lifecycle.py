@@ -38,7 +38,7 @@ class PolicySlot:
         self.drop()
         serving = self.serving
         runner = PolicyRunner(
-            path, serving.timeout, serving.load_timeout, serving.own_thread, answer_time=serving.answer_time
+            path, serving.timeout, serving.load_timeout, serving.own_thread, serving.answer_time, serving.located
         )
         runner.warm_up()
         self.staged = runner
@@ -71,7 +71,9 @@ class PolicySlot:
 class PolicyLifecycle:
     """Loads, activates, swaps and frees policies; the one that serves can be called meanwhile from other threads."""
 
-    def __init__(self, path: Path, timeout: float, load_timeout: float, answer_time: float = 0.0) -> None:
+    def __init__(
+        self, path: Path, timeout: float, load_timeout: float, answer_time: float = 0.0, located: bool = True
+    ) -> None:
         """Start unconfigured.
 
         Args:
@@ -79,9 +81,10 @@ class PolicyLifecycle:
             timeout: limit of each call [s].
             load_timeout: limit of loading, and of warming up [s].
             answer_time: how long each call takes at least [s].
+            located: whether faults name the line of a policy's own file.
         """
         self._path, self._timeout, self._load_timeout = path.expanduser().absolute(), timeout, load_timeout
-        self._answer_time = answer_time
+        self._answer_time, self._located = answer_time, located
         self._slot: PolicySlot | None = None
         self._active = False
         # Held while policies are loaded, swapped or freed; never during a call of the policy that serves.
@@ -106,7 +109,8 @@ class PolicyLifecycle:
             ConfigurationError: it cannot be loaded.
         """
         if self._slot is None:
-            runner = PolicyRunner(self._path, self._timeout, self._load_timeout, answer_time=self._answer_time)
+            limits = self._timeout, self._load_timeout
+            runner = PolicyRunner(self._path, *limits, answer_time=self._answer_time, located=self._located)
             self._slot = PolicySlot(runner)
 
     def activate(self) -> None:

@@ -17,9 +17,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.configuration import ConfigurationError, load_configured, read_yaml
-from robocontrast_ros.configuration.errors import LONGEST, cut
+from robocontrast_ros.configuration import ConfigurationError, read_yaml
+from robocontrast_ros.configuration.errors import raised
 from robocontrast_ros.domain import Fault, Observed, Segment
+from robocontrast_ros.policies.loading import description_of, failed, load_policy, named_in
 from robocontrast_ros.policies.protocol import Observation, Policy, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.segments import Told, one_segment
 
@@ -68,6 +69,7 @@ class PolicyRunner:
         load_timeout: float = LOAD_TIMEOUT,
         own_thread: bool = True,
         answer_time: float = 0.0,
+        located: bool = True,
     ) -> None:
         """Load the policy of a parameter file.
 
@@ -79,12 +81,13 @@ class PolicyRunner:
                 checked after it has returned: a call that never returns blocks.
             answer_time: how long each call takes at least [s]: what the policy does not need of it is waited for, so
                 that nobody can tell policies apart by it. It is no part of an answer's latency.
+            located: whether faults name the line of the policy's own file; not where nobody may know which policy runs.
 
         Raises:
             ConfigurationError: the file does not fit, or the policy cannot be loaded, or not in time.
         """
         self.path, self.timeout, self.load_timeout = path, timeout, load_timeout
-        self.own_thread, self.answer_time = own_thread, answer_time
+        self.own_thread, self.answer_time, self.located = own_thread, answer_time, located
         self.warm_up_time: float | None = None
         self._worker = self._new_worker()
         self._stuck = False
@@ -139,7 +142,7 @@ class PolicyRunner:
 
         Raises:
             PolicyFault: the policy raised, did not return in time, or its answer is not an array of
-                finite numbers of shape (n, action_size) with 1 <= n <= chunk_length.
+                finite numbers of shape (n, action_size) with 1 <= n <= chunk_length, or of one action's shape.
         """
         observed = Observed()
         if self._first:
@@ -147,7 +150,8 @@ class PolicyRunner:
         self._first = False
         with _at_least(self.answer_time):
             start = time.perf_counter()
-            actions = self._check(self._call(lambda: self._policy.act(observation)))
+            # Within the call, since reading an answer runs its own code, too.
+            actions = self._call(lambda: self._check(self._policy.act(observation)))
             return Answer(actions, time.perf_counter() - start, observed)
 
     def close(self) -> None:
@@ -165,15 +169,17 @@ class PolicyRunner:
         # Read before the policy is made: the recorded text must not be newer than what runs.
         read_yaml(self.path)
         self.text = self.path.read_text(encoding="utf-8")
-        policy = self._prepare(lambda: load_configured("policies", self.path), "is loaded")
+        policy = self._prepare(lambda: load_policy(self.path), "is loaded")
         self._policy = policy
-        self.description: PolicyDescription = self._prepare(policy.describe, "describes itself")
+        self.description: PolicyDescription = self._prepare(
+            lambda: description_of(policy, self.path), "describes itself"
+        )
         if self.description.takes_segments and not hasattr(policy, "reset_segments"):
             self.close()
             raise ConfigurationError(
                 str(self.path),
                 "policy",
-                self._name(),
+                named_in(self.path),
                 "a policy with reset_segments(segments, seed), since it declares `referents` or `mask`",
             )
         self.load_time = time.perf_counter() - start
@@ -207,26 +213,19 @@ class PolicyRunner:
             raise ConfigurationError(
                 str(self.path),
                 "policy",
-                self._name(),
+                named_in(self.path),
                 expected,
                 "Find out what it waits for, or raise the limit (`timeouts.load` of the session, `load_timeout` of "
                 "policy_server).",
             )
         try:
             return future.result()
-        except ConfigurationError:
+        except (ConfigurationError, KeyboardInterrupt):
             self.close()
             raise
-        except Exception as error:  # a user's policy may raise anything
+        except BaseException as error:  # a user's policy may raise anything
             self.close()
-            cause = error.detail if isinstance(error, PolicyFault) else f"{type(error).__name__}: {error}"
-            raise ConfigurationError(
-                str(self.path), "policy", self._name(), f"a policy that {what}", f"It raised {cause}."
-            ) from error
-
-    def _name(self) -> object:
-        content = read_yaml(self.path)
-        return content.get("policy") if isinstance(content, dict) else content
+            raise failed(self.path, what, error) from error
 
     def _call(self, function: Callable[[], Result]) -> Result:
         if self._stuck:
@@ -238,18 +237,16 @@ class PolicyRunner:
             raise PolicyFault(Fault.POLICY_TIMEOUT, f"no answer within {self.timeout:g} s")
         try:
             return future.result()
-        except PolicyFault:
+        except (PolicyFault, KeyboardInterrupt):
             raise
-        except Exception as error:  # a user's policy may raise anything: its fault
-            # The text of an error may hold a whole instruction, however long that is.
-            raise PolicyFault(Fault.POLICY_RAISED, cut(f"{type(error).__name__}: {error}", LONGEST)) from error
+        except BaseException as error:  # a user's policy may raise anything: its fault
+            raise PolicyFault(Fault.POLICY_RAISED, raised(error, self.located)) from error
 
     def _check(self, answer: Any) -> NDArray[np.float64]:
         wanted = self.description
-        try:
-            actions = np.asarray(answer, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise PolicyFault(Fault.POLICY_WRONG_SHAPE, f"got {type(answer).__name__}, not numbers") from None
+        actions = _numbers(answer)
+        if actions.shape == (wanted.action_size,):
+            actions = actions[np.newaxis]
         rows_fit = actions.ndim == 2 and 1 <= actions.shape[0] <= wanted.chunk_length
         if not rows_fit or actions.shape[1] != wanted.action_size:
             raise PolicyFault(
@@ -259,6 +256,26 @@ class PolicyRunner:
         if not np.isfinite(actions).all():
             raise PolicyFault(Fault.POLICY_NOT_FINITE, f"got {actions[~np.isfinite(actions).all(axis=1)][0]}")
         return actions
+
+
+def _numbers(answer: Any) -> NDArray[np.float64]:
+    """Return an answer as numbers.
+
+    Raises:
+        PolicyFault: it has none, or they cannot be read.
+    """
+    kind = type(answer)
+    cure = "; answer with `actions.detach().float().cpu().numpy()`" if kind.__module__.startswith("torch") else ""
+    try:
+        found = np.asarray(answer)
+    except Exception as error:  # what an answer does when it is read is its own code
+        fault = Fault.POLICY_WRONG_SHAPE if isinstance(error, TypeError | ValueError) else Fault.POLICY_RAISED
+        detail = f"got {kind.__name__}, which cannot be read as numbers: {raised(error, located=False)}{cure}"
+        raise PolicyFault(fault, detail) from None
+    if found.dtype == object or not np.can_cast(found.dtype, np.float64, "same_kind"):
+        held = "" if found.ndim == 0 or not found.size else f" of {type(found.flat[0]).__name__}"
+        raise PolicyFault(Fault.POLICY_WRONG_SHAPE, f"got {kind.__name__}{held}, not real numbers")
+    return found.astype(np.float64, copy=False)
 
 
 @contextlib.contextmanager
@@ -291,8 +308,8 @@ def _close(policy: Any, worker: _Worker | _Here | None) -> None:
         return
     worker, borrowed = worker or _Worker(), worker is not None
     # The policy is not used again: how it ends does not matter.
-    with contextlib.suppress(Exception):
-        worker.submit(function).result(CLOSE_TIMEOUT)
+    with contextlib.suppress(FutureTimeout):
+        worker.submit(function).exception(CLOSE_TIMEOUT)
     if not borrowed:
         worker.stop()
 
@@ -331,7 +348,7 @@ class _Worker:
             function, future = job
             try:
                 future.set_result(function())
-            except Exception as error:  # raised again for the caller
+            except BaseException as error:  # raised again for the caller, even SystemExit
                 future.set_exception(error)
             # What the last job holds is freed before the thread waits for the next one.
             del function, future, job
@@ -348,7 +365,9 @@ class _Here:
         start = time.perf_counter()
         try:
             future.set_result(function())
-        except Exception as error:  # raised again for the caller
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # raised again for the caller
             future.set_exception(error)
         self._took = time.perf_counter() - start
         return future

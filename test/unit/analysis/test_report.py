@@ -15,6 +15,7 @@ from cluttered_runs import HAND_MADE, Ran, cluttered_run
 from line_world import LineBench, SwappingLineBench, line_evaluation
 from PIL import Image
 from recorded_runs import recorded_run
+from rich.console import Console
 from typer.testing import CliRunner
 
 from robocontrast_ros.analysis.estimates.comparison import ComparisonError
@@ -22,8 +23,11 @@ from robocontrast_ros.analysis.estimates.latency import latencies
 from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.report import write_comparison, write_report
+from robocontrast_ros.analysis.report.comparison_page import read_runs
 from robocontrast_ros.analysis.report.reproduction import reproduction_of
 from robocontrast_ros.analysis.report.run_page import run_page
+from robocontrast_ros.analysis.tables.comparison import comparison_report
+from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault
@@ -380,3 +384,66 @@ def test_the_command_says_why_runs_do_not_match_in_one_line(whole, tmp_path):
     assert result.exit_code == 2
     (line,) = result.stderr.strip().splitlines()
     assert line.startswith("error: The runs whole and other have different seeds")
+
+
+class OwnPolicy(SwappingLineBench):
+    """A bench whose policy is one of its user's own, which calls itself `reach`."""
+
+    def __init__(self, file: str, skill: float) -> None:
+        super().__init__(policies={"reach": skill}, serving="reach")
+        self.file = file
+
+    def policy(self):
+        return replace(super().policy(), file=self.file)
+
+
+def own_run(folder, skill: float) -> RunFolder:
+    """Run a session of such a policy whose metric is success."""
+    file = f"/home/somebody/models/{folder.name}/reach.yaml"
+    parameters = {"session": {"robot": "ur5e", "policy": file, "seed": 1, "task": "line"}}
+    folder.mkdir()
+    run = RunFolder(folder)
+    evaluation = line_evaluation(parameters=parameters, metric="success", test_set_size=4)
+    run_session(evaluation, OwnPolicy(file, skill), run.journal)
+    return run
+
+
+def test_a_policy_of_ones_own_is_called_by_its_name_and_success_comes_once_where_it_is_the_metric(tmp_path):
+    run = own_run(tmp_path / "one", 0.6)
+    results = write_results(run)
+    assert (results.summary.policy, set(results.trials["policy"])) == ("reach", {"reach"})
+    page = sound(run_page(run, read_journal(run.journal), results))
+    for text in (
+        *((run.path / name).read_text() for name in ("summary.txt", "summary.tex", "scores.tex", "trials.csv")),
+        page.words.partition("Reproduce")[0],
+    ):
+        assert "/home/" not in text and "reach.yaml" not in text
+    assert "reach on ur5e" in page.words
+    heads = [line for line in (run.path / "summary.txt").read_text().splitlines() if "success" in line]
+    assert [line.count("success") for line in heads if line.split()[0] in ("n", "difference")] == [1, 1]
+    assert page.words.count("success: difference to base") == 1
+    columns = (run.path / "summary.tex").read_text().partition(r"\toprule")[2].partition(r"\\")[0]
+    assert columns.split(" & ").count("success") == 1
+
+
+def test_runs_of_policies_of_one_name_are_told_apart_by_the_ends_of_their_paths_and_success_comes_once(tmp_path):
+    runs = [own_run(tmp_path / "one", 0.3), own_run(tmp_path / "two", 0.9)]
+    write_comparison(runs, tmp_path / "comparison.html", now=NOW)
+    page = sound((tmp_path / "comparison.html").read_text())
+    assert "reach (one/reach) \N{MINUS SIGN} reach (two/reach)" in page.words
+    assert "/home/somebody" not in page.words.partition("Reproduce")[0]
+    assert page.words.count("mean paired difference of success") == 1
+    assert "on the same test instances" in page.words and "with the same start" in page.words
+    (comparison,) = read_runs(runs).comparisons
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(comparison_report([comparison], read_runs(runs).labels))
+    text = capture.get()
+    assert max(map(len, text.splitlines())) <= 80
+    titles = [line.strip() for line in text.splitlines() if line.strip().startswith("success")]
+    assert titles == ["success", "success"], "a table of scores, and one of changes"
+    overall = comparison.row("all")
+    assert 0 < overall.same_start <= overall.pairs
+    assert f"{overall.same_start} of {overall.pairs} pairs with the same start" in " ".join(text.split())
+    (row,) = (line.split() for line in text.splitlines() if line.startswith("all "))
+    assert row[1:3] == [str(overall.pairs), str(overall.same_start)]

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.configuration import ConfigurationError, find_configured
 from robocontrast_ros.configuration.files import known_names
-from robocontrast_ros.policies.catalogue import load_and_describe
+from robocontrast_ros.policies.loading import load_and_describe
 
 
 def run(*arguments: str):
@@ -150,7 +150,8 @@ def test_a_policy_that_cannot_be_told_is_a_row_with_the_reason(tmp_path):
         told = {Path(name).stem: row[5] for name, row in rows(str(broken), str(unknown)).items()}
     finally:
         del sys.modules["test_policies"]
-    assert told["broken"] == "unknown: RuntimeError: no [red]idea[/]"
+    assert told["broken"].startswith("unknown: `policy`: got 'test_policies:Untouchable', expected a policy that is ")
+    assert "It raised RuntimeError: no [red]idea[/] (test_policies.py, line " in told["broken"]
     assert told["unknown"].startswith("unknown: `policy`: got 'no_such_policy', expected a known policy")
 
 
@@ -223,10 +224,11 @@ def test_a_description_that_does_not_fit_is_one_line_that_names_the_file(tmp_pat
         "    @classmethod\n"
         "    def from_file(cls, path): return cls()\n"
         "    def describe(self): return PolicyDescription('video', 'planar_delta', 2, referents='video')\n"
+        "    reset = act = None\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     file = tmp_path / "mine.yaml"
     file.write_text("policy: video:Video\n")
-    expected = "mine.yaml: `policy`: got 'Video'.*referents none or crop, not 'video'"
+    expected = "mine.yaml: `policy`: got 'video:Video'.*referents none or crop, not 'video'"
     with pytest.raises(ConfigurationError, match=expected):
         load_and_describe(find_configured("policies", file), file)

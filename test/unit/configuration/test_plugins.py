@@ -98,7 +98,7 @@ def test_what_is_made_without_an_attribute_is_refused_by_its_name(monkeypatch):
 
 def test_a_registered_object_whose_import_fails_is_refused_in_one_line(monkeypatch):
     said = refusal(monkeypatch, "strategies", raising)
-    assert said.endswith("expected an importable `module:Object`. It raises RuntimeError: no licence.")
+    assert "expected an importable `module:Object`. It raises RuntimeError: no licence for this machine (" in said
 
 
 @pytest.mark.parametrize("name", [":x", "os:", "os:nothing", "nowhere:At", ".x:y"])
@@ -108,3 +108,18 @@ def test_a_name_that_cannot_be_imported_is_refused_in_one_line(name):
     ) as caught:
         load_plugin("policies", name, "file", "policy")
     assert "\n" not in str(caught.value)
+
+
+def test_a_module_that_is_not_found_is_told_how_python_finds_it_and_one_that_it_lacks_itself_is_named(
+    monkeypatch, tmp_path
+):
+    def said(name: str) -> str:
+        with pytest.raises(ConfigurationError) as caught:
+            load_plugin("policies", name, "mine.yaml", "policy")
+        return str(caught.value)
+
+    assert "`PYTHONPATH=. robocontrast …`, or install its package: `pip install -e .`" in said("no_such.module:Thing")
+    (tmp_path / "lacks_another.py").write_text("import no_such_package\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    other = said("lacks_another:Thing")
+    assert other.endswith("Python says: No module named 'no_such_package'.")

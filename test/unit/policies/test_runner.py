@@ -109,7 +109,7 @@ def policy_file(folder, monkeypatch, kind):
 def test_an_exception_is_named(runner):
     error = fault(runner, lambda: 1 / 0)
     assert error.fault is Fault.POLICY_RAISED
-    assert error.detail == "ZeroDivisionError: division by zero"
+    assert error.detail.startswith("ZeroDivisionError: division by zero (test_runner.py, line ")
 
 
 def test_a_timeout_that_the_policy_itself_raises_is_an_exception_like_others(runner):
@@ -117,7 +117,8 @@ def test_a_timeout_that_the_policy_itself_raises_is_an_exception_like_others(run
         raise TimeoutError("timed out")
 
     error = fault(runner, socket)
-    assert (error.fault, error.detail) == (Fault.POLICY_RAISED, "TimeoutError: timed out")
+    assert error.fault is Fault.POLICY_RAISED
+    assert error.detail.startswith("TimeoutError: timed out (")
     made = Scripted.made
     answer(runner, lambda: [[0.0, 0.0]])
     assert Scripted.made == made, "it was not stuck"
@@ -135,7 +136,7 @@ def test_numbers_that_are_not_finite_are_refused(runner, bad):
 
 @pytest.mark.parametrize(
     "wrong",
-    [[0.0, 0.1], [[0.0]], [[0.0, 0.1, 0.2]], np.zeros((4, 2)), np.zeros((0, 2)), None, "left", [[1], [1, 2]]],
+    [[0.0, 0.1, 0.2], [[0.0]], [[0.0, 0.1, 0.2]], np.zeros((4, 2)), np.zeros((0, 2)), None, "left", [[1], [1, 2]]],
 )
 def test_another_shape_is_refused_with_what_was_expected(runner, wrong):
     error = fault(runner, lambda: wrong)

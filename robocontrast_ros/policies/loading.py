@@ -1,0 +1,120 @@
+"""Make and describe a policy: whatever its class raises or returns there is one error that names its file and cause."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from robocontrast_ros.configuration import (
+    ConfigurationError,
+    find_configured,
+    load_configured,
+    make_configured,
+    parse_record,
+    read_yaml,
+)
+from robocontrast_ros.configuration.errors import raised
+from robocontrast_ros.policies.protocol import Policy, PolicyDescription, PolicyFault
+
+
+def load_policy(file: Path) -> Policy:
+    """Return the policy that a parameter file describes.
+
+    Raises:
+        ConfigurationError: the file does not fit, or its class cannot be imported or made.
+    """
+    with own_code(file, "is loaded"):
+        return load_configured("policies", file)
+
+
+def description_of(policy: Policy, file: Path) -> PolicyDescription:
+    """Return what a policy that was loaded from a file says of itself.
+
+    Raises:
+        ConfigurationError: it raises, or returns no description.
+    """
+    with own_code(file, "describes itself"):
+        return _checked(policy.describe(), file, "describe()")
+
+
+def description_by_file(maker: Any, file: Path) -> PolicyDescription | None:
+    """Return the description by the parameter file alone; None where the class has no ``describe_file``.
+
+    Args:
+        maker: the class, from ``find_configured``.
+        file: the parameter file.
+
+    Raises:
+        ConfigurationError: it raises, or returns no description.
+    """
+    with own_code(file, "is described by its file"):
+        function = getattr(maker, "describe_file", None)
+        return None if function is None else _checked(function(file), file, "describe_file()")
+
+
+def load_and_describe(maker: Any, file: Path) -> PolicyDescription:
+    """Load the policy that a parameter file describes, return its description, and close it.
+
+    Args:
+        maker: the class, from ``find_configured``.
+        file: the parameter file.
+
+    Raises:
+        ConfigurationError: it cannot be loaded, or does not describe itself.
+    """
+    with own_code(file, "is loaded"):
+        policy = make_configured("policies", maker, file)
+    try:
+        return description_of(policy, file)
+    finally:
+        # It is not used again: how it ends does not matter.
+        with contextlib.suppress(ConfigurationError), own_code(file, "is closed"):
+            getattr(policy, "close", lambda: None)()
+
+
+def describe(file: Path) -> PolicyDescription:
+    """Return the description of the policy of a parameter file; it is loaded where it has no ``describe_file``.
+
+    Raises:
+        ConfigurationError: as the functions above.
+    """
+    maker = find_configured("policies", file)
+    return description_by_file(maker, file) or load_and_describe(maker, file)
+
+
+@contextlib.contextmanager
+def own_code(file: Path, what: str) -> Iterator[None]:
+    """Turn what a user's code raises in this context into a ``ConfigurationError``; only Ctrl-C goes on.
+
+    Args:
+        file: the policy's parameter file.
+        what: what the policy does in it, after "a policy that".
+    """
+    try:
+        yield
+    except (ConfigurationError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # even SystemExit, which argparse raises
+        raise failed(file, what, error) from error
+
+
+def failed(file: Path, what: str, error: BaseException) -> ConfigurationError:
+    """Return the error for what a user's code raised; see ``own_code``."""
+    cause = error.detail if isinstance(error, PolicyFault) else raised(error)
+    return ConfigurationError(str(file), "policy", named_in(file), f"a policy that {what}", f"It raised {cause}.")
+
+
+def named_in(file: Path) -> object:
+    """Return the policy that a parameter file names."""
+    content = read_yaml(file)
+    return content.get("policy") if isinstance(content, dict) else content
+
+
+def _checked(told: Any, file: Path, method: str) -> PolicyDescription:
+    if not isinstance(told, PolicyDescription):
+        expected = f"a policy whose {method} returns a PolicyDescription"
+        raise ConfigurationError(str(file), "policy", named_in(file), expected, f"It returned {type(told).__name__}.")
+    # User code makes it: names in a list, a numpy integer.
+    return parse_record(PolicyDescription, vars(told), f"{file}: {method}")
