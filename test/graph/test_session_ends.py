@@ -179,6 +179,7 @@ def test_a_run_folder_that_is_moved_ends_its_session_with_one_line_and_the_sessi
     session = place.session(policy="random", test_set={"size": 3}, task=place.short_task(30))
     process = place.begin("evaluate", session)
     run = begun(place)
+    wait_until(lambda: list(run.glob("bags/*/*.mcap")), "the first bag")
     moved = run.rename(place.folder / "moved")
     code, output = finish(process)
     assert code == 3, output
