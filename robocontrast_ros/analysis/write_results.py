@@ -39,7 +39,7 @@ def write_results(run: RunFolder) -> Results:
     write_file(run.path / "summary.tex", summary_tex(results.summary))
     write_file(run.path / "scores.tex", scores_tex(results.summary))
     write_file(run.path / "estimates.tex", estimates_tex(results.summary))
-    text = Console(file=StringIO(), width=TEXT_WIDTH)
+    text = Console(file=StringIO(), width=TEXT_WIDTH, markup=False, emoji=False)
     text.print(summary_report(results.summary))
     write_file(run.path / "summary.txt", text.file.getvalue())
     make_folder(run.figures)

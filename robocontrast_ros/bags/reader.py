@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+import io
+import os
+import re
+import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
+import lz4.frame
 import yaml
-from mcap.exceptions import McapError
-from mcap.reader import McapReader, make_reader
-from mcap.records import Channel, Message, Schema
-from mcap.stream_reader import StreamReader
-from mcap.summary import Summary
+import zstandard
+from mcap.data_stream import ReadDataStream
+from mcap.exceptions import McapError, UnsupportedCompressionError
+from mcap.opcode import Opcode
+from mcap.reader import SeekingReader
+from mcap.records import Channel, Chunk, McapRecord, Message, Schema
+from mcap.stream_reader import CRCValidationError, StreamReader
+from rosbags.interfaces import Nodetype
+from rosbags.interfaces.typing import FieldDesc, Typesdict
 from rosbags.rosbag2 import Reader
 from rosbags.serde import SerdeError
 from rosbags.typesys import TypesysError, get_types_from_msg
 from rosbags.typesys.store import Typestore
 
+from robocontrast_ros.bags.definitions import find_definition
 from robocontrast_ros.bags.errors import BagError
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.strict_yaml import MAX_DEPTH
 from robocontrast_ros.domain import Judgement, Pose, Progress, Scene, Trial, TrialResult
 from robocontrast_ros.episodes.scoring import Join, Sample, make_join
 from robocontrast_ros.messages.decoding import (
@@ -37,6 +50,7 @@ from robocontrast_ros.messages.decoding import (
 from robocontrast_ros.messages.topics import JUDGEMENT, TRIAL_TOPICS
 
 Wanted = Callable[[str, str], bool]
+Converted = TypeVar("Converted")
 
 
 @dataclass(frozen=True)
@@ -61,19 +75,78 @@ class BagMessage:
         """Return the message, with the attributes of the ROS message.
 
         Raises:
-            BagError: the content does not fit the definition.
+            BagError: the content does not fit the definition, or that is none.
         """
         try:
             return _typestore(self.type_name, self.definition).deserialize_cdr(self.cdr, self.type_name)
-        except (SerdeError, TypesysError) as error:
-            raise BagError(f"{self.topic}: a message that is no {self.type_name}: {error}.") from None
+        # rosbags compiles the definition: of one that is none, or of a type within itself, it raises many errors.
+        except Exception as error:
+            raise BagError(f"{self.topic}: a message that is no {self.type_name}: {_words(error)}.") from None
+
+    def converted(self, convert: Callable[[Any], Converted]) -> Converted:
+        """Return what the decoded message is converted to.
+
+        Raises:
+            BagError: it cannot be decoded, or lacks something.
+        """
+        message = self.decode()
+        try:
+            return convert(message)
+        # A definition of others may lack any field.
+        except Exception as error:
+            raise BagError(f"{self.topic}: a message is not valid: {_words(error)}.") from None
 
 
 @lru_cache(maxsize=256)
 def _typestore(type_name: str, definition: str) -> Typestore:
-    store = Typestore()
-    store.register(get_types_from_msg(definition, type_name))
+    store = Typestore(max_sequence_length=LONGEST)
+    types = get_types_from_msg(definition, type_name)
+    store.register(types)
+    _check_types(types, type_name)
     return store
+
+
+def _check_types(types: Typesdict, type_name: str) -> None:
+    """Refuse definitions whose messages could be of any length, or that are not those that are installed.
+
+    A field may be missing or new, as in a bag of another version; one that is there has the type that it has here.
+
+    Raises:
+        TypesysError: they are refused.
+    """
+    empty: set[str] = set()
+    while more := {name for name, (_, fields) in types.items() if name not in empty and _is_empty(fields, empty)}:
+        empty |= more
+    for name, (_, fields) in types.items():
+        for field_name, (node, value) in fields:
+            if node in (Nodetype.ARRAY, Nodetype.SEQUENCE) and value[0][1] in empty:
+                raise TypesysError(f"'{field_name}' of {name} is a list of messages without a field")
+    with suppress(BagError):  # a type that is not installed
+        here = get_types_from_msg(find_definition(type_name).text, type_name)
+        for name in types.keys() & here.keys():
+            expected = dict(here[name][1])
+            for field_name, found in types[name][1]:
+                if field_name in expected and _kind(found) != _kind(expected[field_name]):
+                    raise TypesysError(f"'{field_name}' of {name} has another type than here")
+
+
+def _is_empty(fields: Iterable[tuple[str, FieldDesc]], empty: set[str]) -> bool:
+    return all((value[0] if node == Nodetype.ARRAY else (node, value))[1] in empty for _, (node, value) in fields)
+
+
+def _kind(field_type: FieldDesc) -> object:
+    """Return what Python makes of a field: its bounds and the width of its numbers do not matter."""
+    node, value = field_type
+    if node in (Nodetype.ARRAY, Nodetype.SEQUENCE):
+        return "list", _kind(value[0])
+    name = value[0] if node == Nodetype.BASE else value
+    return re.sub(r"^u?int\d+$|^float\d+$", lambda found: found[0].strip("u0123456789"), str(name))
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, (SerdeError, TypesysError, ValueError)):
+        return " ".join(str(error).split())
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 @dataclass(frozen=True)
@@ -95,124 +168,292 @@ class BagContent:
 def read_bag(bag: Path, wanted: Wanted = lambda topic, type_name: True) -> BagContent:
     """Return the messages of a bag; of a broken one, those up to the break.
 
+    Each file is read by its own index, whatever ``metadata.yaml`` says of it.
+
     Args:
         bag: the folder.
         wanted: tells from a topic's full name and type whether its messages are kept.
 
     Raises:
-        BagError: there is no bag, or nothing of it can be read.
+        BagError: there is no bag, nothing of it can be read, or its messages need more memory than ``memory_limit()``.
     """
-    if not bag.exists():
-        raise BagError(f"{bag}: no such bag. Check the path.")
-    if not (bag / "metadata.yaml").exists():
-        return _read_broken(bag, wanted, "no metadata.yaml: the recorder ended before it could close the bag")
+    files = _storage(bag)
+    missing = sorted(_named(bag / METADATA) - {file.name for file in files})
+    whole = _Content(bag)
     try:
-        files = _plain_files(bag)
-        return _read_indexed(files, wanted) if files else _read_any(bag, wanted)
-    except _NoIndexError as error:
-        return _read_broken(bag, wanted, str(error))
-    # A damaged index or chunk makes rosbags fail in many ways, of which only some are its own error.
+        for file in files:
+            _read(file, wanted, whole, _index)
+    except BagError:
+        raise
+    # In a damaged file mcap, rosbags and the decompression meet arbitrary bytes, and raise any error.
     except Exception as error:
-        return _read_broken(bag, wanted, f"{type(error).__name__}: {error}".rstrip(": ."))
+        return _read_broken(bag, files, wanted, _why(bag, error))
+    return whole.content(f"{', '.join(missing)} of metadata.yaml missing" if missing else "")
 
 
-def _plain_files(bag: Path) -> tuple[Path, ...]:
-    """Return the files of a bag of MCAP files that are not compressed themselves; none for any other bag."""
-    try:
-        text = (bag / "metadata.yaml").read_text(encoding="utf-8")
-        information = yaml.load(text, _YAML)["rosbag2_bagfile_information"]
-        plain = (
-            information["version"] <= NEWEST_VERSION
-            and information["storage_identifier"] == "mcap"
-            and (information.get("compression_mode") or "none").lower() == "none"
-        )
-        files = tuple(bag / Path(name).name for name in information["relative_file_paths"])
-    # rosbags reads any other bag, or reports what is wrong.
-    except (OSError, ValueError, yaml.YAMLError, KeyError, TypeError, AttributeError):
-        return ()
-    return files if plain and all(file.is_file() for file in files) else ()
+METADATA = "metadata.yaml"
 
+LARGEST_METADATA = 1 << 24
+"""Bytes of a ``metadata.yaml`` that is read, at most: it lists topics and files."""
 
-NEWEST_VERSION = 9
-"""Of the metadata that is known."""
+MEMORY_VARIABLE = "ROBOCONTRAST_BAG_MEMORY"
+"""Environment variable: how much memory the messages of one bag may take [MiB]."""
+
+MEMORY = 4096
+"""That memory where the variable is not set [MiB]."""
+
+PIECE = 1 / 16
+"""Share of it that one chunk, record or message may take when it is decompressed."""
+
+OVERHEAD = 512
+"""Bytes that a message takes beside its content, about."""
+
+LONGEST = 1 << 28
+"""Elements of a list in a message, at most."""
+
+_ZSTD = b"\x28\xb5\x2f\xfd"
+"""How what is compressed begins; a message that is not begins with a zero."""
 
 _YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def memory_limit() -> int:
+    """Return how much memory the messages of one bag may take [bytes].
+
+    Raises:
+        ConfigurationError: the environment variable is no number.
+    """
+    text = os.environ.get(MEMORY_VARIABLE, "") or str(MEMORY)
+    if not text.isascii() or not text.isdigit():
+        raise ConfigurationError("environment", MEMORY_VARIABLE, text, "a whole number of MiB, such as 8192")
+    return int(text) << 20
+
+
+def _storage(bag: Path) -> tuple[Path, ...]:
+    """Return the files of a bag that hold messages.
+
+    Raises:
+        BagError: it is no bag, or there is a pipe or a device in it, which would be read for ever.
+    """
+    try:
+        if bag.is_file():
+            raise BagError(f"{bag}: a file, expected a bag, which is a folder. Name the folder {bag.parent}.")
+        if not bag.exists():
+            raise BagError(f"{bag}: no such bag. Check the path.")
+        inside = sorted(bag.iterdir())
+    except OSError as error:
+        raise BagError.of_system(bag, error) from None
+    files = tuple(file for file in inside if file.name.endswith((".mcap", ".db3", ".mcap.zstd", ".db3.zstd")))
+    for file in files:
+        if not file.is_file():
+            raise BagError(f"{file}: a folder, a pipe or a device, expected a file. Take it out of the bag.")
+    if not files:
+        if (bag / "parameters").is_dir():
+            raise BagError(f"{bag}: a run folder, expected a bag. Name one of the folders in {bag / 'bags'}.")
+        raise BagError(f"{bag}: no bag: no .mcap file in it. Check the path.")
+    return files
+
+
+def _named(metadata: Path) -> set[str]:
+    """Return the files that ``metadata.yaml`` lists; none where it says nothing that can be used."""
+    try:
+        if not metadata.is_file() or metadata.stat().st_size > LARGEST_METADATA:
+            return set()
+        text = metadata.read_text(encoding="utf-8")
+        depth = 0
+        # libyaml calls itself for each level, in C: too many would end the process.
+        for event in yaml.parse(text, _YAML):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > MAX_DEPTH:
+                return set()
+        paths = yaml.load(text, _YAML)["rosbag2_bagfile_information"]["relative_file_paths"]
+        return {Path(path).name for path in paths}
+    except (OSError, ValueError, yaml.YAMLError, LookupError, TypeError):
+        return set()
 
 
 class _NoIndexError(Exception):
     """A file whose end is missing."""
 
 
-def _summary(file: Path, reader: McapReader) -> Summary:
-    # Where the end is lost, any bytes may be in its place.
-    with suppress(Exception):
-        summary = reader.get_summary()
-        if summary is not None and summary.statistics is not None:
-            return summary
-    raise _NoIndexError(f"{file.name} has no index at its end")
+class _TooLargeError(Exception):
+    """Something that would need more memory than one piece may have, as its header says."""
 
 
-def _read_indexed(files: tuple[Path, ...], wanted: Wanted) -> BagContent:
-    """Read by the index: chunks without a wanted topic are not even decompressed."""
-    messages: list[BagMessage] = []
-    counts: Counter[str] = Counter()
-    for file in files:
-        with file.open("rb") as stream:
-            try:
-                reader = make_reader(stream, validate_crcs=True)
-            except McapError:
-                raise _NoIndexError(f"{file.name} does not begin as a bag does") from None
-            summary = _summary(file, reader)
-            texts = {key: schema.data.decode() for key, schema in summary.schemas.items()}
-            topics = set()
-            for channel in summary.channels.values():
-                counts[channel.topic] += summary.statistics.channel_message_counts.get(channel.id, 0)
-                if wanted(channel.topic, summary.schemas[channel.schema_id].name):
-                    topics.add(channel.topic)
-            for schema, channel, message in reader.iter_messages(topics) if topics else ():
-                if schema is not None and wanted(channel.topic, schema.name):
-                    definition = texts[schema.id]
-                    messages.append(BagMessage(channel.topic, schema.name, definition, message.log_time, message.data))
-    return BagContent(tuple(messages), dict(sorted(counts.items())))
+def _why(bag: Path, error: Exception) -> str:
+    if not (bag / METADATA).exists():
+        return "no metadata.yaml: the recorder ended before it could close the bag"
+    if isinstance(error, (_NoIndexError, _TooLargeError)):
+        return str(error)
+    return f"{type(error).__name__}: {error}".rstrip(": .")
 
 
-def _read_any(bag: Path, wanted: Wanted) -> BagContent:
-    with Reader(bag) as reader:
-        connections = [c for c in reader.connections if wanted(c.topic, c.msgtype)]
-        messages = tuple(
-            BagMessage(c.topic, c.msgtype, c.msgdef.data, timestamp, bytes(data))
-            # An empty selection would mean all of them.
-            for c, timestamp, data in (reader.messages(connections) if connections else ())
+class _Content:
+    """What was read of a bag so far."""
+
+    def __init__(self, bag: Path) -> None:
+        self._bag, self._limit = bag, memory_limit()
+        self._left, self._messages = self._limit, list[BagMessage]()
+        self.counts: Counter[str] = Counter()
+
+    def add(self, message: BagMessage) -> None:
+        if message.cdr[:4] == _ZSTD:
+            message = replace(message, cdr=self.unpacked(message.cdr, "zstd"))
+        self._left -= len(message.cdr) + OVERHEAD
+        if self._left < 0:
+            raise BagError(
+                f"{self._bag}: its messages take more than {self._limit >> 20} MiB of memory. "
+                f"Set {MEMORY_VARIABLE} to more MiB if there is more."
+            )
+        self._messages.append(message)
+
+    @property
+    def largest(self) -> int:
+        """How many bytes one piece may take."""
+        return int(self._limit * PIECE)
+
+    def unpacked(self, data: bytes, compression: str, size: int | None = None) -> bytes:
+        """Return what is compressed; ``size`` is what its header says, if it does."""
+        if (size or 0) > self.largest or len(data) > self.largest:
+            raise self._too_large(max(size or 0, len(data)))
+        if compression == "zstd":
+            with zstandard.ZstdDecompressor().stream_reader(data) as reader:
+                declared = zstandard.frame_content_size(data) if size is None else size
+                if declared > self.largest:
+                    raise self._too_large(declared)
+                plain = reader.read(self.largest + 1 if declared < 0 else declared + 1)
+        elif compression == "lz4":
+            plain = lz4.frame.LZ4FrameDecompressor().decompress(data, max_length=self.largest + 1)
+        elif compression == "":
+            plain = data
+        else:
+            raise UnsupportedCompressionError(compression)
+        if len(plain) > self.largest:
+            raise self._too_large(len(plain))
+        if compression and size is not None and len(plain) != size:
+            raise McapError(f"{len(plain)} bytes in a chunk that says {size}")
+        return plain
+
+    def _too_large(self, size: int) -> _TooLargeError:
+        return _TooLargeError(
+            f"a piece of {size} bytes, expected no more than {self.largest}; {MEMORY_VARIABLE} raises that"
         )
-        counts = {c.topic: c.msgcount for c in sorted(reader.connections, key=lambda c: c.topic)}
-        return BagContent(messages, counts)
+
+    def content(self, broken: str, ordered: bool = True) -> BagContent:
+        messages = sorted(self._messages, key=lambda message: message.timestamp) if ordered else self._messages
+        return BagContent(tuple(messages), dict(sorted(self.counts.items())), broken)
 
 
-def _read_broken(bag: Path, wanted: Wanted, why: str) -> BagContent:
-    files = sorted(bag.glob("*.mcap"))
-    if not files:
-        raise BagError(f"{bag}: no bag ({why}; no .mcap file). Check the path.")
-    messages: list[BagMessage] = []
-    counts: Counter[str] = Counter()
+How = Callable[[IO[bytes], str, Wanted, _Content], None]
+
+
+def _read(file: Path, wanted: Wanted, content: _Content, how: How) -> None:
+    """Read a file into ``content``; ``how`` reads MCAP."""
+    if file.suffix == ".zstd":
+        with tempfile.TemporaryDirectory() as folder:
+            plain = Path(folder) / file.stem
+            _unpack(file, plain)
+            return _read(plain, wanted, content, how)
+    if file.suffix == ".db3":
+        return _read_sqlite(file, wanted, content)
+    with file.open("rb") as stream:
+        return how(stream, file.name, wanted, content)
+
+
+def _unpack(file: Path, plain: Path) -> None:
+    left = memory_limit()
+    with file.open("rb") as packed, plain.open("wb") as target:
+        for part in zstandard.ZstdDecompressor().read_to_iter(packed):
+            left -= len(part)
+            if left < 0:
+                raise _TooLargeError(
+                    f"{file.name} is larger than {memory_limit()} bytes; {MEMORY_VARIABLE} raises that"
+                )
+            target.write(part)
+
+
+def _read_sqlite(file: Path, wanted: Wanted, content: _Content) -> None:
+    with Reader(file) as reader:
+        for c in reader.connections:
+            content.counts[c.topic] += c.msgcount
+        connections = [c for c in reader.connections if wanted(c.topic, c.msgtype)]
+        # An empty selection would mean all of them.
+        for c, timestamp, data in reader.messages(connections) if connections else ():
+            content.add(BagMessage(c.topic, c.msgtype, c.msgdef.data, timestamp, bytes(data)))
+
+
+def _index(stream: IO[bytes], name: str, wanted: Wanted, content: _Content) -> None:
+    """Read by the index: chunks without a wanted topic are not even decompressed."""
+    try:
+        reader = SeekingReader(stream, record_size_limit=content.largest)
+        summary = reader.get_summary()
+    # Where the end is lost, any bytes may be in its place.
+    except Exception:
+        summary = None
+    if summary is None or summary.statistics is None:
+        raise _NoIndexError(f"{name} has no index at its end")
+    statistics, channels = summary.statistics, dict[int, tuple[str, str, str]]()
+    for channel in summary.channels.values():
+        content.counts[channel.topic] += statistics.channel_message_counts.get(channel.id, 0)
+        schema = summary.schemas.get(channel.schema_id)
+        if schema is not None and wanted(channel.topic, schema.name):
+            channels[channel.id] = channel.topic, schema.name, schema.data.decode()
+    if not summary.chunk_indexes and statistics.message_count:
+        raise _NoIndexError(f"{name} has no index of its messages")
+    for chunk in sorted(summary.chunk_indexes, key=lambda chunk: chunk.chunk_start_offset):
+        offsets = chunk.message_index_offsets
+        if offsets and not channels.keys() & offsets.keys():
+            continue
+        stream.seek(chunk.chunk_start_offset)
+        record = next(_records(stream, content.largest))
+        if not isinstance(record, Chunk):
+            raise _NoIndexError(f"{name} has another index than its own")
+        for message in _in_chunk(record, content):
+            if isinstance(message, Message) and message.channel_id in channels:
+                content.add(BagMessage(*channels[message.channel_id], message.log_time, message.data))
+
+
+def _records(stream: IO[bytes], largest: int, whole: bool = False) -> Iterator[McapRecord]:
+    return StreamReader(stream, skip_magic=not whole, emit_chunks=True, record_size_limit=largest).records
+
+
+def _in_chunk(chunk: Chunk, content: _Content) -> Iterator[McapRecord]:
+    plain = content.unpacked(chunk.data, chunk.compression, chunk.uncompressed_size)
+    if chunk.uncompressed_crc and zlib.crc32(plain) != chunk.uncompressed_crc:
+        raise CRCValidationError(chunk.uncompressed_crc, zlib.crc32(plain), chunk)
+    data = ReadDataStream(io.BytesIO(plain))
+    while data.count < len(plain):
+        kind, length = data.read1(), data.read8()
+        if kind == Opcode.MESSAGE:
+            yield Message.read(data, length)
+        elif kind == Opcode.SCHEMA:
+            yield Schema.read(data)
+        elif kind == Opcode.CHANNEL:
+            yield Channel.read(data)
+        else:
+            data.read(length)
+
+
+def _read_broken(bag: Path, files: Iterable[Path], wanted: Wanted, why: str) -> BagContent:
+    content = _Content(bag)
     for file in files:
         try:
-            with file.open("rb") as stream:
-                for message in _stream(stream):
-                    counts[message.topic] += 1
-                    if wanted(message.topic, message.type_name):
-                        messages.append(message)
+            _read(file, wanted, content, _stream)
+        except BagError:
+            raise
         except OSError as error:
             raise BagError.of_system(file, error) from None
         # At the break the reader and the decompression meet arbitrary bytes.
         except Exception as error:
-            why += f"; {file.name} breaks off ({type(error).__name__})"
-    return BagContent(tuple(messages), dict(sorted(counts.items())), why)
+            words = str(error) if isinstance(error, _TooLargeError) else type(error).__name__
+            why += f"; {file.name} breaks off ({words})"
+    return content.content(why, ordered=False)
 
 
-def _stream(stream: IO[bytes]) -> Iterator[BagMessage]:
+def _stream(stream: IO[bytes], name: str, wanted: Wanted, content: _Content) -> None:
     schemas: dict[int, Schema] = {}
     channels: dict[int, Channel] = {}
-    for record in StreamReader(stream).records:
+    for record in _all(stream, content):
         if isinstance(record, Schema):
             schemas[record.id] = record
         elif isinstance(record, Channel):
@@ -220,7 +461,18 @@ def _stream(stream: IO[bytes]) -> Iterator[BagMessage]:
         elif isinstance(record, Message):
             channel = channels[record.channel_id]
             schema = schemas[channel.schema_id]
-            yield BagMessage(channel.topic, schema.name, schema.data.decode(), record.log_time, record.data)
+            content.counts[channel.topic] += 1
+            if wanted(channel.topic, schema.name):
+                definition = schema.data.decode()
+                content.add(BagMessage(channel.topic, schema.name, definition, record.log_time, record.data))
+
+
+def _all(stream: IO[bytes], content: _Content) -> Iterator[McapRecord]:
+    for record in _records(stream, content.largest, whole=True):
+        if isinstance(record, Chunk):
+            yield from _in_chunk(record, content)
+        else:
+            yield record
 
 
 @dataclass(frozen=True)
@@ -280,19 +532,20 @@ def read_trial(bag: Path) -> TrialRecording:
     if len(trials) != 1:
         cure = f"It is broken: {content.broken}." if content.broken else "Name the bag of a robocontrast trial."
         raise BagError(f"{bag}: holds {len(trials)} trials, expected 1. {cure}")
+    read = _read_messages(content.messages)
     try:
-        trial = trials[0].decode()
-        start_stamp, start_scene = start_scene_from_msg(trial)
-        decoded = trial_from_msg(trial)
-    except ValueError as error:
-        raise BagError(f"{bag}: a message is not valid: {error}.") from None
+        recording = trials[0].converted(lambda trial: _recording(bag, trial, read))
     except BagError as error:
         raise BagError(f"{bag}: {error}") from None
-    read = _read_messages(content.messages)
+    return replace(recording, counts=content.counts, broken="; ".join(filter(None, (content.broken, read.broken))))
+
+
+def _recording(bag: Path, trial: Any, read: _TrialMessages) -> TrialRecording:
+    start_stamp, start_scene = start_scene_from_msg(trial)
     when_asked = getattr(trial, "scene_when_asked", False)
     return TrialRecording(
         bag=bag,
-        trial=decoded,
+        trial=trial_from_msg(trial),
         session=trial.session,
         robot=trial.robot,
         policy=trial.policy,
@@ -305,8 +558,8 @@ def read_trial(bag: Path) -> TrialRecording:
         progress=tuple(read.progress),
         result=read.result,
         result_stamp=read.result_stamp,
-        counts=content.counts,
-        broken="; ".join(filter(None, (content.broken, read.broken))),
+        counts={},
+        broken="",
     )
 
 
@@ -334,11 +587,10 @@ def _read_messages(messages: Iterable[BagMessage]) -> _TrialMessages:
         counts[topic] += 1
         try:
             if topic != "trial":
-                _take(read, topic, message.decode())
-        except (BagError, ValueError) as error:
-            why = str(error) if isinstance(error, BagError) else f"{message.topic}: {error}"
+                message.converted(lambda decoded, topic=topic: _take(read, topic, decoded))
+        except BagError as error:
             number = f"it is number {counts[topic]} there, and nothing after it is used"
-            read.broken = f"{why.rstrip('.')}; {number}"
+            read.broken = f"{str(error).rstrip('.')}; {number}"
             break
     return read
 

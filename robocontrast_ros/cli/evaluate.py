@@ -32,6 +32,7 @@ from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.perception import load_camera
 from robocontrast_ros.runs import events
 from robocontrast_ros.runs.journal import (
+    Journal,
     JournalError,
     JournalWriter,
     check_not_running,
@@ -44,18 +45,21 @@ from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.plan import Plan, plan_session
 from robocontrast_ros.sessions.policy_check import check_policies
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
-from robocontrast_ros.system.disk import DiskError
+from robocontrast_ros.system.disk import DiskError, OpenPath
 from robocontrast_ros.worlds.table_camera import load_fixed_tags, load_tags, standard_tags
 
 INTERRUPTED = 3
 """Exit code of a session that ended early and can be resumed."""
 
+REFUSED = 2
+"""Exit code of a session that does not fit, and was not started."""
+
 LEAST = 1 << 16
 """Bytes written to find out whether the disk is full: as many as some lines of a log and a journal."""
 
 
-def start(session: str, overrides: Overrides, console: Console, namespace: str = "") -> tuple[RunFolder, int]:
-    """Run a new session and return its folder and the exit code.
+def start(session: str, overrides: Overrides, console: Console, namespace: str = "") -> tuple[RunFolder | None, int]:
+    """Run a new session and return its folder, None where no session was begun in it or it is gone, and the exit code.
 
     Raises:
         ConfigurationError: something does not fit; nothing was started.
@@ -67,8 +71,8 @@ def start(session: str, overrides: Overrides, console: Console, namespace: str =
         return _run(resolved, resolved.new_run(time.time()), plan, domain, False, console)
 
 
-def resume(run: Path, console: Console, namespace: str = "") -> tuple[RunFolder, int]:
-    """Resume a session and return its folder and the exit code.
+def resume(run: Path, console: Console, namespace: str = "") -> tuple[RunFolder | None, int]:
+    """Resume a session and return its folder, None where that is gone, and the exit code.
 
     Raises:
         ConfigurationError: something no longer fits; nothing was started.
@@ -84,13 +88,22 @@ def resume(run: Path, console: Console, namespace: str = "") -> tuple[RunFolder,
         return _run(resolved, folder, plan, domain, True, console)
 
 
-def begun(run: RunFolder) -> bool:
-    """Tell whether a session was begun in a run folder: whether its journal has an event.
+def _journal(place: OpenPath) -> Journal | None:
+    """Return the journal of the session that was begun in a run folder; None where none was, or the folder is gone.
 
     Raises:
         JournalError: the journal is damaged.
     """
-    return run.journal.exists() and bool(read_journal(run.journal).events)
+    folder = place.present()
+    if folder is None or not (path := RunFolder(folder).journal).exists():
+        return None
+    journal = read_journal(path)
+    return journal if journal.events else None
+
+
+def _finished(place: OpenPath) -> bool:
+    journal = _journal(place)
+    return journal is not None and isinstance(journal.end, events.SessionFinished)
 
 
 def _prepare(session: ResolvedSession, held: ExitStack, console: Console, namespace: str) -> tuple[Domain | None, Plan]:
@@ -162,17 +175,16 @@ def _run(
     domain: Domain | None,
     resuming: bool,
     console: Console,
-) -> tuple[RunFolder, int]:
-    console.print(
-        f"[bold]{session.parameters.name}[/]: {session.parameters.strategy.name} on {session.robot.name}, "
-        f"{_policies(session)}, about {counted(len(plan.within_budget), 'trial')} and {plan.cost:.1f} {plan.cost_unit}",
-        highlight=False,
-    )
+) -> tuple[RunFolder | None, int]:
+    name, strategy = session.parameters.name, session.parameters.strategy.name
+    expected = f"about {counted(len(plan.within_budget), 'trial')} and {plan.cost:.1f} {plan.cost_unit}"
+    what = f"{strategy} on {session.robot.name}, {_policies(session)}, {expected}"
+    console.print(f"[bold]{escape(name)}[/]: {escape(what)}", markup=True, highlight=False)
     view = LiveView(console, run.journal, len(plan.within_budget), plan.budget, plan.cost_unit)
     if domain is None:
-        return run, _in_one_process(run, resuming, view, console)
+        return _in_one_process(run, resuming, view, console)
     domain.record_run(run.path)
-    return run, _as_a_graph(session, run, domain, resuming, view, console)
+    return _as_a_graph(session, run, domain, resuming, view, console)
 
 
 def _policies(session: ResolvedSession) -> str:
@@ -186,7 +198,7 @@ def _server(session: ResolvedSession) -> str:
     return session.parameters.policy_server.node
 
 
-def _in_one_process(run: RunFolder, resuming: bool, view: LiveView, console: Console) -> int:
+def _in_one_process(run: RunFolder, resuming: bool, view: LiveView, console: Console) -> tuple[RunFolder | None, int]:
     console.print(
         "fast: one process without ROS; the same trials, scores and bags",
         highlight=False,
@@ -202,7 +214,7 @@ def _in_one_process(run: RunFolder, resuming: bool, view: LiveView, console: Con
 
 def _as_a_graph(
     session: ResolvedSession, run: RunFolder, domain: Domain, resuming: bool, view: LiveView, console: Console
-) -> int:
+) -> tuple[RunFolder | None, int]:
     external = session.parameters.policy_server.external
     namespace = domain.namespace
     where = f", namespace /{namespace}" if namespace else ""
@@ -228,22 +240,38 @@ def _as_a_graph(
     )
 
 
-def _run_processes(begin: Callable[[], Processes], view: LiveView, run: RunFolder, console: Console) -> int:
+def _run_processes(
+    begin: Callable[[], Processes], view: LiveView, run: RunFolder, console: Console
+) -> tuple[RunFolder | None, int]:
     processes: Processes | None = None
+    place = OpenPath(run.path)
     # A signal must not interrupt the stopping of the processes.
     with signals_held() as look:
         try:
             with view:
                 processes = begin()
-                code = _watch(processes, look, view, console, run)
+                code = _watch(processes, look, view, console, run, place)
         finally:
             if processes is not None:
                 processes.stop()
-    _print_how_to_resume(run, code, console)
-    return code
+    journal, present = _journal(place), place.present()
+    place.close()
+    if present is None or (journal is None and view.began):
+        return None, code
+    run = RunFolder(present)
+    _print_how_to_resume(run, journal, code, console)
+    # A session that was refused has no results that are new.
+    return run if journal is not None and code != REFUSED else None, code
 
 
-def _watch(processes: Processes, look: Callable[[], None], view: LiveView, console: Console, run: RunFolder) -> int:
+def _watch(
+    processes: Processes,
+    look: Callable[[], None],
+    view: LiveView,
+    console: Console,
+    run: RunFolder,
+    place: OpenPath,
+) -> int:
     notice = ConsoleNotice(run, console)
 
     def poll() -> None:
@@ -254,58 +282,67 @@ def _watch(processes: Processes, look: Callable[[], None], view: LiveView, conso
     try:
         code = processes.watch(poll)
     except ProcessDied as death:
-        full = _disk_problem(run)
+        if _finished(place):
+            return 0
+        full = _disk_problem(place)
         _print_error(full or death.detail, console)
         console.print("stopping the session …")
         processes.stop(view.update)
-        _journal_death(death, run, console)
+        if _finished(place):
+            console.print("The session had finished before.")
+            return 0
+        _journal_death(death, place, console)
         # A node that refuses its parameters says so with exit code 2, as we do.
-        return death.exit_code if death.exit_code == 2 and not full else INTERRUPTED
+        return REFUSED if death.exit_code == REFUSED and not full else INTERRUPTED
     except Stopped as stop:
         console.print(f"{stop.signal.name}: stopping; the current trial is void …", highlight=False)
         processes.stop(view.update)
         return exit_code(stop)
     if code != 0:
-        full = _disk_problem(run)
+        full = _disk_problem(place)
         said = processes.last_line(processes.leader) or f"'{processes.leader}' {describe_exit(code)}"
         _print_error(full or said, console)
         code = INTERRUPTED if full else code
     return code
 
 
-def _journal_death(death: ProcessDied, run: RunFolder, console: Console) -> None:
+def _journal_death(death: ProcessDied, place: OpenPath, console: Console) -> None:
     """Write into the journal which process died, where a session was begun."""
     try:
-        if begun(run):
-            with JournalWriter(run.journal) as journal:
-                journal.append(events.ProcessDied(death.process, death.detail, time.time()))
+        journal = _journal(place)
+        if journal is not None:
+            with JournalWriter(journal.path) as writer:
+                writer.append(events.ProcessDied(death.process, death.detail, time.time()))
     except (DiskError, JournalError) as error:
         _print_error(str(error), console)
 
 
-def _disk_problem(run: RunFolder) -> str:
-    """Return why the run folder cannot be written; empty where it can.
+def _disk_problem(place: OpenPath) -> str:
+    """Return why the run folder cannot be written; empty where it can, and where it is gone.
 
     A node that finds the disk full cannot say so in its log, which is on the same disk.
     """
+    folder = place.present()
+    if folder is None:
+        return ""
     try:
-        with tempfile.TemporaryFile(dir=run.path) as file:
+        with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(LEAST))
             file.flush()
             os.fsync(file.fileno())
     except OSError as error:
-        return str(DiskError(run.path, error, "then resume the session"))
+        return str(DiskError(folder, error, "then resume the session"))
     return ""
 
 
 def _print_error(text: str, console: Console) -> None:
-    console.print(f"[red]error:[/] {escape(text)}", soft_wrap=True, highlight=False)
+    console.print(f"[red]error:[/] {escape(text)}", markup=True, soft_wrap=True, highlight=False)
 
 
-def _print_how_to_resume(run: RunFolder, code: int, console: Console) -> None:
-    if not begun(run):
+def _print_how_to_resume(run: RunFolder, journal: Journal | None, code: int, console: Console) -> None:
+    if journal is None:
         console.print(f"No trial was started. The logs are in {run.path / 'logs'}", soft_wrap=True, highlight=False)
-    elif code not in (0, 2):
+    elif code not in (0, REFUSED) and not isinstance(journal.end, events.SessionFinished):
         console.print(
             f"Nothing is lost. Resume with: robocontrast evaluate --resume {shlex.quote(str(run.path))}",
             soft_wrap=True,

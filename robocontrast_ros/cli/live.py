@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
+from typing import BinaryIO
 
 from rich.console import Console
 from rich.markup import escape
@@ -34,26 +35,40 @@ _WORDS = {
     Outcome.POLICY_FAULT: "[red]policy fault[/]",
 }
 
-_PLAIN = {"highlight": False, "soft_wrap": True}
+_PLAIN = {"highlight": False, "soft_wrap": True, "markup": True}
 
 
 class Follower:
-    """Reads the lines that are appended to a journal."""
+    """Reads the lines that are appended to a journal.
+
+    Attributes:
+        offset: bytes read so far.
+    """
 
     def __init__(self, path: Path) -> None:
         """Begin at the journal's start; it need not be there yet."""
-        self._path, self._offset = path, 0
+        self._path, self.offset = path, 0
+        self._file: BinaryIO | None = None
 
     def new_events(self) -> list[Event]:
-        """Return the events that were appended since the last call; an unfinished line waits."""
-        if not self._path.exists():
-            return []
-        with open(self._path, "rb") as file:
-            file.seek(self._offset)
-            content = file.read()
+        """Return the events that were appended since the last call; an unfinished line waits.
+
+        A journal that is moved is followed.
+        """
+        if self._file is None:
+            if not self._path.exists():
+                return []
+            self._file = open(self._path, "rb")  # noqa: SIM115
+        self._file.seek(self.offset)
+        content = self._file.read()
         complete = content.rfind(b"\n") + 1
-        self._offset += complete
+        self.offset += complete
         return [from_line(line) for line in content[:complete].splitlines()]
+
+    def close(self) -> None:
+        """Read no more."""
+        if self._file is not None:
+            self._file.close()
 
 
 class LiveView:
@@ -102,6 +117,7 @@ class LiveView:
     def __exit__(self, *error: object) -> None:
         """Leave the last state on the screen."""
         self.update()
+        self._follower.close()
         self._bar.stop()
 
     def update(self) -> None:
@@ -110,6 +126,11 @@ class LiveView:
             self._count(event)
             self._show(event)
             self._policy_loaded |= isinstance(event, PolicyLoaded)
+
+    @property
+    def began(self) -> bool:
+        """Whether the journal had an event."""
+        return self._follower.offset > 0
 
     def _count(self, event: Event) -> None:
         if isinstance(event, SessionStarted):
@@ -129,17 +150,17 @@ class LiveView:
         elif isinstance(event, TrialFinished):
             trial, result = event.trial, event.result
             self._console.print(
-                f"{trial.trial_id}  {trial.base_id}  {trial.perturbation:<5} {_WORDS[result.outcome]:<20} "
+                f"{trial.trial_id}  {escape(trial.base_id)}  {trial.perturbation:<5} {_WORDS[result.outcome]:<20} "
                 f"{self._metric.symbol} {result.scores.get(self._metric.name, math.nan):4.2f}  "
-                f"{event.cost:5.2f} {self._unit}  “{_shown(trial.instance.instruction.text)}”"
+                f"{event.cost:5.2f} {escape(self._unit)}  “{_shown(trial.instance.instruction.text)}”"
                 f"{'  ' + _shown(result.detail) if result.detail and not self._blind else ''}",
                 **_PLAIN,
             )
             self._refresh("")
         elif isinstance(event, TrialVoid):
             self._console.print(
-                f"{event.trial.trial_id}  {event.trial.base_id}  {event.trial.perturbation:<5} [yellow]void[/]  "
-                f"{event.fault.name}{'' if self._blind else ': ' + _shown(event.detail)}",
+                f"{event.trial.trial_id}  {escape(event.trial.base_id)}  {event.trial.perturbation:<5} "
+                f"[yellow]void[/]  {event.fault.name}{'' if self._blind else ': ' + _shown(event.detail)}",
                 **_PLAIN,
             )
         elif isinstance(event, Paused) and event.detail:
@@ -154,7 +175,7 @@ class LiveView:
             )
         elif isinstance(event, TrialSkipped):
             self._console.print(
-                f"      {event.base_id}  {event.perturbation:<5} [dim]skipped: {_shown(event.reason)}[/]",
+                f"      {escape(event.base_id)}  {event.perturbation:<5} [dim]skipped: {_shown(event.reason)}[/]",
                 **_PLAIN,
             )
 

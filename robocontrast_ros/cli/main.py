@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from robocontrast_ros.cli.app import app, one_line_errors
@@ -32,6 +31,7 @@ from robocontrast_ros.cli.options import (
     TrialsOption,
 )
 from robocontrast_ros.cli.signals import exit_code
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError, parse_settings, plugin_names
 from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.configuration.plugins import METHODS
@@ -108,7 +108,7 @@ def evaluate(
         )
     else:
         run, code = runner.start(session, overrides, console, namespace)
-    if runner.begun(run):
+    if run is not None:
         code = _show_results_of(run, code, console)
     raise typer.Exit(code)
 

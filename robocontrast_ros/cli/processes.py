@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from robocontrast_ros.graph.description import LEADER, NodeProcess
 from robocontrast_ros.system.disk import make_folder, writing
@@ -19,8 +20,8 @@ from robocontrast_ros.system.processes import die_with_parent
 GRACE = 8.0
 """Time for a process to end after a signal, before the next, harder one [s]."""
 
-_PREFIX = re.compile(r"^\[(?:DEBUG|INFO|WARN|ERROR|FATAL)\] \[[\d.]+\] \[[^\]]*\]: ")
-"""The prefix of ROS log lines: level, time and the node's name."""
+_PREFIX = re.compile(r"^(?:\[(?:DEBUG|INFO|WARN|ERROR|FATAL)\] \[[\d.]+\] \[[^\]]*\]: |error: )")
+"""The prefix of ROS log lines, which is level, time and the node's name, and that of a process without ROS."""
 
 _ROUTINE = re.compile(r"^\[(?:DEBUG|INFO)\] ")
 """Start of an informational line, which does not say why a node ended."""
@@ -69,23 +70,23 @@ class Processes:
             DiskError: the logs cannot be written; no process is left.
         """
         make_folder(logs)
-        self._logs, self.leader = logs, leader
+        self.leader = leader
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._log_begins: dict[str, int] = {}
+        self._logs_read: dict[str, BinaryIO] = {}
         try:
             for name, command in commands.items():
-                self._begin(name, command, environment)
+                self._begin(name, logs / f"{name}.log", command, environment)
         except BaseException:
             self.stop()
             raise
 
-    def _begin(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        log = self._logs / f"{name}.log"
+    def _begin(self, name: str, log: Path, command: Sequence[str], environment: Mapping[str, str]) -> None:
         with writing(log):
             output = open(log, "ab")  # noqa: SIM115
         with output:
-            # A resumed session appends to its logs.
-            self._log_begins[name] = output.tell()
+            # Held open: it is read wherever it is by then. A resumed session appends to its logs.
+            self._logs_read[name] = said = open(log, "rb")  # noqa: SIM115
+            said.seek(0, os.SEEK_END)
             self._processes[name] = subprocess.Popen(
                 command,
                 env=environment,
@@ -125,8 +126,10 @@ class Processes:
 
         Without the prefix of ROS, and without informational lines, which give no reason for an end.
         """
-        said = (self._logs / f"{name}.log").read_bytes()[self._log_begins[name] :]
-        text = said.decode(errors="replace")
+        log = self._logs_read[name]
+        begin = log.tell()
+        text = log.read().decode(errors="replace")
+        log.seek(begin)
         lines = [line.rstrip() for line in text.splitlines() if line.strip() and not _ROUTINE.match(line)]
         first = len(lines) - 1
         while first > 0 and lines[first].startswith("  "):
@@ -134,13 +137,15 @@ class Processes:
         return _PREFIX.sub("", "\n".join(lines[first:]).strip()) if lines else ""
 
     def stop(self, poll: Callable[[], None] = lambda: None) -> None:
-        """End every process: the leader first, which still needs the others to stop the robot."""
+        """End every process: the leader first, which still needs the others to stop the robot. Logs are closed."""
         leader = [process for name, process in self._processes.items() if name == self.leader]
         others = [process for name, process in self._processes.items() if name != self.leader]
         # On SIGINT it cancels the episode and has the bag closed; on SIGQUIT it ends without that.
         _stop(leader, {signal.SIGINT: 2 * GRACE, signal.SIGQUIT: GRACE, signal.SIGKILL: GRACE}, poll)
         # If the leader was killed, the others may wait for it for some time: SIGQUIT ends that.
         _stop(others, {signal.SIGINT: 1.0, signal.SIGQUIT: GRACE, signal.SIGKILL: GRACE}, poll)
+        for log in self._logs_read.values():
+            log.close()
 
 
 def start_nodes(

@@ -79,7 +79,7 @@ def _show_of_each(run: RunFolder, blinding: Blinding, console: Console, within: 
         return
     folders = write_policy_runs(run, read_journal(run.journal))
     for folder in folders:
-        console.print(f"\n[bold]{folder.name}[/]", highlight=False)
+        console.print(f"\n{folder.name}", style="bold", highlight=False)
         show_results(folder, console, within)
     console.print(f"\n{blinding.words}", soft_wrap=True, highlight=False)
     quoted = shlex.join(str(folder.path) for folder in folders)

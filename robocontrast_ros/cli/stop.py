@@ -31,7 +31,8 @@ def stop_robot(folder: Path | None, console: Console) -> int:
             if _watched(run):
                 codes.append(_ask(run, console, "stop"))
         except ConfigurationError as error:
-            console.print(f"[red]error:[/] {escape(run.name)}: {escape(str(error))}", highlight=False, soft_wrap=True)
+            words = f"[red]error:[/] {escape(run.name)}: {escape(str(error))}"
+            console.print(words, markup=True, highlight=False, soft_wrap=True)
             codes.append(2)
     if not codes:
         raise _none_runs()
@@ -101,5 +102,5 @@ def _ask(run: RunFolder, console: Console, *words: str) -> int:
     place = str(graph["episode_manager"]).rpartition("/")[0]
     code, answer = ask(graph, "stop_request", f"{place}/{WATCHDOG}", *words)
     prefix = "[red]error:[/] " if code else ""
-    console.print(f"{prefix}{escape(run.name)}: {escape(answer)}", highlight=False, soft_wrap=True)
+    console.print(f"{prefix}{escape(run.name)}: {escape(answer)}", markup=True, highlight=False, soft_wrap=True)
     return code

@@ -43,9 +43,9 @@ def swap_policy(folder: Path, policy: str, console: Console) -> int:
     follower.new_events()
     code, answer = ask(graph, "swap_request", str(graph["episode_manager"]), wanted)
     if code:
-        console.print(f"[red]error:[/] {escape(answer)}", highlight=False, soft_wrap=True)
+        console.print(f"[red]error:[/] {escape(answer)}", markup=True, highlight=False, soft_wrap=True)
         return code
-    console.print(escape(answer), highlight=False, soft_wrap=True)
+    console.print(answer, highlight=False, soft_wrap=True)
     while True:
         for event in follower.new_events():
             code = _outcome(event, wanted, console)
@@ -65,12 +65,13 @@ def _wanted(run: RunFolder, policy: str) -> str:
 def _outcome(event: Event, wanted: str, console: Console) -> int | None:
     """Return the exit code when an event tells the outcome of the request; else None."""
     if isinstance(event, PolicyLoaded) and wanted in (event.file, Path(event.file).stem):
-        console.print(f"{escape(event.name)} serves: {event.file}", highlight=False, soft_wrap=True)
+        console.print(f"{event.name} serves: {event.file}", highlight=False, soft_wrap=True)
         return 0
     if isinstance(event, PolicyRefused) and event.policy == wanted:
-        console.print(f"[red]refused:[/] {escape(event.reason)}", highlight=False, soft_wrap=True)
+        console.print(f"[red]refused:[/] {escape(event.reason)}", markup=True, highlight=False, soft_wrap=True)
         return REFUSED
     if isinstance(event, (SessionFinished, SessionInterrupted, ProcessDied)):
-        console.print(f"[red]the session has ended:[/] {escape(event.detail)}", highlight=False, soft_wrap=True)
+        ended = f"[red]the session has ended:[/] {escape(event.detail)}"
+        console.print(ended, markup=True, highlight=False, soft_wrap=True)
         return ENDED
     return None

@@ -11,6 +11,7 @@ import fcntl
 import os
 import re
 import shlex
+import tempfile
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -33,7 +34,7 @@ from robocontrast_ros.runs.events import (
     from_line,
     to_line,
 )
-from robocontrast_ros.system.disk import DiskError
+from robocontrast_ros.system.disk import DiskError, GoneError, OpenPath, write_file, writing
 
 
 class JournalError(ValueError):
@@ -202,7 +203,7 @@ class JournalWriter:
         except JournalError:
             self.close()
             raise
-        self._path = path
+        self._path, self._place, self._copy = path, OpenPath(path, self._descriptor), None
         self._appending = threading.Lock()
         end = os.lseek(self._descriptor, -self.past.torn, os.SEEK_END)
         os.ftruncate(self._descriptor, end)
@@ -214,9 +215,30 @@ class JournalWriter:
 
         Raises:
             DiskError: it could not be written, for instance because the disk is full; nothing of it is in the journal.
+            GoneError: the journal was moved, deleted or replaced; the event is in it, or in a copy, which is named.
         """
         with self._appending:
             self._append(event)
+            if not self._place.in_place():
+                raise GoneError(self._path.parent, self._what_happened())
+
+    def _what_happened(self) -> str:
+        journal = self._place.present()
+        if journal is not None:
+            if not (journal.parent / "parameters").is_dir():
+                return (
+                    f"its journal was moved while the session ran, to {journal}. Move it back, and resume the session."
+                )
+            return f"the run folder was moved while its session ran, to {journal.parent}. Resume the session there."
+        if self._copy is None:
+            with writing(Path(tempfile.gettempdir())):
+                self._copy = Path(tempfile.mkdtemp(prefix=f"{self._path.parent.name}_")) / self._path.name
+        write_file(self._copy, os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0))
+        return (
+            "the run folder was deleted or replaced while its session ran, or moved to another disk. "
+            f"A copy of its journal, with all results, is {self._copy}. Where there is a copy of the folder, put it "
+            "there, and resume the session."
+        )
 
     def _append(self, event: Event) -> None:
         end = os.lseek(self._descriptor, 0, os.SEEK_END)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -37,6 +38,54 @@ class DiskError(Exception):
         what = (error.strerror or str(error)).rstrip(".")
         super().__init__(f"{path}: cannot be written: {what}. {cure_of(error)}, {then}.")
         self.path, self.errno = path, error.errno
+
+
+class GoneError(DiskError):
+    """A file that is being written has no longer its name: it was moved, deleted or replaced meanwhile."""
+
+    def __init__(self, path: Path, words: str) -> None:
+        """Say what happened to it, and what to do."""
+        Exception.__init__(self, f"{path}: {words}")
+        self.path, self.errno = path, errno.ENOENT
+
+
+class OpenPath:
+    """A file or folder that is held open, so that it is known when its path does not lead to it any more."""
+
+    def __init__(self, path: Path, descriptor: int | None = None) -> None:
+        """Hold it.
+
+        Args:
+            path: the file or folder.
+            descriptor: it, opened by the caller, who closes it; opened here when left out.
+
+        Raises:
+            DiskError: it cannot be opened.
+        """
+        with writing(path):
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if descriptor is None else descriptor
+        self._path = path
+
+    def in_place(self) -> bool:
+        """Tell whether its path still leads to it."""
+        try:
+            return os.path.samestat(self._path.stat(), os.fstat(self._descriptor))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    def present(self) -> Path | None:
+        """Return where it is now; None where it was deleted, and where the system does not tell (Linux does)."""
+        if self.in_place():
+            return self._path
+        with suppress(OSError):
+            found = Path(os.readlink(f"/proc/self/fd/{self._descriptor}"))
+            if os.path.samestat(found.stat(), os.fstat(self._descriptor)):
+                return found
+        return None
+
+    def close(self) -> None:
+        """Let it go."""
+        os.close(self._descriptor)
 
 
 @contextmanager

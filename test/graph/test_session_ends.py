@@ -175,6 +175,23 @@ def test_a_running_session_keeps_its_domain_and_its_folder_and_the_death_of_its_
     assert node_pids(run) == {}
 
 
+def test_a_run_folder_that_is_moved_ends_its_session_with_one_line_and_the_session_goes_on_there(place):
+    session = place.session(policy="random", test_set={"size": 3}, task=place.short_task(30))
+    process = place.begin("evaluate", session)
+    run = begun(place)
+    wait_until(lambda: list(run.glob("bags/*/*.mcap")), "the first bag")
+    moved = run.rename(place.folder / "moved")
+    code, output = finish(process)
+    assert code == 3, output
+    assert f"error: {run}: the run folder was moved while its session ran, to {moved}." in output
+    assert f"--resume {moved}" in output and "Traceback" not in output
+    assert not run.exists() or [bag.name for bag in run.glob("bags/*")] == [], "nothing new at the old place"
+    assert isinstance(events_of(moved)[-1], SessionInterrupted)
+    code, output = place.run("evaluate", "--resume", moved)
+    assert code == 0, output
+    assert len(finished(moved)) == 3 and all((moved / e.recording.bag).is_dir() for e in finished(moved))
+
+
 @pytest.mark.parametrize("how", ["--graph", "--fast"])
 def test_a_full_disk_is_one_line_and_the_session_goes_on_when_there_is_room(place, disk, how):
     place.folder = disk.folder

@@ -20,6 +20,14 @@ from robocontrast_ros.worlds.driver_messages import DriverEncoder
 NO_SCENE = Scene()
 
 
+def kill(bag: Path) -> None:
+    """Leave a closed bag as a recorder does that is killed: without metadata, and without the index of its file."""
+    (bag / "metadata.yaml").unlink()
+    (file,) = bag.glob("*.mcap")
+    with file.open("r+b") as stream:
+        stream.truncate(file.stat().st_size - 30)
+
+
 class Messages(bag_messages.Messages):
     """Serialised messages of what a trial is scored from, with stamps in nanoseconds."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -98,11 +99,14 @@ def images_of(content: BagContent, bag: Path) -> list[CameraImage]:
     """
     messages = [message for message in content.messages if images_only(message.topic, message.type_name)]
     first = min((message.topic for message in messages), default="")
-    images = [message.decode() for message in messages if message.topic == first]
     try:
-        return [CameraImage(stamp_from_msg(image.header.stamp), image_to_array(image)) for image in images]
-    except ValueError as error:
-        raise BagError(f"{bag}: {error}.") from None
+        return [message.converted(_image) for message in messages if message.topic == first]
+    except BagError as error:
+        raise BagError(f"{bag}: {error}") from None
+
+
+def _image(message: Any) -> CameraImage:
+    return CameraImage(stamp_from_msg(message.header.stamp), image_to_array(message))
 
 
 def pick_at_equal_times(images: list[CameraImage], count: int) -> list[CameraImage]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -37,13 +38,13 @@ class RecordedTrial:
     finished: TrialFinished | None = None
 
 
-def find_recorded(paths: Iterable[Path]) -> tuple[RecordedTrial, ...]:
+def find_recorded(paths: Sequence[Path]) -> tuple[RecordedTrial, ...]:
     """Return the trials that run folders, bags and folders of bags hold, each bag once.
 
     Of a run folder with a journal these are the trials that count; without one, all its bags.
 
     Raises:
-        BagError: there is nothing at a path, or a file.
+        BagError: there is nothing at a path, or a file, or no bag anywhere.
         JournalError: a run folder's journal cannot be read.
     """
     found: dict[tuple[Path | None, str], RecordedTrial] = {}
@@ -51,7 +52,11 @@ def find_recorded(paths: Iterable[Path]) -> tuple[RecordedTrial, ...]:
         for trial in _recorded(path.expanduser()):
             key = (trial.bag, "") if trial.bag else (trial.run, trial.trial_id)
             found.setdefault(key, trial)
-    return tuple(found.values())
+    trials = tuple(found.values())
+    if trials and not any(trial.run or _is_bag(trial.bag) for trial in trials):
+        where = ", ".join(map(str, paths))
+        raise BagError(f"{where}: neither a run folder nor a bag, and there is no bag in it. Check the path.")
+    return trials
 
 
 def _recorded(path: Path) -> list[RecordedTrial]:
@@ -90,7 +95,12 @@ def _lying_in_a_run(bag: Path) -> RecordedTrial:
 
 
 def _is_bag(folder: Path) -> bool:
-    return any(path.name == "metadata.yaml" or path.suffix in (".mcap", ".db3") for path in folder.iterdir())
+    # A folder of somebody else, which cannot be read, holds no bag for us.
+    with suppress(OSError):
+        return any(
+            path.name == "metadata.yaml" or path.suffix in (".mcap", ".db3", ".zstd") for path in folder.iterdir()
+        )
+    return False
 
 
 def _bags(folder: Path) -> list[Path]:

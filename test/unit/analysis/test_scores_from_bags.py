@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from played_runs import DIGEST, TASK, make_trial, record_run
-from trial_bags import record_trial
+from trial_bags import kill, record_trial
 from vln_scenes import APARTMENT, ARRANGEMENTS
 
 from robocontrast_ros.analysis.rescoring import scores_from_bags
@@ -112,7 +112,7 @@ def test_a_bag_that_is_missing_is_a_problem_of_its_trial_alone(copy):
 
 
 def test_a_bag_that_was_not_closed_is_scored_and_said_to_be_broken(copy):
-    (copy / "bags" / "0000" / "metadata.yaml").unlink()
+    kill(copy / "bags" / "0000")
     score = scores_of(copy)[0]
     assert not score.equal
     assert score.differences == ()
@@ -155,7 +155,7 @@ def test_a_bag_torn_anywhere_gives_the_scores_of_what_there_is_and_never_an_exce
     with file.open("r+b") as stream:
         stream.truncate(round(share * whole))
     (score,) = score_recorded(find_recorded([bag]))
-    untouched = closed and file.stat().st_size == whole
+    untouched = file.stat().st_size == whole
     assert bool(score.problem) is not untouched
     if score.complete:
         assert exactly(score.offline) == exactly(scores_of(run)[0].offline)

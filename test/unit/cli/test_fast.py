@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 
 import pytest
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 from robocontrast_ros.cli import fast
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.runs.events import SessionFinished, SessionInterrupted, TrialStarted
+from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.resolving import resolve
 
@@ -66,6 +68,39 @@ def test_control_c_ends_a_fast_session_at_once_and_it_goes_on_as_if_nothing_had_
     assert scored.exit_code == 1 and "none of them recorded: there is no bag to score" in scored.output
     swapped = CliRunner().invoke(app, ["swap", str(run), "oracle"])
     assert swapped.exit_code == 2 and "a fast one keeps its policy" in swapped.output
+
+
+@pytest.mark.usefixtures("_signals")
+@pytest.mark.parametrize("how", ["moved", "deleted"])
+def test_a_run_folder_that_is_gone_ends_its_session_with_one_line_and_every_result_is_kept(place, monkeypatch, how):
+    session = place.session(policy="noisy_oracle", test_set={"size": 5}, fast=True, task=place.short_task(60))
+    place.environment["TMPDIR"] = str(place.folder)
+    process = place.begin("evaluate", session)
+    try:
+        run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
+        wait_until(lambda: any(isinstance(e, TrialStarted) for e in events_of(run)), "the first trial")
+        moved = place.folder / "a [b]c"
+        if how == "moved":
+            run.rename(moved)
+        else:
+            # The journal first: until it is gone, the session may put new bags into the folder.
+            (run / "journal.jsonl").unlink()
+            shutil.rmtree(run, ignore_errors=True)
+    finally:
+        code, output = finish(process)
+    assert code == 3 and "Traceback" not in output, output
+    (line,) = [line for line in output.splitlines() if "error" in line]
+    assert line.startswith(f"error: {run}: the run folder was {how}"), line
+    if how == "deleted":
+        (journal,) = place.folder.glob("*/journal.jsonl")
+        assert str(journal) in line and isinstance(read_journal(journal).end, SessionInterrupted)
+        assert "No trial was started" not in output and "--resume" not in output
+        return
+    assert f"evaluate --resume '{moved}'" in output and f"run folder: {moved}" in output
+    assert ended(RunFolder.open(moved), True, monkeypatch) == 0
+    whole = resolve(session).new_run(0.0)
+    assert ended(whole, False, monkeypatch) == 0
+    assert scores(moved) == scores(whole.path), "nothing is lost, and nothing is different"
 
 
 @pytest.mark.usefixtures("_signals")

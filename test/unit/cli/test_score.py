@@ -16,6 +16,7 @@ from line_world import LineBench, line_evaluation
 from own_scores import Turning
 from played_runs import record_run
 from session_runs import COMMAND, SUPPORT, finish, wait_until
+from trial_bags import kill
 from typer.testing import CliRunner
 
 from robocontrast_ros.analysis.write_results import write_results
@@ -60,7 +61,7 @@ def test_bags_without_a_journal_are_shown_with_their_means(run, tmp_path):
 
 
 def test_a_torn_bag_is_in_the_table_with_the_reason_and_how_far_it_was_scored(copy):
-    (copy / "bags" / "0000" / "metadata.yaml").unlink()
+    kill(copy / "bags" / "0000")
     (file,) = (copy / "bags" / "0001").glob("*.mcap")
     os.truncate(file, 100)
     shutil.rmtree(copy / "bags" / "0002")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -26,6 +27,7 @@ from robocontrast_ros.runs.events import (
 )
 from robocontrast_ros.runs.journal import JournalError, JournalWriter, read_begun, read_journal
 from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.system.disk import GoneError
 
 STARTED = SessionStarted("line", 1, {"numpy": "2"}, {"session": {"seed": 1}}, "ab12", "m", math.inf, 0.5)
 INSTANCE = line_evaluation().test_set()[0]
@@ -189,6 +191,36 @@ def test_a_second_process_is_kept_from_writing_and_let_in_when_the_first_has_clo
     with JournalWriter(path), pytest.raises(JournalError, match=r"process \d+ is running this session"):
         JournalWriter(path)
     JournalWriter(path).close()
+
+
+@pytest.mark.parametrize("how", ["moved", "moved and replaced", "deleted", "journal deleted", "journal moved"])
+def test_what_is_appended_after_the_run_folder_is_gone_is_kept_and_the_error_says_where(tmp_path, monkeypatch, how):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    (run / "parameters").mkdir(parents=True)
+    with JournalWriter(run / "journal.jsonl") as writer:
+        writer.append(STARTED)
+        if how == "journal moved":
+            elsewhere.mkdir()
+            (run / "journal.jsonl").rename(elsewhere / "journal.jsonl")
+        elif how == "journal deleted":
+            (run / "journal.jsonl").unlink()
+        elif how == "deleted":
+            shutil.rmtree(run)
+        else:
+            run.rename(elsewhere)
+        if how == "moved and replaced":
+            run.mkdir()
+            (run / "journal.jsonl").write_bytes(to_line(STARTED))
+        there = sorted(run.rglob("*"))
+        for time in (1.0, 2.0):
+            with pytest.raises(GoneError) as gone:
+                writer.append(Paused(time))
+    assert sorted(run.rglob("*")) == there, "nothing new at the old place"
+    (kept,) = [file for file in tmp_path.rglob("journal.jsonl") if file.parent != run]
+    assert read_journal(kept).events == (STARTED, Paused(1.0), Paused(2.0))
+    named = kept.parent if how.startswith("moved") else kept
+    assert str(gone.value).startswith(f"{run}: ") and f"{named}." in str(gone.value)
 
 
 def test_a_session_does_not_write_into_the_journal_of_another_unasked(tmp_path):
