@@ -36,6 +36,7 @@ from robocontrast_ros.episodes.bench import (
     DescribedBench,
     HomingBench,
     PolicyBench,
+    SlowableBench,
     StoppableBench,
 )
 from robocontrast_ros.episodes.delivery import compare_delivery, unchanged_words
@@ -47,6 +48,7 @@ from robocontrast_ros.runs.events import (
     Paused,
     ProcessDied,
     Resumed,
+    RobotSlowed,
     SessionFinished,
     SessionInterrupted,
     SessionStarted,
@@ -222,6 +224,8 @@ class Session:
         try:
             try:
                 self._open(past if resumed else None)
+                if isinstance(self._bench, SlowableBench) and (words := self._bench.speed_scaling()):
+                    self._append(RobotSlowed(words, self._clock()))
                 self._policies.begin(self._trials_of_strategy)
                 self._run_trials()
                 done = len(self._history.finished)
