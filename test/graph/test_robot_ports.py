@@ -569,8 +569,9 @@ class TestWhatSlowsTheRobot:
         assert robot.limits.share == 0.2 and "20 % of full speed (0.2 of 1 on slider)" in robot.limits.words()
         for nothing in (math.nan, -1.0):
             slider.publish(Float64(data=nothing))
-            until(lambda: math.isnan(robot.limits.share))
-            assert f"speed scaling: not known: slider says {nothing:g}" == robot.limits.words()
+            words = f"speed scaling: not known: slider says {nothing:g}"
+            until(lambda words=words: robot.limits.words() == words)
+            assert math.isnan(robot.limits.share)
         assert driver.seen.goals == []
 
     def test_where_nobody_publishes_it_that_is_said_and_the_robot_moves(self, lab):
@@ -598,6 +599,25 @@ class TestWhatSlowsTheRobot:
         robot.prepare()
         assert robot.limits.words() == "" and math.isnan(robot.limits.lowest), "a mode is no share of full speed"
 
+    def test_a_recovery_that_is_asked_for_comes_before_the_mode_is_a_fault(self, hand_lab):
+        mode = self.limit("io_and_status_controller/robot_mode", "ur_dashboard_msgs/msg/RobotMode", field="mode")
+        driver = hand_lab.drive(active=())
+        driver.misbehaviour.in_error = True
+        driver.set_modes(robot=3)
+        robot = hand_lab.port(limits=[{**mode, "full": None, "free": [7]}], franka={"recover": True})
+
+        def leave_reflex() -> None:
+            until(lambda: driver.seen.recoveries)
+            driver.set_modes()
+
+        leaving = threading.Thread(target=leave_reflex)
+        leaving.start()
+        robot.prepare()
+        leaving.join()
+        assert driver.states[TRAJECTORY] == "active" and not robot.limits.problem()
+        driver.set_modes(robot=3)
+        assert "POWER_OFF (3)" in faulty(robot), "while it moves there is no recovery"
+
     @pytest.mark.parametrize(
         ("keys", "words"),
         [
@@ -607,7 +627,6 @@ class TestWhatSlowsTheRobot:
     )
     def test_a_topic_that_is_described_wrongly_is_told_before_anything_moves(self, lab, keys, words):
         driver, robot = lab.drive(), lab.port(limits=[self.limit(SPEED_SCALING, **keys)])
-        begin(robot)
         with fault() as said:
             robot.check()
         assert words in said.words and not driver.seen.goals

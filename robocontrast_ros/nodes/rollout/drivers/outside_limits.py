@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -13,21 +14,13 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.nodes.rollout.drivers.faults import Kind, absence, interface, robot_fault
+from robocontrast_ros.nodes.rollout.drivers.faults import POLL, Kind, absence, interface, robot_fault
 from robocontrast_ros.nodes.rollout.drivers.universal_robots import constant
+from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.robots.drivers import OutsideLimit
 from robocontrast_ros.robots.speed_scaling import is_slowed, percent, share_of
 
-try:
-    from rclpy.event_handler import SubscriptionEventCallbacks
-except ImportError:  # Humble
-    from rclpy.qos_event import SubscriptionEventCallbacks
-
-_OF_ANY_PUBLISHER = (
-    # The first hears every publisher, the second what one has latched before.
-    QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT, durability=DurabilityPolicy.VOLATILE),
-    QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL),
-)
+_OF_ANY_PUBLISHER = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class OutsideLimits:
@@ -54,10 +47,14 @@ class OutsideLimits:
         """
         if self._heard:
             return
-        with self._changed:
-            self._changed.wait_for(
-                lambda: all(source.newest is not None or source.absent for source in self._sources), timeout
-            )
+        deadline = time.monotonic() + timeout
+        while silent := [source for source in self._sources if source.newest is None and not source.absent]:
+            if time.monotonic() > deadline:
+                break
+            for source in silent:
+                source.hear_latched()
+            with self._changed:
+                self._changed.wait(POLL)
         if problem := next(filter(None, (source.misread() for source in self._sources)), ""):
             raise robot_fault(problem)
         self._heard = True
@@ -127,10 +124,16 @@ class _Source:
         except BenchFault as fault:
             self.absent = fault.detail
             return
-        # That one of the two does not match a publisher is on purpose.
-        silent = SubscriptionEventCallbacks(use_default_callbacks=False)
-        for qos in _OF_ANY_PUBLISHER:
-            node.create_subscription(self._kind, limit.topic, self._put, qos, raw=True, event_callbacks=silent)
+        node.create_subscription(self._kind, limit.topic, self._put, _OF_ANY_PUBLISHER, raw=True)
+        self._latched = False
+
+    def hear_latched(self) -> None:
+        """Subscribe to what was published once and kept, where a publisher keeps it."""
+        name = self._node.resolve_topic_name(self.limit.topic)
+        kept = (p.qos_profile.durability for p in self._node.get_publishers_info_by_topic(name))
+        if not self._latched and DurabilityPolicy.TRANSIENT_LOCAL in kept:
+            self._latched = True
+            self._node.create_subscription(self._kind, self.limit.topic, self._put, LATCHED, raw=True)
 
     @property
     def share(self) -> float:

@@ -148,7 +148,10 @@ class DriverRobot(TopicRobot):
         return ""
 
     def _watch(self) -> None:
-        if problem := self._trouble.clear() or self._problem() or self.limits.problem():
+        problem = self._trouble.clear() or self._problem()
+        if self._ready or not self._recovers:
+            problem = problem or self.limits.problem()
+        if problem:
             raise self._unready(problem)
 
     def _unready(self, problem: str) -> BenchFault:
