@@ -20,9 +20,9 @@ from robocontrast_ros.runs.events import (
     PolicyLoaded,
     PolicyRefused,
     Resumed,
-    RobotSlowed,
     SessionStarted,
     SetUp,
+    SpeedScalingNoted,
     TrialFinished,
     TrialSkipped,
     TrialStarted,
@@ -145,7 +145,7 @@ class LiveView:
                 f"{event.fault.name}{'' if self._blind else ': ' + _shown(event.detail)}",
                 **_PLAIN,
             )
-        elif isinstance(event, RobotSlowed):
+        elif isinstance(event, SpeedScalingNoted):
             self._console.print(f"      [yellow]{_shown(event.detail)}[/]", **_PLAIN)
         elif isinstance(event, Paused) and event.detail:
             self._console.print(f"      [yellow]the session waits:[/] {_shown(event.detail)}", **_PLAIN)

@@ -178,7 +178,7 @@ class BlindingOpened:
 
 
 @dataclass(frozen=True)
-class RobotSlowed:
+class SpeedScalingNoted:
     """When the session began, or went on in a new process, something outside of it slowed the robot, or nobody knows.
 
     Attributes:
@@ -188,7 +188,7 @@ class RobotSlowed:
 
     detail: str
     time: float
-    event: Literal["robot_slowed"] = "robot_slowed"
+    event: Literal["speed_scaling"] = "speed_scaling"
 
 
 @dataclass(frozen=True)
@@ -456,7 +456,7 @@ Event = (
     | BlindingBegan
     | BlindSwap
     | BlindingOpened
-    | RobotSlowed
+    | SpeedScalingNoted
     | TrialSkipped
     | SetUp
     | TrialStarted

@@ -48,11 +48,11 @@ from robocontrast_ros.runs.events import (
     Paused,
     ProcessDied,
     Resumed,
-    RobotSlowed,
     SessionFinished,
     SessionInterrupted,
     SessionStarted,
     SetUp,
+    SpeedScalingNoted,
     TrialFinished,
     TrialSkipped,
     TrialStarted,
@@ -225,7 +225,7 @@ class Session:
             try:
                 self._open(past if resumed else None)
                 if isinstance(self._bench, SlowableBench) and (words := self._bench.speed_scaling()):
-                    self._append(RobotSlowed(words, self._clock()))
+                    self._append(SpeedScalingNoted(words, self._clock()))
                 self._policies.begin(self._trials_of_strategy)
                 self._run_trials()
                 done = len(self._history.finished)

@@ -10,7 +10,7 @@ import numpy as np
 
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.robots.speed_scaling import is_slowed, percent
-from robocontrast_ros.runs.events import Event, RobotSlowed, TrialFinished
+from robocontrast_ros.runs.events import Event, SpeedScalingNoted, TrialFinished
 
 OVERRUN = 0.01
 """A control period that is longer than it should be by more than this is an overrun [s]."""
@@ -81,7 +81,7 @@ def speed_scaling_of(events: Sequence[Event]) -> str:
             f"Something outside slowed the robot: {span} of its full speed in {len(slowed)} of "
             f"{counted(len(trials), 'trial', 'trials')}."
         )
-    said = [event.detail for event in events if isinstance(event, RobotSlowed)]
+    said = [event.detail for event in events if isinstance(event, SpeedScalingNoted)]
     unknown = any(event.speed_scaling is None for event in trials)
     return f"{said[-1][0].upper()}{said[-1][1:]}." if said and unknown else ""
 

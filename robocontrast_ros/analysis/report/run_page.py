@@ -45,9 +45,9 @@ from robocontrast_ros.runs.events import (
     PolicyRefused,
     ProcessDied,
     Resumed,
-    RobotSlowed,
     SessionFinished,
     SessionInterrupted,
+    SpeedScalingNoted,
     TrialSkipped,
 )
 from robocontrast_ros.runs.journal import Journal, read_begun
@@ -210,8 +210,8 @@ def _run_events(events: Sequence[Event]) -> Iterable[RunEvent]:
             yield RunEvent(event.time, "interrupted", f"{event.fault.name}: {event.detail}")
         elif isinstance(event, ProcessDied):
             yield RunEvent(event.time, "process died", f"{event.process}: {event.detail}")
-        elif isinstance(event, RobotSlowed):
-            yield RunEvent(event.time, "robot slowed", event.detail)
+        elif isinstance(event, SpeedScalingNoted):
+            yield RunEvent(event.time, "speed scaling", event.detail)
         elif isinstance(event, Paused) and event.detail:
             yield RunEvent(event.time, "paused", event.detail)
         elif isinstance(event, Resumed) and event.by:

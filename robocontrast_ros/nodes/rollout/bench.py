@@ -156,8 +156,9 @@ class RosEpisodeBench:
             raise robot_fault(f"{reason}; {self._limits.words()}")
 
     def slowed(self) -> str:
-        """Return why the episode tells nothing about the policy: it was slowed more than the session allows."""
-        return self._speed.voids(self.speed_scaling)
+        """Return that the robot was slowed more than the session allows, and the cure; empty where it was not."""
+        reason = self._speed.voids(self.speed_scaling)
+        return f"{reason}; {self._limits.lowest_words}" if reason else ""
 
     def follow_policy(self) -> None:
         """Ask which policy serves; where it is another than before, connect to what it needs.

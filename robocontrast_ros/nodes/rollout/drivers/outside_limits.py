@@ -28,13 +28,14 @@ class OutsideLimits:
 
     Attributes:
         lowest: share of full speed, 0 to 1, the lowest that was looked at since ``begin``; NaN where it is not known.
+        lowest_words: ``words`` of that moment.
     """
 
     def __init__(self, node: Node, limits: Sequence[OutsideLimit]) -> None:
         """Subscribe."""
         self._log, self._changed = node.get_logger(), threading.Condition()
         self._sources = tuple(_Source(node, limit, self._changed) for limit in limits)
-        self._heard, self.lowest = False, math.nan
+        self._heard, self.lowest, self.lowest_words = False, math.nan, ""
 
     def hear(self, timeout: float) -> None:
         """Wait for all of them, the first time, and say in the log what is known; one that stays silent is no fault.
@@ -88,7 +89,8 @@ class OutsideLimits:
     def problem(self) -> str:
         """Look at all of them, and return what holds the robot, and what to do; empty for nothing."""
         share = self.share
-        self.lowest = share if math.isnan(self.lowest) or share < self.lowest else self.lowest
+        if share < self.lowest or (math.isnan(self.lowest) and not math.isnan(share)):
+            self.lowest, self.lowest_words = share, self.words()
         return next(filter(None, (source.misread() or source.holds() for source in self._sources)), "")
 
     def words(self) -> str:
