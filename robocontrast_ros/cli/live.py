@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from robocontrast_ros.domain import Outcome, find_spec
 from robocontrast_ros.domain.words import on_one_line
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
+from robocontrast_ros.robots.speed_scaling import is_slowed, percent
 from robocontrast_ros.runs.events import (
     Event,
     Paused,
@@ -22,6 +23,7 @@ from robocontrast_ros.runs.events import (
     Resumed,
     SessionStarted,
     SetUp,
+    SpeedScalingNoted,
     TrialFinished,
     TrialSkipped,
     TrialStarted,
@@ -153,7 +155,8 @@ class LiveView:
                 f"{trial.trial_id}  {escape(trial.base_id)}  {trial.perturbation:<5} {_WORDS[result.outcome]:<20} "
                 f"{self._metric.symbol} {result.scores.get(self._metric.name, math.nan):4.2f}  "
                 f"{event.cost:5.2f} {escape(self._unit)}  “{_shown(trial.instance.instruction.text)}”"
-                f"{'  ' + _shown(result.detail) if result.detail and not self._blind else ''}",
+                f"{'  ' + _shown(result.detail) if result.detail and not self._blind else ''}"
+                f"{_at_speed(event.speed_scaling)}",
                 **_PLAIN,
             )
             self._refresh("")
@@ -163,6 +166,8 @@ class LiveView:
                 f"[yellow]void[/]  {event.fault.name}{'' if self._blind else ': ' + _shown(event.detail)}",
                 **_PLAIN,
             )
+        elif isinstance(event, SpeedScalingNoted):
+            self._console.print(f"      [yellow]{_shown(event.detail)}[/]", **_PLAIN)
         elif isinstance(event, Paused) and event.detail:
             self._console.print(f"      [yellow]the session waits:[/] {_shown(event.detail)}", **_PLAIN)
         elif isinstance(event, Resumed) and event.by:
@@ -196,6 +201,10 @@ class LiveView:
             return ""
         left = max(total - self._done, 0) * (time.monotonic() - self._began) / ran
         return f"{int(left // 60)} min {int(left % 60):02d} s left"
+
+
+def _at_speed(share: float | None) -> str:
+    return f"  [yellow]at {percent(share)} of full speed[/]" if is_slowed(share) else ""
 
 
 def _shown(text: str) -> str:

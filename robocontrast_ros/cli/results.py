@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import track
 
 from robocontrast_ros.analysis.data.golden import golden_words
-from robocontrast_ros.analysis.data.pacing import pacing_of, pose_sources_of
+from robocontrast_ros.analysis.data.pacing import pacing_of, pose_sources_of, speed_scaling_of
 from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
 from robocontrast_ros.analysis.figures.maps import write_maps
 from robocontrast_ros.analysis.tables.sample_size import sample_size_report
@@ -51,6 +51,8 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
         )
     events = read_journal(run.journal).events
     kept = blinding.words if blinding is not None else ""
+    if slowed := speed_scaling_of(events):
+        console.print(slowed, style="yellow", highlight=False)
     for words in filter(None, (kept, pacing_of(events).words, pose_sources_of(events))):
         console.print(words, highlight=False)
     if within is not None:

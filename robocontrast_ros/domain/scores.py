@@ -24,7 +24,7 @@ TAKEN = frozenset(
         *("setup_seconds", "setup_measured", "setup_error_m", "setup_overruled", "setup_cost", "cumulative_cost"),
         *("cost_unit", "wall_time_s"),
         *("policy_answers", "policy_latency_median_s", "policy_latency_p95_s", "policy_latency_max_s"),
-        *("late_answers", "late_steps", "period_jitter_p99_s", "overruns", "pose_source"),
+        *("late_answers", "late_steps", "period_jitter_p99_s", "overruns", "pose_source", "speed_scaling"),
         *("observed_instruction", "segments_digest", "image_digest", "bag", "messages", "messages_missing"),
         *("twin", "block", "delivered", "filters"),
     }

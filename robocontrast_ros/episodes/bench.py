@@ -81,6 +81,8 @@ class Execution:
         period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
         waits: control steps that passed before each answer was there; empty where none ever did.
         pose_source: where the driver has a base's pose from, in words; empty where the robot's file leaves no choice.
+        speed_scaling: the lowest share of full speed that the robot's driver allowed, 0 to 1; None where it does not
+            say it, and in simulation.
         delivered: whether what the policy received is what was sent.
         left: the scene after the robot went to rest, which may have moved something; None where it did not go.
         judgement: what somebody outside said of it; None where nobody was asked.
@@ -95,6 +97,7 @@ class Execution:
     period_errors: tuple[float, ...] = ()
     waits: tuple[int, ...] = ()
     pose_source: str = ""
+    speed_scaling: float | None = None
     left: Scene | None = None
     judgement: Judgement | None = None
 
@@ -142,6 +145,18 @@ class StoppableBench(Protocol):
 
         Raises:
             BenchFault: the session was aborted meanwhile, or nobody watches the robot any more.
+        """
+
+
+@runtime_checkable
+class SlowableBench(Protocol):
+    """A bench whose robot something outside of the session may slow, such as a speed slider."""
+
+    def speed_scaling(self) -> str:
+        """Return what slows it, and what a person does about it, or that nobody knows; empty for full speed.
+
+        Raises:
+            BenchFault: nobody answers.
         """
 
 

@@ -256,6 +256,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "recording_timeout": timeouts.recording,
         "image_depth": history_depth(max([3 * c.width * c.height for c in cameras], default=0)),
         "watchdog": WATCHDOG if watched else "",
+        "speed_scaling": session.parameters.speed_scaling,
     }
     watchdog = {
         **port,

@@ -7,6 +7,7 @@ import math
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from rclpy.action import ActionServer, CancelResponse
@@ -17,7 +18,7 @@ from std_srvs.srv import Trigger
 
 from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import Progress
+from robocontrast_ros.domain import Fault, Progress
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeReport, EpisodeRequest, run_episode
 from robocontrast_ros.graph.description import NO_SHARED_MEMORY
@@ -66,6 +67,7 @@ class Rollout(Node):
             callback_group=ReentrantCallbackGroup(),
         )
 
+        self.create_service(Trigger, "~/speed_scaling", self._speed_scaling, callback_group=ReentrantCallbackGroup())
         self.create_service(Trigger, "~/rest", self._rest, callback_group=ReentrantCallbackGroup())
 
     def on_end(self) -> None:
@@ -81,7 +83,7 @@ class Rollout(Node):
             handle.canceled()
         else:
             handle.succeed()
-        return _result(report, bench.published(), bench.pose_source)
+        return _result(report, bench)
 
     def _rest(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:
@@ -90,6 +92,10 @@ class Rollout(Node):
         except BenchFault as error:
             response.message = error.detail
         response.success = not response.message
+        return response
+
+    def _speed_scaling(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success, response.message = True, self._bench.speed_scaling_words()
         return response
 
     @contextlib.contextmanager
@@ -105,10 +111,11 @@ class Rollout(Node):
             if bench.guard is not None:
                 bench.guard.require_free()
                 bench.guard.prove()
+            bench.require_speed()
             bench.follow_policy()
         except (BenchFault, ConfigurationError) as error:
             return EpisodeReport.not_begun(request, error)
-        return run_episode(
+        report = run_episode(
             bench.episode,
             bench.controller,
             bench.episode.policy.description,
@@ -116,6 +123,10 @@ class Rollout(Node):
             partial(self._publish_feedback, handle),
             lambda: handle.is_cancel_requested,
         )
+        if not report.fault.voids and (reason := bench.slowed()):
+            # Whatever else happened, a slower robot is not the policy's fault, and no merit of it either.
+            return replace(report, fault=Fault.ROBOT_FAULT, detail=reason)
+        return report
 
     def _publish_feedback(self, handle: ServerGoalHandle, step: int, progress: Progress) -> None:
         if self._bench.guard is not None:
@@ -139,7 +150,7 @@ def _request(goal: RunEpisode.Goal) -> EpisodeRequest:
     )
 
 
-def _result(report: EpisodeReport, published: dict[str, int], pose_source: str) -> RunEpisode.Result:
+def _result(report: EpisodeReport, bench: RosEpisodeBench) -> RunEpisode.Result:
     return RunEpisode.Result(
         fault=fault_to_msg(report.fault, report.detail),
         steps=report.steps,
@@ -152,11 +163,12 @@ def _result(report: EpisodeReport, published: dict[str, int], pose_source: str) 
         segments_digest=report.observed.segments_digest,
         image_digest=report.observed.image_digest,
         delivered=int(report.delivered),
-        published=[TopicCount(topic=topic, count=count) for topic, count in published.items()],
+        published=[TopicCount(topic=topic, count=count) for topic, count in bench.published().items()],
         policy_latency=list(report.policy_latency),
         period_errors=list(report.period_errors),
         waits=list(report.waits),
-        pose_source=pose_source,
+        pose_source=bench.pose_source,
+        speed_scaling=bench.speed_scaling,
         gripper_closed=math.nan if report.gripper_closed is None else report.gripper_closed,
     )
 

@@ -138,6 +138,33 @@ class CmdVel:
 
 
 @record
+class OutsideLimit:
+    """A topic that says how far something outside of the session slows or holds the robot."""
+
+    topic: str = Field(min_length=1, description="Its name.")
+    type: str = Field(pattern=r"^\w+/msg/\w+$", description="Of its messages, for instance std_msgs/msg/Float64.")
+    field: str = Field(
+        default="data", min_length=1, description="Number in the message, with dots where it is in another message."
+    )
+    full: float | None = Field(
+        default=None,
+        gt=0.0,
+        allow_inf_nan=False,
+        description="Its value at full speed, where it is a share of that: 100.0 for percent, 1.0 for a fraction.",
+    )
+    free: tuple[int, ...] = Field(
+        default=(),
+        description="Where it is a mode, the values with which the robot is free to move; false is 0, true is 1.",
+    )
+    cure: str = Field(min_length=1, description="What a person does about it.")
+
+    def __post_init__(self) -> None:
+        """Ask for one way to read the number."""
+        if (self.full is None) == (not self.free):
+            raise ValueError("`full`, of a share of full speed, or `free`, of a mode")
+
+
+@record
 class DriverSettings:
     """What all drivers have."""
 
@@ -147,6 +174,9 @@ class DriverSettings:
         gt=0.0,
         description="How far the stamps of state and images may be from this machine's clock [s]; null with simulated "
         "time.",
+    )
+    limits: tuple[OutsideLimit, ...] = Field(
+        default=(), description="Where the driver says what slows or holds the robot from outside, such as a slider."
     )
     settings: Mapping[str, Any] = Field(default_factory=dict, description="Of a port of your own.")
 

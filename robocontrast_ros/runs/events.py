@@ -178,6 +178,20 @@ class BlindingOpened:
 
 
 @dataclass(frozen=True)
+class SpeedScalingNoted:
+    """When the session began, or went on in a new process, something outside of it slowed the robot, or nobody knows.
+
+    Attributes:
+        detail: what it is, and what a person does about it; or why it is not known.
+        time: seconds since the epoch.
+    """
+
+    detail: str
+    time: float
+    event: Literal["speed_scaling"] = "speed_scaling"
+
+
+@dataclass(frozen=True)
 class TrialSkipped:
     """A perturbation that could not be applied to a test instance, or what a person left out, and why.
 
@@ -264,6 +278,8 @@ class TrialFinished:
         period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
         waits: control steps that passed before each answer was there; empty where none ever did.
         pose_source: where the driver has a base's pose from, in words; empty where the robot's file leaves no choice.
+        speed_scaling: the lowest share of full speed that the robot's driver allowed, 0 to 1; None where it does not
+            say it, and in simulation.
         left: the scene after the robot went to rest, which may have moved something; None where it did not go.
         judgement: what somebody outside said of it; None where nobody was asked.
     """
@@ -281,6 +297,7 @@ class TrialFinished:
     period_errors: tuple[float, ...] = ()
     waits: tuple[int, ...] = ()
     pose_source: str = ""
+    speed_scaling: float | None = None
     left: Scene | None = None
     judgement: Judgement | None = None
     event: Literal["trial_finished"] = "trial_finished"
@@ -439,6 +456,7 @@ Event = (
     | BlindingBegan
     | BlindSwap
     | BlindingOpened
+    | SpeedScalingNoted
     | TrialSkipped
     | SetUp
     | TrialStarted

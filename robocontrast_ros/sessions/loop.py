@@ -36,6 +36,7 @@ from robocontrast_ros.episodes.bench import (
     DescribedBench,
     HomingBench,
     PolicyBench,
+    SlowableBench,
     StoppableBench,
 )
 from robocontrast_ros.episodes.delivery import compare_delivery, unchanged_words
@@ -51,6 +52,7 @@ from robocontrast_ros.runs.events import (
     SessionInterrupted,
     SessionStarted,
     SetUp,
+    SpeedScalingNoted,
     TrialFinished,
     TrialSkipped,
     TrialStarted,
@@ -222,6 +224,8 @@ class Session:
         try:
             try:
                 self._open(past if resumed else None)
+                if isinstance(self._bench, SlowableBench) and (words := self._bench.speed_scaling()):
+                    self._append(SpeedScalingNoted(words, self._clock()))
                 self._policies.begin(self._trials_of_strategy)
                 self._run_trials()
                 done = len(self._history.finished)

@@ -35,7 +35,7 @@ def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
         *((JUDGEMENT,) if world.judge.asks else ()),
         *((SHOWN,) if any("O" in perturbation.axes for perturbation in session.perturbations) else ()),
         *robot.driver_topics,
-        *_wrench(session),
+        *_of_real_driver(session),
         *kept_topics(session),
         *robot.command_topics,
         *itertools.chain.from_iterable(images),
@@ -43,11 +43,17 @@ def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
     )
 
 
-def _wrench(session: ResolvedSession) -> tuple[Topic, ...]:
-    """Return the topic of the force at the tool, where a real driver publishes it."""
+def _of_real_driver(session: ResolvedSession) -> tuple[Topic, ...]:
+    """Return the topics of the force at the tool and of the share of full speed, where a real driver publishes them.
+
+    Modes are left out: they may be published 1000 times a second with all of the robot's state.
+    """
     robot = session.robot
-    topic = getattr(robot.driver, "wrench", "") if robot.port != "topics" and not session.world.lockstep else ""
-    return (Topic(topic, "geometry_msgs/msg/WrenchStamped"),) if topic else ()
+    if robot.port == "topics" or session.world.lockstep or robot.driver is None:
+        return ()
+    wrench = getattr(robot.driver, "wrench", "")
+    forces = (Topic(wrench, "geometry_msgs/msg/WrenchStamped"),) if wrench else ()
+    return (*forces, *(Topic(limit.topic, limit.type) for limit in robot.driver.limits if limit.full is not None))
 
 
 def kept_topics(session: ResolvedSession) -> tuple[Topic, ...]:

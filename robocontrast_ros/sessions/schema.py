@@ -10,6 +10,7 @@ from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, Seria
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
+from robocontrast_ros.robots.speed_scaling import SpeedScalingRule
 from robocontrast_ros.strategies.effort import HandlingTimes, Tolerance
 
 NO_RECORDING = "none"
@@ -367,6 +368,11 @@ class SessionParameters:
         description="whether it runs in one process without ROS, many times as fast: the same trials, scores and bags",
     )
     void_retries: int = Field(default=2, ge=0, le=100, description="how often a void trial is tried again")
+    speed_scaling: SpeedScalingRule = Field(
+        default="void_when_lowered",
+        description="which trials are void where something outside slows the robot, as its driver says: "
+        "void_when_lowered (below where it was when the session began), void_below_full, or mark (none)",
+    )
     stop_early: StopEarlyParameters | None = Field(
         default=None, description="the question after whose answer the session ends; none when left out"
     )

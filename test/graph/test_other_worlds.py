@@ -13,6 +13,7 @@ import yaml
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
+from emulated_controllers import SPEED_SCALING
 from geometry_msgs.msg import WrenchStamped
 from robocontrast_ros.msg import Judgement
 from robocontrast_ros.srv import JudgeTrial, ResumeSession
@@ -26,7 +27,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault, Outcome
 from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, call
 from robocontrast_ros.nodes.runtime.qos import RECORDED
-from robocontrast_ros.runs.events import Paused, SetUp, TrialVoid
+from robocontrast_ros.runs.events import Paused, SetUp, SpeedScalingNoted, TrialVoid
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.resolving import resolve
@@ -126,10 +127,12 @@ def test_a_session_without_simulator_clock_or_streamed_scene_is_judged_from_outs
         assert (score.offline.scores["success"], score.offline.scores["progress"]) == (float(success), progress)
 
 
-def test_a_session_on_a_robot_that_stops_and_meets_a_hand_on_its_way_home_waits_for_a_person_and_goes_on(place):
+def test_a_session_on_a_robot_that_stops_is_slowed_and_meets_a_hand_waits_for_a_person_and_goes_on(place):
     robot = place.folder / "arm.yaml"
     driver = {"universal_robots": {}, "follow_joint_trajectory": {"controller": "trajectory_controller"}}
     driver |= {"answer_timeout": 60.0, "clock_tolerance": 60.0, "wrench": "force_torque_sensor_broadcaster/wrench"}
+    slider = {"topic": SPEED_SCALING, "type": "std_msgs/msg/Float64", "full": 100.0, "cure": "raise the slider"}
+    driver |= {"limits": [slider]}
     keys = {"extends": "franka", "port": "follow_joint_trajectory", "driver": driver, "safety": "franka_with_force"}
     robot.write_text(yaml.safe_dump(keys))
     session = write_session(
@@ -162,16 +165,28 @@ def test_a_session_on_a_robot_that_stops_and_meets_a_hand_on_its_way_home_waits_
             code, output = finish(process)
     assert code == 0, output
     assert "the session waits: the robot could not go home" in output
-    (void,) = [event for event in events_of(run) if isinstance(event, TrialVoid)]
-    assert void.fault is Fault.ROBOT_FAULT, void
+    void, slowed = [event for event in events_of(run) if isinstance(event, TrialVoid)]
+    assert void.fault is slowed.fault is Fault.ROBOT_FAULT, (void, slowed)
     assert "PROTECTIVE_STOP (3)" in void.detail or "PATH_TOLERANCE_VIOLATED (-4)" in void.detail
+    assert slowed.detail == (
+        "the robot was slowed from outside: 40 % of full speed, less than the 90 % at which the session began; "
+        f"speed scaling: 40 % of full speed (40 of 100 on {SPEED_SCALING}): raise the slider"
+    )
+    (said,) = [event.detail for event in events_of(run) if isinstance(event, SpeedScalingNoted)]
+    assert said == f"speed scaling: 90 % of full speed (90 of 100 on {SPEED_SCALING}): raise the slider"
+    assert said in output and output.count("at 90 % of full speed") == 2, (
+        "in the terminal, at the start and at each trial"
+    )
+    assert "Something outside slowed the robot: 90 % of its full speed in 2 of 2 trials." in output
     trials = finished(run)
+    assert [event.speed_scaling for event in trials] == [0.9, 0.9]
     assert len(trials) == 2 and all(event.result.steps == 10 for event in trials)
     # Ten commands of 2 cm each; how far behind the last one the arm is depends on the machine.
     assert all(0.0 < event.result.scores["path_length"] <= 0.25 for event in trials)
     bag = topics_of(run / trials[0].recording.bag)
     assert len(bag["commanded/fr3_arm_controller/joint_trajectory"]) >= 10, "the bag has what was commanded"
     assert len(bag["force_torque_sensor_broadcaster/wrench"]) > 40, "and the force at the tool"
+    assert {message.data for message in bag[SPEED_SCALING]} == {90.0}, "and what slowed it"
 
 
 def test_a_real_robot_is_not_stepped(place):

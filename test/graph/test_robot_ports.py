@@ -20,10 +20,20 @@ pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 import rclpy
 from control_msgs.action import FollowJointTrajectory
 from domains import own_domain
-from emulated_controllers import POSITION, TRAJECTORY, VELOCITY, EmulatedControllers, Fingers, PointJoints
+from emulated_controllers import (
+    POSITION,
+    SPEED_SCALING,
+    TRAJECTORY,
+    VELOCITY,
+    EmulatedControllers,
+    Fingers,
+    PointJoints,
+)
 from geometry_msgs.msg import TransformStamped, Twist, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import Float64
 from tf2_msgs.msg import TFMessage
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin
@@ -518,6 +528,108 @@ class TestUniversalRobots:
         driver.set_modes(program=False)
         until(lambda: robot._problem())
         assert "press play for External Control on the pendant" in faulty(robot)
+
+
+class TestWhatSlowsTheRobot:
+    def limit(self, topic: str = "slider", kind: str = "std_msgs/msg/Float64", **keys: Any) -> dict[str, Any]:
+        return {"topic": topic, "type": kind, "cure": "raise the slider", **({"full": 100.0} | keys)}
+
+    def test_a_slider_is_known_and_the_lowest_speed_of_an_episode_is_kept(self, lab):
+        driver, robot = lab.drive(), lab.port(limits=[self.limit(SPEED_SCALING)], **UR)
+        limits = robot.limits
+        begin(robot)
+        robot.prepare()
+        assert (limits.share, limits.lowest, limits.words()) == (1.0, 1.0, "")
+        driver.misbehaviour.speed = 0.5
+        until(lambda: limits.share == 0.5)
+        begin(robot)
+        assert limits.words() == f"speed scaling: 50 % of full speed (50 of 100 on {SPEED_SCALING}): raise the slider"
+        driver.misbehaviour.speed = 1.0
+        until(lambda: limits.share == 1.0)
+        begin(robot)
+        assert limits.lowest == 0.5, "the speed came back, and the episode was slowed all the same"
+        robot.prepare()
+        assert limits.lowest == 1.0
+        driver.misbehaviour.speed = 0.0
+        assert f"something outside holds the robot (0 of 100 on {SPEED_SCALING}): raise the slider" in faulty(robot)
+
+    @pytest.mark.parametrize("latched", [True, False])
+    def test_a_publisher_of_any_quality_of_service_is_heard(self, lab, latched):
+        qos = QoSProfile(
+            depth=1,
+            durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
+            reliability=ReliabilityPolicy.RELIABLE if latched else ReliabilityPolicy.BEST_EFFORT,
+        )
+        driver, slider = lab.drive(), lab.node("slider").create_publisher(Float64, "slider", qos)
+        slider.publish(Float64(data=0.2))
+        robot = lab.port(limits=[self.limit(full=1.0)], answer_timeout=5.0)
+        if not latched:
+            until(lambda: slider.publish(Float64(data=0.2)) or robot.limits.share == 0.2)
+        robot.check()
+        assert robot.limits.share == 0.2 and "20 % of full speed (0.2 of 1 on slider)" in robot.limits.words()
+        for nothing in (math.nan, -1.0):
+            slider.publish(Float64(data=nothing))
+            words = f"speed scaling: not known: slider says {nothing:g}"
+            until(lambda words=words: robot.limits.words() == words)
+            assert math.isnan(robot.limits.share)
+        assert driver.seen.goals == []
+
+    def test_where_nobody_publishes_it_that_is_said_and_the_robot_moves(self, lab):
+        lab.drive()
+        robot = lab.port(limits=[self.limit(), self.limit("robot_state", "franka_msgs/msg/None")], answer_timeout=1.0)
+        robot.command(lab.to(0.01), begin(robot))
+        words = robot.limits.words()
+        assert words.startswith("speed scaling: not known: nobody publishes /slider: start the robot's driver")
+        assert "; not known: franka_msgs/msg/None is not installed" in words and math.isnan(robot.limits.lowest)
+        assert lab.port().limits.words().endswith("the robot's file names no topic for it (`driver.limits`)")
+
+    def test_a_mode_in_which_the_robot_is_held_is_a_fault_with_its_name_until_it_is_free(self, lab):
+        mode = self.limit("io_and_status_controller/robot_mode", "ur_dashboard_msgs/msg/RobotMode", field="mode")
+        driver, robot = lab.drive(), lab.port(limits=[{**mode, "full": None, "free": [7]}], answer_timeout=5.0)
+        begin(robot)
+        robot.prepare()
+        driver.set_modes(robot=3)
+        words = "something outside holds the robot (mode is POWER_OFF (3) on io_and_status_controller/robot_mode)"
+        assert words in faulty(robot)
+        with fault() as said:
+            robot.check()
+        assert words in said.words
+        driver.set_modes()
+        until(lambda: not robot.limits.problem())
+        robot.prepare()
+        assert robot.limits.words() == "" and math.isnan(robot.limits.lowest), "a mode is no share of full speed"
+
+    def test_a_recovery_that_is_asked_for_comes_before_the_mode_is_a_fault(self, hand_lab):
+        mode = self.limit("io_and_status_controller/robot_mode", "ur_dashboard_msgs/msg/RobotMode", field="mode")
+        driver = hand_lab.drive(active=())
+        driver.misbehaviour.in_error = True
+        driver.set_modes(robot=3)
+        robot = hand_lab.port(limits=[{**mode, "full": None, "free": [7]}], franka={"recover": True})
+
+        def leave_reflex() -> None:
+            until(lambda: driver.seen.recoveries)
+            driver.set_modes()
+
+        leaving = threading.Thread(target=leave_reflex)
+        leaving.start()
+        robot.prepare()
+        leaving.join()
+        assert driver.states[TRAJECTORY] == "active" and not robot.limits.problem()
+        driver.set_modes(robot=3)
+        assert "POWER_OFF (3)" in faulty(robot), "while it moves there is no recovery"
+
+    @pytest.mark.parametrize(
+        ("keys", "words"),
+        [
+            ({"full": 1.0}, "says 100, more than `full` (1) of `driver.limits`"),
+            ({"field": "value"}, "std_msgs/msg/Float64 of speed_scaling_state_broadcaster/speed_scaling has no number"),
+        ],
+    )
+    def test_a_topic_that_is_described_wrongly_is_told_before_anything_moves(self, lab, keys, words):
+        driver, robot = lab.drive(), lab.port(limits=[self.limit(SPEED_SCALING, **keys)])
+        with fault() as said:
+            robot.check()
+        assert words in said.words and not driver.seen.goals
 
 
 class TestStreaming:

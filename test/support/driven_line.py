@@ -24,6 +24,12 @@ TRIPPED = 6
 PUSHED = 0.05
 """How far along the line the tool was pushing when it meets somebody's hand, once, on its way up from there [m]."""
 
+SLIDER, LOWERED = 0.9, 0.4
+"""Share of full speed that the speed slider leaves, and to which somebody lowers it, once, in the second trial."""
+
+LOWERING = 3
+"""Number of the set-up after which that is: the first trial has two."""
+
 HELD = 5.0
 """How long that hand stays [s]."""
 
@@ -35,12 +41,14 @@ class DrivenArm:
         self._kinematics, self._moved = Kinematics(context.robot), moved
         self._joints = PointJoints(context.robot.home)
         self._tripped, self._begun, self._pushed, self._met = False, False, False, 0.0
+        self._set_ups, self._lower_at = 0, math.inf
         self._context = Context()
         rclpy.init(context=self._context)
         self._node = Node("arm_driver", context=self._context)
         self.controllers = EmulatedControllers(
             self._node, context.robot.joint_names, self._joints.positions, self._joints.follow, active=()
         )
+        self.controllers.misbehaviour.speed = SLIDER
         self._node.create_timer(1.0 / RATE, self._look)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
@@ -54,7 +62,17 @@ class DrivenArm:
         self._node.destroy_node()
         rclpy.shutdown(context=self._context)
 
+    def set_up(self) -> None:
+        """Let a person have unlocked the robot, and set its slider back."""
+        self._set_ups += 1
+        goals = len(self.controllers.seen.goals)
+        self._lower_at = goals + TRIPPED if self._set_ups == LOWERING else math.inf
+        self.controllers.misbehaviour.speed = SLIDER
+        self.controllers.unlock()
+
     def _look(self) -> None:
+        if len(self.controllers.seen.goals) >= self._lower_at:
+            self.controllers.misbehaviour.speed = LOWERED
         tool = self._kinematics.tool_pose(self._joints.positions())
         self._moved(tool)
         x, y, z = tool.position
@@ -73,11 +91,11 @@ class DrivenArm:
 
 
 class DrivenHelper(Helper):
-    """The helper, who also unlocks the robot before each trial."""
+    """The helper, who also looks after the robot before each trial."""
 
     arm: ClassVar[type] = DrivenArm
 
     def set_up(self, target, moves):
-        """Unlock the robot, then carry blocks."""
-        self._arm.controllers.unlock()
+        """Look after the robot, then carry blocks."""
+        self._arm.set_up()
         return super().set_up(target, moves)

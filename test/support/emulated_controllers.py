@@ -28,7 +28,7 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Bool, Float64MultiArray
+from std_msgs.msg import Bool, Float64, Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from ur_dashboard_msgs.msg import RobotMode, SafetyMode
 
@@ -36,6 +36,9 @@ from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.robots.drivers import FrankaGripper, GripperAction
 from robocontrast_ros.robots.end_effectors.base import EndEffector
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
+
+SPEED_SCALING = "speed_scaling_state_broadcaster/speed_scaling"
+"""Where ur_robot_driver says what its speed slider leaves [percent]."""
 
 TRAJECTORY, POSITION, VELOCITY = "trajectory_controller", "position_controller", "velocity_controller"
 """Names of the controllers where nothing else is said; all of them move the same joints."""
@@ -65,7 +68,7 @@ class Interfaces:
         position: a forward_command_controller of positions.
         velocity: a forward_command_controller of velocities.
         manager: the controller manager.
-        status: ur_robot_driver's controller that publishes its modes.
+        status: ur_robot_driver's controller that publishes its modes; empty also where there is no speed slider.
         gripper: franka_gripper's node.
         gripper_command: an action of control_msgs/action/GripperCommand.
         recovery: franka_ros2's action.
@@ -120,6 +123,7 @@ class Misbehaviour:
         clock_offset: added to the stamps of the joint states [s].
         hand_error: what the hand's driver says in place of moving.
         in_error: whether an error keeps controllers from being activated until it is recovered from.
+        speed: share of full speed that a UR's slider leaves: goals take as much longer.
     """
 
     rejected_goals: int = 0
@@ -132,6 +136,7 @@ class Misbehaviour:
     clock_offset: float = 0.0
     hand_error: str = ""
     in_error: bool = False
+    speed: float = 1.0
 
 
 @dataclass
@@ -251,7 +256,7 @@ class EmulatedControllers:
         self._goal: tuple[Any, float] | None = None
         self._grip: _Grip | None = None
         self._servers: list[ActionServer] = []
-        self._robot_mode = None
+        self._robot_mode = self._speed = None
         self._late: list[tuple[float, Callable[[], None]]] = []
         self._stopped = False
         self._serve_trajectories()
@@ -344,6 +349,7 @@ class EmulatedControllers:
         self._robot_mode = self._node.create_publisher(RobotMode, f"{status}/robot_mode", LATCHED)
         self._safety_mode = self._node.create_publisher(SafetyMode, f"{status}/safety_mode", LATCHED)
         self._program = self._node.create_publisher(Bool, f"{status}/robot_program_running", LATCHED)
+        self._speed = self._node.create_publisher(Float64, SPEED_SCALING, 10)
         self.set_modes()
 
     def _serve_franka(self) -> None:
@@ -398,6 +404,7 @@ class EmulatedControllers:
             if self.misbehaviour.drop:
                 self._goal = handle, math.inf
                 return
+            duration /= max(self.misbehaviour.speed, 1e-3)
             self._goal = handle, time.monotonic() + duration + self.misbehaviour.latency
             self._later(lambda: self._go([there[name] for name in self._joints], duration))
 
@@ -436,6 +443,8 @@ class EmulatedControllers:
         self._publish()
 
     def _publish(self) -> None:
+        if self._speed is not None:
+            self._speed.publish(Float64(data=100.0 * self.misbehaviour.speed))
         if self._states is None:
             return
         here = dict(zip(self._joints, self._positions(), strict=True))

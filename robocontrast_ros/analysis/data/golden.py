@@ -39,7 +39,7 @@ UNRELATED = frozenset(
             "max_trials",
             "fast",
         ),
-        *("void_retries", "stop_early", "timeouts", "camera_images", "recording", "output", "scores"),
+        *("void_retries", "speed_scaling", "stop_early", "timeouts", "camera_images", "recording", "output", "scores"),
     }
 )
 """Keys of a session that no simulated trial depends on, and those whose files are compared themselves."""

@@ -1,4 +1,4 @@
-"""How a run went where the world did not wait: how well the control rate was kept, and what a base's pose was from."""
+"""How a run went where the world did not wait: control rate, speed of the robot, and what a base's pose was from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.runs.events import Event, TrialFinished
+from robocontrast_ros.robots.speed_scaling import is_slowed, percent
+from robocontrast_ros.runs.events import Event, SpeedScalingNoted, TrialFinished
 
 OVERRUN = 0.01
 """A control period that is longer than it should be by more than this is an overrun [s]."""
@@ -66,6 +67,23 @@ def pose_sources_of(events: Iterable[Event]) -> str:
         return ""
     trials = "; ".join(f"{source} in {counted(number, 'trial', 'trials')}" for source, number in counts.most_common())
     return f"Pose of the base: {trials}."
+
+
+def speed_scaling_of(events: Sequence[Event]) -> str:
+    """Return how far the robot was slowed from outside, or that nobody knows, in a sentence; empty for full speed."""
+    trials = [event for event in events if isinstance(event, TrialFinished)]
+    slowed = [event.speed_scaling for event in trials if is_slowed(event.speed_scaling)]
+    if slowed:
+        span = percent(min(slowed)) + (
+            f" to {percent(max(slowed))}" if percent(min(slowed)) != percent(max(slowed)) else ""
+        )
+        return (
+            f"Something outside slowed the robot: {span} of its full speed in {len(slowed)} of "
+            f"{counted(len(trials), 'trial', 'trials')}."
+        )
+    said = [event.detail for event in events if isinstance(event, SpeedScalingNoted)]
+    unknown = any(event.speed_scaling is None for event in trials)
+    return f"{said[-1][0].upper()}{said[-1][1:]}." if said and unknown else ""
 
 
 def pacing_of_trial(trial: TrialFinished) -> Pacing:

@@ -113,6 +113,11 @@ _EXECUTION: Columns = {
     ),
     "overruns": (pl.Int64, "control periods more than 10 ms too long; null where the world waits"),
     "pose_source": (pl.String, "where the driver has a base's pose from; null where the robot's file leaves no choice"),
+    "speed_scaling": (
+        pl.Float64,
+        "lowest share of full speed that the robot's driver allowed in the trial, 0 to 1; null where it does not say "
+        "it, and in simulation",
+    ),
     "observed_instruction": (pl.String, "the words that the policy says it received; null where it does not say"),
     "segments_digest": (
         pl.String,
@@ -245,6 +250,7 @@ def _results(event: TrialFinished | TrialVoid, scores: Sequence[ScoreSpec]) -> d
         **_latency(event.policy_latency),
         **_pacing(event),
         "pose_source": event.pose_source or None,
+        "speed_scaling": event.speed_scaling,
         "observed_instruction": event.observed.instruction if event.observed.known else None,
         "segments_digest": event.observed.segments_digest or _pictures(event),
         "image_digest": event.observed.image_digest,

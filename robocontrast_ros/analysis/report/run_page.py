@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from robocontrast_ros.analysis.data.pacing import pacing_of, pose_sources_of
+from robocontrast_ros.analysis.data.pacing import pacing_of, pose_sources_of, speed_scaling_of
 from robocontrast_ros.analysis.estimates.latency import latencies
 from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
@@ -47,6 +47,7 @@ from robocontrast_ros.runs.events import (
     Resumed,
     SessionFinished,
     SessionInterrupted,
+    SpeedScalingNoted,
     TrialSkipped,
 )
 from robocontrast_ros.runs.journal import Journal, read_begun
@@ -139,6 +140,7 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "blinding": blinding.words if (blinding := blinding_of(journal.events)) is not None else "",
         "pacing": pacing_of(journal.events).words,
         "pose_sources": pose_sources_of(journal.events),
+        "speed_scaling": speed_scaling_of(journal.events),
         "loaded": policies_loaded(journal.events),
         "sequential": sequential,
         "sequential_symbol": find_spec(summary.scores, sequential.score).symbol if sequential else "",
@@ -209,6 +211,8 @@ def _run_events(events: Sequence[Event]) -> Iterable[RunEvent]:
             yield RunEvent(event.time, "interrupted", f"{event.fault.name}: {event.detail}")
         elif isinstance(event, ProcessDied):
             yield RunEvent(event.time, "process died", f"{event.process}: {event.detail}")
+        elif isinstance(event, SpeedScalingNoted):
+            yield RunEvent(event.time, "speed scaling", event.detail)
         elif isinstance(event, Paused) and event.detail:
             yield RunEvent(event.time, "paused", event.detail)
         elif isinstance(event, Resumed) and event.by:

@@ -45,6 +45,7 @@ from robocontrast_ros.nodes.runtime.channel import (
     PendingResponse,
     call,
     fault_without_answer,
+    first_call,
     patient_call,
 )
 from robocontrast_ros.nodes.runtime.qos import LATCHED
@@ -102,6 +103,7 @@ class RosBench:
         self._start_scoring = node.create_client(StartScoring, f"{p.scorer}/start")
         self._finish_scoring = node.create_client(FinishScoring, f"{p.scorer}/finish")
         self._rollout_rests = node.create_client(Trigger, f"{p.rollout}/rest") if p.rest else None
+        self._rollout_speed = node.create_client(Trigger, f"{p.rollout}/speed_scaling") if p.watchdog else None
         self._not_home, self._name = "", owner.get_fully_qualified_name()
         self._judge = node.create_client(JudgeTrial, p.judge) if asks_judge else None
         self._starter = node.create_client(StartTrial, f"{p.operator}/start_trial") if p.operator else None
@@ -189,6 +191,13 @@ class RosBench:
                 raise BenchFault(Fault.ROBOT_STOPPED, reason)
             time.sleep(POLL)
         return self._stops.released_by if self._stops is not None else ""
+
+    def speed_scaling(self) -> str:
+        """Return what slows the robot from outside, and what to do, or that nobody knows; empty for full speed."""
+        if self._rollout_speed is None:
+            return ""
+        with fault_without_answer(Fault.SENSOR_LOST):
+            return first_call(self._rollout_speed, Trigger.Request(), self._parameters.answer_timeout).message
 
     def not_home(self) -> str:
         """Return why the robot stays where it is, and what a person does about it; empty where it could go home."""
@@ -305,6 +314,7 @@ class RosBench:
             period_errors=tuple(episode.period_errors),
             waits=tuple(episode.waits),
             pose_source=episode.pose_source,
+            speed_scaling=None if math.isnan(episode.speed_scaling) else episode.speed_scaling,
             left=left,
             judgement=judgement_from_msg(request.judgement) if request.has_judgement else None,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Mapping
 
@@ -15,7 +16,8 @@ from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.bench.asking import answer, checked
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
-from robocontrast_ros.nodes.rollout.drivers.faults import Kind, absence
+from robocontrast_ros.nodes.rollout.drivers.faults import Kind, absence, robot_fault
+from robocontrast_ros.nodes.rollout.drivers.outside_limits import OutsideLimits
 from robocontrast_ros.nodes.rollout.guard import Guard, GuardedRobot, WatchedPacer, WatchedPolicy
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
@@ -37,6 +39,7 @@ from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.kinds import make_controller, make_safety_filter, make_state_estimator
 from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.robots.speed_scaling import SpeedScaling
 from robocontrast_ros.srv import CaptureImages, MoveCameras
 
 
@@ -82,6 +85,8 @@ class RosEpisodeBench:
             self._move_cameras,
             hears_people=not pacer.steps_world,
         )
+        self._limits: OutsideLimits | None = getattr(self._robot, "limits", None)
+        self._speed = SpeedScaling(parameters.speed_scaling)
         self._pacer = pacer(period, lambda: self._step_simulation(parameters.steps_per_control))
         self.guard = Guard(node, parameters, self._inbox, self._robot) if parameters.watchdog else None
         self._channel.start()
@@ -131,6 +136,29 @@ class RosEpisodeBench:
     def pose_source(self) -> str:
         """Where the driver has a base's pose from, in words; empty where the robot's file leaves no choice."""
         return getattr(self._robot, "pose_source", "")
+
+    @property
+    def speed_scaling(self) -> float:
+        """The lowest share of full speed of the episode, 0 to 1; NaN where nobody knows, and in simulation."""
+        return math.nan if self._limits is None else self._limits.lowest
+
+    def speed_scaling_words(self) -> str:
+        """Return what slows the robot from outside, and what to do, or that nobody knows; empty for full speed."""
+        return "" if self._limits is None else self._limits.words()
+
+    def require_speed(self) -> None:
+        """Refuse to begin where something outside slows the robot more than the session allows.
+
+        Raises:
+            BenchFault: ROBOT_FAULT, with the cure.
+        """
+        if self._limits is not None and (reason := self._speed.starts(self._limits.share)):
+            raise robot_fault(f"{reason}; {self._limits.words()}")
+
+    def slowed(self) -> str:
+        """Return that the robot was slowed more than the session allows, and the cure; empty where it was not."""
+        reason = self._speed.voids(self.speed_scaling)
+        return f"{reason}; {self._limits.lowest_words}" if reason else ""
 
     def follow_policy(self) -> None:
         """Ask which policy serves; where it is another than before, connect to what it needs.
@@ -227,6 +255,7 @@ class RosEpisodeBench:
             check = getattr(self._robot, "check", None)
             if check is not None:
                 check()
+            self.require_speed()
             self._surroundings.check_cameras()
 
     def _silent(self) -> list[str]:

@@ -10,6 +10,7 @@ from robocontrast_ros.bags.recorder_lag import SMALLEST_DEPTH
 from robocontrast_ros.configuration import record
 from robocontrast_ros.nodes.runtime.parameters import LedParameters
 from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
+from robocontrast_ros.robots.speed_scaling import SpeedScalingRule
 
 
 @record
@@ -86,6 +87,11 @@ class RolloutParameters(PortParameters):
         ge=1,
         description="Images that a camera's publisher keeps for subscribers that are behind: the recorder may be "
         "behind by half of them.",
+    )
+    speed_scaling: SpeedScalingRule = Field(
+        default="void_when_lowered",
+        description="Which trials are void where the robot's driver says that something outside slows the robot: "
+        "`void_when_lowered`, `void_below_full` or `mark`, none.",
     )
     watchdog: str = Field(
         default="",

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 from line_world import LineBench, line_evaluation
 
-from robocontrast_ros.analysis.data.pacing import pose_sources_of
+from robocontrast_ros.analysis.data.pacing import pose_sources_of, speed_scaling_of
 from robocontrast_ros.analysis.data.trials import COLUMNS, trials_table, write_trials
 from robocontrast_ros.domain import Fault, ScoreSpec
 from robocontrast_ros.domain.scores import TAKEN
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
-from robocontrast_ros.runs.events import SetUp, TrialFinished, TrialVoid
+from robocontrast_ros.runs.events import SetUp, SpeedScalingNoted, TrialFinished, TrialVoid
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.loop import run_session
 
@@ -73,6 +73,20 @@ def test_where_a_base_has_its_pose_from_is_in_every_row_and_in_one_sentence(even
     assert trials_table([events[0], *told])["pose_source"].to_list() == sources
     others = f"map -> base by tf in {len(finished) - 1} trials"
     assert pose_sources_of(told) == f"Pose of the base: {others}; odometry (odom) in 1 trial."
+
+
+def test_how_far_the_robot_was_slowed_is_in_every_row_and_in_one_sentence(events):
+    assert trials_table(events)["speed_scaling"].null_count() == len(trials_table(events))
+    assert speed_scaling_of(events) == "", "in simulation nothing is said"
+    finished = [e for e in events if isinstance(e, TrialFinished)]
+    unknown = SpeedScalingNoted("speed scaling: not known: nobody publishes /slider", 0.0)
+    assert speed_scaling_of([unknown, *finished]) == "Speed scaling: not known: nobody publishes /slider."
+    shares = [0.2, 0.5, *[1.0] * (len(finished) - 2)]
+    told = [replace(e, speed_scaling=share) for e, share in zip(finished, shares, strict=True)]
+    assert trials_table([events[0], *told])["speed_scaling"].to_list() == shares
+    words = f"Something outside slowed the robot: 20 % to 50 % of its full speed in 2 of {len(finished)} trials."
+    assert speed_scaling_of(told) == words
+    assert speed_scaling_of(told[2:]) == "", "at full speed nothing is said"
 
 
 def test_the_costs_of_the_rows_add_up_to_what_was_spent(events):

@@ -87,6 +87,16 @@ def test_a_watchdog_in_a_process_of_its_own_is_started_on_the_wall_clock_alone(t
     assert {"heartbeat", "stop", "stopped"} <= {topic for topic, _ in recorded_topics(session)}
 
 
+def test_what_slows_a_real_robot_is_recorded_and_its_modes_are_not(tmp_path):
+    world = {"world.backend": "simulation_interfaces", "world.pacing": "wall_clock", "speed_scaling": "mark"}
+    for robot, topics in (("ur5e_real", ["speed_scaling_state_broadcaster/speed_scaling"]), ("franka_real", [])):
+        session = resolve("language_table_demo", Overrides(robot=robot, output=str(tmp_path), settings=world))
+        recorded = {topic.name for topic in recorded_topics(session)}
+        assert [each.topic for each in session.robot.driver.limits if each.topic in recorded] == topics
+        nodes = {node.name: node.parameters for node in nodes_of(session, session.new_run(0.0))}
+        assert nodes["rollout"]["speed_scaling"] == "mark"
+
+
 def test_the_force_at_a_real_robots_tool_is_recorded(tmp_path):
     world = {"world.backend": "simulation_interfaces", "world.pacing": "wall_clock"}
     for robot, settings, wrenches in (

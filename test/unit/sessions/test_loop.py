@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from dataclasses import replace
 
 import pytest
 from line_world import BLOCKS, LineBench, LineTask, line, line_evaluation, x_of
@@ -17,6 +18,7 @@ from robocontrast_ros.runs.events import (
     Resumed,
     SessionInterrupted,
     SetUp,
+    SpeedScalingNoted,
     TrialFinished,
     TrialStarted,
     TrialVoid,
@@ -263,6 +265,36 @@ def test_a_session_waits_until_a_stopped_robot_is_released_and_burns_no_attempt(
     assert [e.detail for e in of(path, Paused)] == ["stopped by a person: smoke"] * 5
     assert [e.by for e in of(path, Resumed)] == ["Ada Lovelace"] * 5, "who released it is kept"
     assert (bench.waits, len(bench.executed)) == (5, 1)
+
+
+class SlowedBench(LineBench):
+    """Its robot's slider is down."""
+
+    def speed_scaling(self):
+        return "speed scaling: 20 % of full speed"
+
+    def execute(self, trial, attempt):
+        return replace(super().execute(trial, attempt), speed_scaling=0.2)
+
+
+def test_what_slows_the_robot_is_in_the_journal_before_the_first_trial_and_after_each_resume(path):
+    evaluation = line_evaluation(test_set_size=1, perturbations=(), strategy=Standard())
+    for number, resume in enumerate((False, True), start=1):
+        with pytest.raises(RuntimeError):
+            run_session(evaluation, Failing(), path, resume=resume)
+        assert [e.detail for e in of(path, SpeedScalingNoted)] == ["speed scaling: 20 % of full speed"] * number
+    assert run_session(evaluation, SlowedBench(), path, resume=True).reason == "all_trials"
+    (trial,) = of(path, TrialFinished)
+    assert trial.speed_scaling == 0.2
+    kinds = [type(event) for event in read_journal(path).events]
+    assert kinds.index(SpeedScalingNoted) < kinds.index(SetUp), "before anything is set up"
+
+
+class Failing(SlowedBench):
+    """It fails when a trial is to be executed."""
+
+    def execute(self, trial, attempt):
+        raise RuntimeError("a bug")
 
 
 class BenchWithAnArm(LineBench):

@@ -53,6 +53,7 @@ class ArmRobot(DriverRobot):
         if driver.franka is not None and driver.franka.recover:
             kind = interface("franka_msgs/action/ErrorRecovery")
             self._recovery = Goals(self._node, kind, driver.franka.error_recovery), kind
+            self._recovers = True
 
     def state(self, after: float) -> Reading:
         """Return the first reading later than a time [s], with the force at the tool where the driver reports it."""

@@ -8,6 +8,7 @@ from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
 from robocontrast_ros.nodes.rollout.drivers.faults import Kind, Trouble, absence, robot_fault
+from robocontrast_ros.nodes.rollout.drivers.outside_limits import OutsideLimits
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import PortParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
@@ -23,7 +24,13 @@ class DriverRobot(TopicRobot):
 
     A derived class checks its driver in ``_check``, has it ready in ``_prepare``, sends commands in ``_send``, and
     stops in ``_halt``.
+
+    Attributes:
+        limits: what slows or holds the robot from outside.
     """
+
+    _recovers = False
+    """Whether ``_prepare`` can bring a robot that is held back to motion."""
 
     def __init__(
         self, node: Node, profile: RobotProfile, parameters: PortParameters, inbox: Inbox, recorder: RecorderWatch
@@ -34,6 +41,7 @@ class DriverRobot(TopicRobot):
         self._timeout = profile.driver.answer_timeout
         self._trouble = Trouble()
         self._ready = self._moved = False
+        self.limits = OutsideLimits(node, profile.driver.limits)
         self._connect()
 
     def _connect(self) -> None:
@@ -48,6 +56,9 @@ class DriverRobot(TopicRobot):
         self._trouble.clear()
         super().check()
         self._check()
+        self.limits.hear(self._timeout)
+        if not self._recovers:
+            self.limits.require_free(self._timeout)
 
     def prepare(self) -> None:
         """Check the driver, and have it ready.
@@ -58,6 +69,9 @@ class DriverRobot(TopicRobot):
         self._ready = self._moved = False
         self.check()
         self._prepare()
+        if self._recovers:
+            self.limits.require_free(self._timeout)
+        self.limits.begin()
         self._ready = True
 
     def state(self, after: float) -> Reading:
@@ -134,7 +148,10 @@ class DriverRobot(TopicRobot):
         return ""
 
     def _watch(self) -> None:
-        if problem := self._trouble.clear() or self._problem():
+        problem = self._trouble.clear() or self._problem()
+        if self._ready or not self._recovers:
+            problem = problem or self.limits.problem()
+        if problem:
             raise self._unready(problem)
 
     def _unready(self, problem: str) -> BenchFault:
