@@ -15,6 +15,7 @@ from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.controllers.protocol import Controller
 from robocontrast_ros.robots.profile_base import RobotProfile
+from robocontrast_ros.robots.readings import Axes, ReadingCheck
 from robocontrast_ros.robots.safety.filter import SafetyFilter
 from robocontrast_ros.robots.state_estimation import Reading, StateEstimator
 
@@ -37,6 +38,8 @@ class RobotKind:
         check_reach: checks that a robot's tool reaches a region, given the profile and least and greatest x, y and z in
             `world` [m]; raises ``kinematics.Unreachable``. None where it has no tool.
         embodiment: `module:Class` of its `worlds.mujoco.embodiment.Embodiment`, made from the profile and the start.
+        axes: returns what of its readings is used, and so is checked before anything is computed from them, given the
+            profile; by default nothing.
     """
 
     profile: type[RobotProfile]
@@ -47,6 +50,7 @@ class RobotKind:
     safety: Callable[[Any, float], SafetyFilter]
     check_reach: Callable[..., None] | None
     embodiment: str
+    axes: Callable[[Any], Axes] = lambda profile: Axes()
 
 
 def kind_of(profile: RobotProfile) -> RobotKind:
@@ -67,6 +71,11 @@ def make_state_estimator(profile: RobotProfile) -> StateEstimator:
 def stop_command(profile: RobotProfile, reading: Reading, period: float) -> RobotCommand:
     """Return the command to stop where a reading has the robot, within a control period [s]."""
     return kind_of(profile).stop(profile, reading, period)
+
+
+def make_reading_check(profile: RobotProfile) -> ReadingCheck:
+    """Return what refuses a robot's impossible readings."""
+    return ReadingCheck(kind_of(profile).axes(profile))
 
 
 def make_safety_filter(profile: RobotProfile, period: float) -> SafetyFilter:

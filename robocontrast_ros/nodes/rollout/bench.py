@@ -20,6 +20,7 @@ from robocontrast_ros.nodes.rollout.guard import Guard, GuardedRobot, WatchedPac
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.policy_client import PolicyClient
+from robocontrast_ros.nodes.rollout.publishers import offers
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.rollout.surroundings import TopicSurroundings
 from robocontrast_ros.nodes.runtime.channel import (
@@ -35,7 +36,7 @@ from robocontrast_ros.nodes.runtime.channel import (
 from robocontrast_ros.nodes.runtime.diagnostics import Report, StreamReport
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import PolicyDescription
-from robocontrast_ros.robots.kinds import make_controller, make_safety_filter, make_state_estimator
+from robocontrast_ros.robots.kinds import make_controller, make_reading_check, make_safety_filter, make_state_estimator
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import CaptureImages, MoveCameras
 
@@ -103,7 +104,8 @@ class RosEpisodeBench:
         if guard is not None:
             robot, pacer, policy = GuardedRobot(robot, guard), WatchedPacer(pacer, guard), WatchedPolicy(policy, guard)
         estimator, safety = make_state_estimator(self.profile), make_safety_filter(self.profile, period)
-        return EpisodeAssembly(robot, estimator, pacer, self._surroundings, policy, period, safety)
+        check = make_reading_check(self.profile)
+        return EpisodeAssembly(robot, estimator, pacer, self._surroundings, policy, period, safety, check)
 
     def reports(self) -> dict[str, Report]:
         """Return how often the robot's state and each camera's images come, by name for `diagnostics`."""
@@ -218,8 +220,9 @@ class RosEpisodeBench:
         ):
             if time.monotonic() > deadline:
                 what = ", ".join((*inputs, "progress"))
-                absent = (absence(self._channel.node, topic, Kind.TOPIC) for topic in self._silent())
-                why = "; ".join(("", *absent))
+                node = self._channel.node
+                late = [topic for topic in inputs if not self._inbox.received(topic)]
+                why = "; ".join(("", *(offers(node, topic) or absence(node, topic, Kind.TOPIC) for topic in late)))
                 raise BenchFault(Fault.SENSOR_LOST, f"not all of {what} came up within {limit:g} s{why}")
 
         if self._step is None:
@@ -228,10 +231,6 @@ class RosEpisodeBench:
             if check is not None:
                 check()
             self._surroundings.check_cameras()
-
-    def _silent(self) -> list[str]:
-        """Return the topics that nobody publishes."""
-        return [topic for topic in self._inputs if not self._channel.node.count_publishers(topic)]
 
     def _probe_sources(self) -> None:
         """Wait until the nodes that publish images and the scene have discovered the subscriptions.

@@ -15,7 +15,13 @@ from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.loop import EpisodeRequest, run_episode
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.homing import way_of_arm
-from robocontrast_ros.robots.kinds import make_controller, make_safety_filter, make_state_estimator, stop_command
+from robocontrast_ros.robots.kinds import (
+    make_controller,
+    make_reading_check,
+    make_safety_filter,
+    make_state_estimator,
+    stop_command,
+)
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.state_estimation import (
@@ -174,7 +180,7 @@ class NoTime:
 def test_an_episode_of_a_base_that_is_localised_elsewhere_ends_before_anything_is_commanded():
     port, others, period = LocalisedBase(Pose.planar(2.0, 2.0, 0.5)), Unasked(), 0.1
     estimator, safety = make_state_estimator(LOCOBOT), make_safety_filter(LOCOBOT, period)
-    episode = EpisodeAssembly(port, estimator, NoTime(), others, others, period, safety)
+    episode = EpisodeAssembly(port, estimator, NoTime(), others, others, period, safety, make_reading_check(LOCOBOT))
     request = EpisodeRequest("0000", "go", 1, 10, True, 7.0, Pose.planar(1.0, 2.0, 0.5))
     controller = make_controller(LOCOBOT, "discrete_navigation", period)
     report = run_episode(episode, controller, others.description, request)
