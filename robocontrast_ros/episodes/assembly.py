@@ -19,9 +19,9 @@ from robocontrast_ros.policies.segments import as_told
 from robocontrast_ros.policies.serving.runner import image_digest
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.homing import farthest_joint
-from robocontrast_ros.robots.readings import ImpossibleReading, ReadingCheck
+from robocontrast_ros.robots.readings import CheckedEstimator, ImpossibleReading
 from robocontrast_ros.robots.safety.filter import SafetyFilter
-from robocontrast_ros.robots.state_estimation import NotAtStart, Reading, StateEstimator
+from robocontrast_ros.robots.state_estimation import NotAtStart, Reading
 
 ARRIVED = 0.05
 """How far a joint may be from the end of a piece of its way when the next one begins [rad]."""
@@ -46,28 +46,16 @@ class EpisodeAssembly:
     def __init__(
         self,
         robot: RobotPort,
-        estimator: StateEstimator,
+        estimator: CheckedEstimator,
         pacer: Pacer,
         surroundings: Surroundings,
         policy: PolicyConnection,
         period: float,
         safety: SafetyFilter,
-        check: ReadingCheck,
     ) -> None:
-        """Take the parts.
-
-        Args:
-            robot: its driver.
-            estimator: of its state.
-            pacer: lets time pass.
-            surroundings: what is seen of the world.
-            policy: the policy that serves.
-            period: of a control step [s].
-            safety: is asked about each command.
-            check: is asked about each reading, before anything is computed from it.
-        """
+        """Take the parts; ``period`` is that of a control step [s], and ``safety`` is asked about each command."""
         self.policy = policy
-        self._robot, self._estimator, self._pacer, self._check = robot, estimator, pacer, check
+        self._robot, self._estimator, self._pacer = robot, estimator, pacer
         self._surroundings, self._period = surroundings, period
         self._stamp, self._filters = 0.0, Filters((), 0)
         self.sent, self._asked = Observed(), False
@@ -80,7 +68,7 @@ class EpisodeAssembly:
         """
         self._filters = Filters(request.filters, request.seed)
         self._safety.begin()
-        self._check.begin()
+        self._estimator.forget()
         self.interventions = Counter[str]()
         if offsets := self._filters.offsets(self._surroundings.movable):
             self._surroundings.move_cameras(offsets)
@@ -98,7 +86,7 @@ class EpisodeAssembly:
             BenchFault: ROBOT_NOT_READY where there is no way that was checked, or something is in it; the robot stops.
         """
         if self._robot.homes:
-            self._check.begin()
+            self._estimator.forget()
             self._robot.prepare()
             self._pacer.begin()
             self._go(None, self._stamp)
@@ -154,7 +142,7 @@ class EpisodeAssembly:
         """
         reading = self._robot.state(after)
         try:
-            self._check.check(reading)
+            self._estimator.check(reading)
         except ImpossibleReading as error:
             raise BenchFault(Fault.ROBOT_FAULT, str(error)) from None
         return reading
@@ -192,7 +180,9 @@ class EpisodeAssembly:
     def observe(self, after: float) -> Observation:
         """Return the first observation later than a time [s], without images, which only the policy is shown."""
         try:
-            robot = self._estimator.update(self._read(after))
+            robot = self._estimator.update(self._robot.state(after))
+        except ImpossibleReading as error:
+            raise BenchFault(Fault.ROBOT_FAULT, str(error)) from None
         except NotAtStart as error:
             raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
         except ValueError as error:

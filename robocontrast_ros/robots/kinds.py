@@ -15,7 +15,7 @@ from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.controllers.protocol import Controller
 from robocontrast_ros.robots.profile_base import RobotProfile
-from robocontrast_ros.robots.readings import Axes, ReadingCheck
+from robocontrast_ros.robots.readings import Axes, CheckedEstimator
 from robocontrast_ros.robots.safety.filter import SafetyFilter
 from robocontrast_ros.robots.state_estimation import Reading, StateEstimator
 
@@ -63,19 +63,15 @@ def _kind(name: str) -> RobotKind:
     return load_plugin("robot_kinds", name, "a robot", "type")
 
 
-def make_state_estimator(profile: RobotProfile) -> StateEstimator:
-    """Return the state estimator of a robot."""
-    return kind_of(profile).estimator(profile)
+def make_state_estimator(profile: RobotProfile) -> CheckedEstimator:
+    """Return the state estimator of a robot, which refuses impossible readings."""
+    kind = kind_of(profile)
+    return CheckedEstimator(kind.estimator(profile), kind.axes(profile))
 
 
 def stop_command(profile: RobotProfile, reading: Reading, period: float) -> RobotCommand:
     """Return the command to stop where a reading has the robot, within a control period [s]."""
     return kind_of(profile).stop(profile, reading, period)
-
-
-def make_reading_check(profile: RobotProfile) -> ReadingCheck:
-    """Return what refuses a robot's impossible readings."""
-    return ReadingCheck(kind_of(profile).axes(profile))
 
 
 def make_safety_filter(profile: RobotProfile, period: float) -> SafetyFilter:

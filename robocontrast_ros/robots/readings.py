@@ -6,7 +6,8 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading, Reading
+from robocontrast_ros.domain import Pose, RobotState
+from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading, Reading, StateEstimator
 
 FASTER = 1.5
 """How many times its greatest speed something may be read to move at: it overshoots, is pushed, and encoders round."""
@@ -140,6 +141,31 @@ class ReadingCheck:
             )
 
 
+class CheckedEstimator:
+    """The ``StateEstimator`` of a robot: nothing is computed from a reading that cannot be true."""
+
+    def __init__(self, estimator: StateEstimator, axes: Axes) -> None:
+        """Take what estimates the state, and what is used of the readings."""
+        self._estimator, self._check = estimator, ReadingCheck(axes)
+        self.forget, self.check = self._check.begin, self._check.check
+
+    def begin(self, start: Pose) -> None:
+        """Begin an episode: at the next reading the robot is at `start`, in the world frame."""
+        self.forget()
+        self._estimator.begin(start)
+
+    def update(self, reading: Reading) -> RobotState:
+        """Return the state at a reading.
+
+        Raises:
+            ImpossibleReading: the robot cannot be there.
+            NotAtStart: it is the first since `begin`, and shows the robot elsewhere.
+            ValueError: it is not a reading of this robot.
+        """
+        self.check(reading)
+        return self._estimator.update(reading)
+
+
 class JointMerger:
     """Makes one reading of all joints that are used from those of drivers that publish some of them each.
 
@@ -172,7 +198,7 @@ class JointMerger:
             )
         if late := self._apart_from(self._stamp()) if self._last else []:
             return (
-                f"has {', '.join(late)} at {self._last[late[0]][0]:.3f} s and the arm at {self._stamp():.3f} s, farther "
+                f"has {', '.join(late)} at {self._last[late[0]][0]:.3f} s and the arm at {self._stamp():.3f} s, more "
                 f"apart than `state.staleness` ({self._apart:g} s): see whether both drivers run, and by one clock"
             )
         return ""

@@ -34,13 +34,7 @@ from robocontrast_ros.policies.serving.lifecycle import NothingStaged, PolicySlo
 from robocontrast_ros.policies.serving.runner import Answer, PolicyRunner
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.controllers.protocol import Controller
-from robocontrast_ros.robots.kinds import (
-    make_controller,
-    make_reading_check,
-    make_safety_filter,
-    make_state_estimator,
-    stop_command,
-)
+from robocontrast_ros.robots.kinds import make_controller, make_safety_filter, make_state_estimator, stop_command
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.robots.state_estimation import Reading
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
@@ -267,7 +261,6 @@ class InProcessBench:
         self._steps = round(self._period / world.step_duration)
         self._estimator = make_state_estimator(world.profile)
         self._safety = make_safety_filter(world.profile, self._period)
-        self._check = make_reading_check(world.profile)
         self._controller = self._make_controller()
         self._stop_on_success, self._aborted = stop_on_success, aborted
         self._judge, self._scores = judge, scores
@@ -391,7 +384,6 @@ class InProcessBench:
             LocalPolicy(self._slot.serving),
             self._period,
             self._safety,
-            self._check,
         )
         request = EpisodeRequest(
             trial_id=trial.trial_id,

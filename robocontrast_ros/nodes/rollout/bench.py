@@ -36,7 +36,7 @@ from robocontrast_ros.nodes.runtime.channel import (
 from robocontrast_ros.nodes.runtime.diagnostics import Report, StreamReport
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import PolicyDescription
-from robocontrast_ros.robots.kinds import make_controller, make_reading_check, make_safety_filter, make_state_estimator
+from robocontrast_ros.robots.kinds import make_controller, make_safety_filter, make_state_estimator
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import CaptureImages, MoveCameras
 
@@ -104,8 +104,7 @@ class RosEpisodeBench:
         if guard is not None:
             robot, pacer, policy = GuardedRobot(robot, guard), WatchedPacer(pacer, guard), WatchedPolicy(policy, guard)
         estimator, safety = make_state_estimator(self.profile), make_safety_filter(self.profile, period)
-        check = make_reading_check(self.profile)
-        return EpisodeAssembly(robot, estimator, pacer, self._surroundings, policy, period, safety, check)
+        return EpisodeAssembly(robot, estimator, pacer, self._surroundings, policy, period, safety)
 
     def reports(self) -> dict[str, Report]:
         """Return how often the robot's state and each camera's images come, by name for `diagnostics`."""

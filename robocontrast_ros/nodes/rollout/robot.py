@@ -20,10 +20,10 @@ from robocontrast_ros.nodes.rollout.publishers import Publishers
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.robots.commands import RobotCommand
-from robocontrast_ros.robots.kinds import kind_of, make_reading_check, stop_command
+from robocontrast_ros.robots.kinds import kind_of, stop_command
 from robocontrast_ros.robots.kinematics import Unreachable
 from robocontrast_ros.robots.profile_base import RobotProfile
-from robocontrast_ros.robots.readings import JointMerger
+from robocontrast_ros.robots.readings import JointMerger, ReadingCheck
 from robocontrast_ros.robots.state_estimation import Reading
 
 
@@ -45,9 +45,10 @@ class TopicRobot:
             topic: node.create_publisher(message_class(kind), topic, RECORDED) for topic, kind in profile.command_topics
         }
         self.topic = profile.state.topic
+        axes = kind_of(profile).axes(profile)
         self._publishers_of_state = Publishers(node, self.topic)
-        self._check, self._lock, self._impossible = make_reading_check(profile), threading.Lock(), ""
-        self._merger = JointMerger(kind_of(profile).axes(profile), profile.state.staleness)
+        self._possible, self._lock, self._impossible = ReadingCheck(axes), threading.Lock(), ""
+        self._merger = JointMerger(axes, profile.state.staleness)
         self._way = kind_of(profile).way
         self.homes = self._way is not None and not parameters.world_resets_robot
         inbox.subscribe(message_class(profile.state.type), self.topic, self._take)
@@ -98,8 +99,8 @@ class TopicRobot:
                 reading = reading_from_msg(message)
                 if self._inbox.lockstep:
                     # What set-up moves jumps, in messages that may arrive late: an episode checks what it uses.
-                    self._check.begin()
-                self._check.check(reading)
+                    self._possible.begin()
+                self._possible.check(reading)
             except ValueError as error:
                 self._impossible = self._impossible or f"{self.topic}: {error}"
                 return None
@@ -111,7 +112,7 @@ class TopicRobot:
         with self._lock:
             self._impossible = ""
             if self._parameters.world_resets_robot:
-                self._check.begin()
+                self._possible.begin()
 
     def _check_publishers(self) -> None:
         """See that not two nodes say where the robot is.

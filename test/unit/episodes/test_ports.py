@@ -20,7 +20,7 @@ from robocontrast_ros.policies.serving.runner import Answer
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistCommand
 from robocontrast_ros.robots.kinds import make_safety_filter, stop_command
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.robots.readings import Axes, ReadingCheck
+from robocontrast_ros.robots.readings import Axes, CheckedEstimator
 from robocontrast_ros.robots.safety_limits import Limit
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading
 
@@ -167,13 +167,18 @@ class Estimator:
         self.start = start
 
 
+def unchecked(estimator):
+    """Return an estimator that takes every reading."""
+    return CheckedEstimator(estimator, Axes())
+
+
 @pytest.mark.parametrize(("homes", "steps"), [(True, 1 + 3 + 1), (False, 0)])
 def test_a_robot_that_the_world_does_not_reset_is_sent_to_its_start_and_waited_for(homes, steps):
     robot, pacer, estimator = Robot(homes), Counting(), Estimator()
     start = Pose.planar(0.3, 0.1)
     request = EpisodeRequest("0000", "go", 1, 10, True, 7.0, start)
     safety = make_safety_filter(load_profile("franka"), 0.1)
-    episode = EpisodeAssembly(robot, estimator, pacer, Alone(), None, 0.1, safety, ReadingCheck(Axes()))
+    episode = EpisodeAssembly(robot, unchecked(estimator), pacer, Alone(), None, 0.1, safety)
     episode.begin(request)
     assert (pacer.began, pacer.steps, estimator.start) == (1, steps, start)
     assert (robot.asked, robot.sent) == (([(start, 7.0)], list(WAY)) if homes else ([], []))
@@ -186,7 +191,11 @@ def test_a_robot_that_the_world_does_not_reset_is_sent_to_its_start_and_waited_f
 def homing(lag):
     robot, pacer = Robot(True, lag), Counting()
     safety = make_safety_filter(load_profile("franka"), 0.1)
-    return EpisodeAssembly(robot, Estimator(), pacer, Alone(), None, 0.1, safety, ReadingCheck(Axes())), robot, pacer
+    return (
+        EpisodeAssembly(robot, unchecked(Estimator()), pacer, Alone(), None, 0.1, safety),
+        robot,
+        pacer,
+    )
 
 
 REQUEST = EpisodeRequest("0000", "go", 1, 10, True, 7.0, Pose.planar(0.3, 0.1))
@@ -254,9 +263,7 @@ def gliding(robot, *, force=None):
     pacer, surroundings = Counting(), Alone()
     pacer.step = robot.step
     safety = make_safety_filter(profile, 0.1)
-    return EpisodeAssembly(
-        robot, Estimator(), pacer, surroundings, None, 0.1, safety, ReadingCheck(Axes())
-    ), surroundings
+    return EpisodeAssembly(robot, unchecked(Estimator()), pacer, surroundings, None, 0.1, safety), surroundings
 
 
 def test_a_robot_on_its_way_is_slow_while_a_person_is_near_and_only_then():
