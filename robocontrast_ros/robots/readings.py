@@ -23,6 +23,11 @@ SILENCE = 2.0
 """Between two readings of odometry in an episode [s]. A driver that was started again counts from another place."""
 
 
+REFUSED, BELIEVED = 0.1, 10.0
+"""After a reading was refused, the robot is taken to have moved for the first of these times and not longer: it is
+stopped, and a driver that goes on to publish zeros is not to be believed. It is after the second [s]: who moved it did
+so while nothing was read."""
+
 MOST_GROUPS = 16
 """Kinds of joint states of one topic that are told apart."""
 
@@ -96,12 +101,14 @@ class ReadingCheck:
     def begin(self) -> None:
         """Forget the last readings: the world may put the robot elsewhere, or nobody read where it was moved."""
         self._last: dict[str, tuple[float, float]] = {}
+        self._refused: set[str] = set()
 
     def check(self, reading: Reading) -> None:
         """Take a reading for the last one of its joints, unless it cannot be true.
 
         A repeated stamp, or one that is a little older than the last, leaves the time that stamps may be wrong by.
-        What the reading lacks is left to whoever uses it.
+        After a refusal time does not make possible what was not, for ``BELIEVED``. What the reading lacks is left to
+        whoever uses it.
 
         Raises:
             ImpossibleReading: a number that is used is not finite, or farther from its last one than the robot gets in
@@ -118,21 +125,28 @@ class ReadingCheck:
         # A localiser may correct itself at once.
         if isinstance(reading, OdometryReading) and reading.localised:
             return
-        for axis, value in used:
-            if axis.name in self._last:
-                self._compare(axis, reading.stamp, value, *self._last[axis.name])
+        names = {axis.name for axis, _ in used}
+        try:
+            for axis, value in used:
+                if axis.name in self._last:
+                    self._compare(axis, reading.stamp, value, *self._last[axis.name])
+        except ImpossibleReading:
+            self._refused |= names
+            raise
+        self._refused -= names
         self._last |= {axis.name: (reading.stamp, value) for axis, value in used}
 
     def _compare(self, axis: Axis, stamp: float, value: float, last_stamp: float, last: float) -> None:
         passed = abs(stamp - last_stamp)
-        if passed > self._axes.silence:
-            self.begin()
+        refused = axis.name in self._refused
+        if passed > self._axes.silence and not refused:
             raise ImpossibleReading(
                 f"odometry was silent for {passed:.2f} s, more than {self._axes.silence:g} s: a driver that was "
                 "started again counts from another place, so where the base is is not known; see why it was silent"
             )
         way = abs(math.remainder(value - last, math.tau) if axis.turns else value - last)
-        allowed = FASTER * axis.speed * (passed + axis.late)
+        time = min(passed, REFUSED) if refused and passed <= BELIEVED else passed
+        allowed = FASTER * axis.speed * (time + axis.late)
         if way > allowed:
             raise ImpossibleReading(
                 f"'{axis.name}' is read as {value:.4f}, {passed:.4f} s after {last:.4f}: {way:.4f} {axis.unit} away, "

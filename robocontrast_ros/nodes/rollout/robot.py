@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,7 +46,7 @@ class TopicRobot:
         self.topic = profile.state.topic
         axes = kind_of(profile).axes(profile)
         self._publishers_of_state = Publishers(node, self.topic)
-        self._possible, self._lock, self._impossible = ReadingCheck(axes), threading.Lock(), ""
+        self._possible, self._impossible = ReadingCheck(axes), ""
         self._merger = JointMerger(axes, profile.state.staleness)
         self._way = kind_of(profile).way
         self.homes = self._way is not None and not parameters.world_resets_robot
@@ -59,7 +58,7 @@ class TopicRobot:
         Raises:
             BenchFault: ROBOT_FAULT; two do.
         """
-        self._begin()
+        self._impossible = ""
         self._check_publishers()
 
     def let_go(self) -> None:
@@ -94,25 +93,17 @@ class TopicRobot:
 
     def _take(self, message: Any) -> tuple[float, Reading] | None:
         """Return the reading of all joints, once a message completes it; keep why the robot cannot be there."""
-        with self._lock:
-            try:
-                reading = reading_from_msg(message)
-                if self._inbox.lockstep:
-                    # What set-up moves jumps, in messages that may arrive late: an episode checks what it uses.
-                    self._possible.begin()
-                self._possible.check(reading)
-            except ValueError as error:
-                self._impossible = self._impossible or f"{self.topic}: {error}"
-                return None
-            merged = self._merger.merge(reading)
-            return (merged.stamp, merged) if merged is not None else None
-
-    def _begin(self) -> None:
-        """Forget what was wrong with readings before; take the next one as it is where the world moves the robot."""
-        with self._lock:
-            self._impossible = ""
-            if self._parameters.world_resets_robot:
+        try:
+            reading = reading_from_msg(message)
+            if self._inbox.lockstep or self._parameters.world_resets_robot:
+                # What set-up moves jumps, in messages that may arrive late: an episode checks what it uses.
                 self._possible.begin()
+            self._possible.check(reading)
+        except ValueError as error:
+            self._impossible = self._impossible or f"{self.topic}: {error}"
+            return None
+        merged = self._merger.merge(reading)
+        return (merged.stamp, merged) if merged is not None else None
 
     def _check_publishers(self) -> None:
         """See that not two nodes say where the robot is.

@@ -55,7 +55,7 @@ class DriverRobot(TopicRobot):
             BenchFault: ROBOT_FAULT, with the cure; or it is silent.
         """
         self._ready = self._moved = False
-        self._begin()
+        self._impossible = ""
         self.check()
         self._prepare()
         self._ready = True
