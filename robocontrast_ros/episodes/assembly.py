@@ -19,8 +19,9 @@ from robocontrast_ros.policies.segments import as_told
 from robocontrast_ros.policies.serving.runner import image_digest
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.homing import farthest_joint
+from robocontrast_ros.robots.readings import CheckedEstimator, ImpossibleReading
 from robocontrast_ros.robots.safety.filter import SafetyFilter
-from robocontrast_ros.robots.state_estimation import NotAtStart, Reading, StateEstimator
+from robocontrast_ros.robots.state_estimation import NotAtStart, Reading
 
 ARRIVED = 0.05
 """How far a joint may be from the end of a piece of its way when the next one begins [rad]."""
@@ -45,7 +46,7 @@ class EpisodeAssembly:
     def __init__(
         self,
         robot: RobotPort,
-        estimator: StateEstimator,
+        estimator: CheckedEstimator,
         pacer: Pacer,
         surroundings: Surroundings,
         policy: PolicyConnection,
@@ -67,6 +68,7 @@ class EpisodeAssembly:
         """
         self._filters = Filters(request.filters, request.seed)
         self._safety.begin()
+        self._estimator.forget()
         self.interventions = Counter[str]()
         if offsets := self._filters.offsets(self._surroundings.movable):
             self._surroundings.move_cameras(offsets)
@@ -84,6 +86,7 @@ class EpisodeAssembly:
             BenchFault: ROBOT_NOT_READY where there is no way that was checked, or something is in it; the robot stops.
         """
         if self._robot.homes:
+            self._estimator.forget()
             self._robot.prepare()
             self._pacer.begin()
             self._go(None, self._stamp)
@@ -105,7 +108,7 @@ class EpisodeAssembly:
         Its state is read in each control period: its driver may have a fault, the force may become too great, and a
         person may come near, or leave, for whom the rest of the piece is commanded again at another speed.
         """
-        reading = self._robot.state(after)
+        reading = self._read(after)
         piece, sent, speed, number = farthest_joint(command, reading), command, 0.0, 0
         while True:
             off, allowed = farthest_joint(command, reading), self._homing_speed(reading)
@@ -129,7 +132,20 @@ class EpisodeAssembly:
                 raise BenchFault(Fault.ABORTED, "somebody stopped the trial while the robot was on its way")
             self._pacer.step()
             number += 1
-            reading = self._robot.state(reading.stamp)
+            reading = self._read(reading.stamp)
+
+    def _read(self, after: float) -> Reading:
+        """Return the first reading later than a time [s].
+
+        Raises:
+            BenchFault: ROBOT_FAULT where the robot cannot be there.
+        """
+        reading = self._robot.state(after)
+        try:
+            self._estimator.check(reading)
+        except ImpossibleReading as error:
+            raise BenchFault(Fault.ROBOT_FAULT, str(error)) from None
+        return reading
 
     def _homing_speed(self, reading: Reading) -> float:
         """Return the share of its speed at which the robot may go on its way.
@@ -165,6 +181,8 @@ class EpisodeAssembly:
         """Return the first observation later than a time [s], without images, which only the policy is shown."""
         try:
             robot = self._estimator.update(self._robot.state(after))
+        except ImpossibleReading as error:
+            raise BenchFault(Fault.ROBOT_FAULT, str(error)) from None
         except NotAtStart as error:
             raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
         except ValueError as error:

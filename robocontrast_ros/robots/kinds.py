@@ -15,6 +15,7 @@ from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.controllers.protocol import Controller
 from robocontrast_ros.robots.profile_base import RobotProfile
+from robocontrast_ros.robots.readings import Axes, CheckedEstimator
 from robocontrast_ros.robots.safety.filter import SafetyFilter
 from robocontrast_ros.robots.state_estimation import Reading, StateEstimator
 
@@ -37,6 +38,8 @@ class RobotKind:
         check_reach: checks that a robot's tool reaches a region, given the profile and least and greatest x, y and z in
             `world` [m]; raises ``kinematics.Unreachable``. None where it has no tool.
         embodiment: `module:Class` of its `worlds.mujoco.embodiment.Embodiment`, made from the profile and the start.
+        axes: returns what of its readings is used, and so is checked before anything is computed from them, given the
+            profile; by default nothing.
     """
 
     profile: type[RobotProfile]
@@ -47,6 +50,7 @@ class RobotKind:
     safety: Callable[[Any, float], SafetyFilter]
     check_reach: Callable[..., None] | None
     embodiment: str
+    axes: Callable[[Any], Axes] = lambda profile: Axes()
 
 
 def kind_of(profile: RobotProfile) -> RobotKind:
@@ -59,9 +63,10 @@ def _kind(name: str) -> RobotKind:
     return load_plugin("robot_kinds", name, "a robot", "type")
 
 
-def make_state_estimator(profile: RobotProfile) -> StateEstimator:
-    """Return the state estimator of a robot."""
-    return kind_of(profile).estimator(profile)
+def make_state_estimator(profile: RobotProfile) -> CheckedEstimator:
+    """Return the state estimator of a robot, which refuses impossible readings."""
+    kind = kind_of(profile)
+    return CheckedEstimator(kind.estimator(profile), kind.axes(profile))
 
 
 def stop_command(profile: RobotProfile, reading: Reading, period: float) -> RobotCommand:

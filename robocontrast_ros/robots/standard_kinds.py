@@ -11,6 +11,7 @@ from robocontrast_ros.robots.homing import way_of_arm
 from robocontrast_ros.robots.kinds import RobotKind
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.reach import check_reach
+from robocontrast_ros.robots.readings import joints, odometry
 from robocontrast_ros.robots.rest import stop_arm, stop_base
 from robocontrast_ros.robots.safety.arm import ArmFilter
 from robocontrast_ros.robots.safety.base import BaseFilter
@@ -25,6 +26,7 @@ DIFFERENTIAL_DRIVE = RobotKind(
     safety=BaseFilter,
     check_reach=None,
     embodiment="robocontrast_ros.worlds.mujoco.base:Base",
+    axes=lambda profile: odometry(profile.limits.linear_speed, profile.limits.angular_speed),
 )
 
 MANIPULATOR = RobotKind(
@@ -42,4 +44,5 @@ MANIPULATOR = RobotKind(
     safety=ArmFilter,
     check_reach=check_reach,
     embodiment="robocontrast_ros.worlds.mujoco.arm:Arm",
+    axes=lambda profile: joints(profile.joint_speeds, profile.hand_joint_names),
 )

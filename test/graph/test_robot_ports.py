@@ -32,7 +32,8 @@ from emulated_controllers import (
 from geometry_msgs.msg import TransformStamped, Twist, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy, qos_profile_sensor_data
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 from tf2_msgs.msg import TFMessage
 
@@ -47,6 +48,7 @@ from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistComman
 from robocontrast_ros.robots.kinds import stop_command
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.robots.state_estimation import ArmState
 
 PERIOD = 0.1
 LONG = 60.0
@@ -129,7 +131,9 @@ class Lab:
         limits = {"safety": safety} if safety else {}
         path.write_text(yaml.safe_dump({"extends": self.robot, "port": port, "driver": settings, **limits}))
         profile = load_profile(path)
-        parameters = RolloutParameters(robot=path, steps_per_control=1, control_period=period, sensor_timeout=2.0)
+        parameters = RolloutParameters(
+            robot=path, steps_per_control=1, control_period=period, sensor_timeout=2.0, world_resets_robot=False
+        )
         node = self.node("client")
         kind = load_plugin("robot_ports", port, "test", "port")
         robot = kind(node, profile, parameters, Inbox(node), RecorderWatch(node, profile, parameters, False))
@@ -246,12 +250,12 @@ class TestFollowJointTrajectory:
         until(lambda: math.dist(lab.joints.positions(), target.positions) < 1e-6)
 
     def test_a_joint_that_is_missing_is_named(self, lab):
-        driver, robot = lab.drive(), lab.port()
+        driver = lab.drive()
         driver.misbehaviour.state_names = tuple(f"left_{name}" for name in load_profile("ur5e").joint_names)
-        begin(robot)
+        robot = lab.port()
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
-        assert "joint_states has the joints left_shoulder_pan_joint" in said.words
+            robot.check()
+        assert "joint_states has the joints left_elbow_joint, left_shoulder_lift_joint" in said.words
         assert "without shoulder_pan_joint, shoulder_lift_joint" in said.words and "correct the names" in said.words
 
     def test_a_controller_of_other_joints_is_named(self, lab):
@@ -329,6 +333,78 @@ class TestFollowJointTrajectory:
         assert [name for name, _ in robot._profile.command_topics] == [topic]
         robot.command(lab.to(0.1), begin(robot))
         assert robot._recorder.published[topic] == 1
+
+
+class TestState:
+    """What ports make of the topics of a robot's state."""
+
+    def publish(self, lab: Lab, joints: dict[str, float], quality: Any = 10) -> str:
+        """Publish joints at 50 Hz from a node of their own; return its name."""
+        node = lab.node("other")
+        publisher = node.create_publisher(JointState, "joint_states", quality)
+
+        def tick() -> None:
+            message = JointState(name=list(joints), position=list(joints.values()))
+            message.header.stamp = node.get_clock().now().to_msg()
+            publisher.publish(message)
+
+        node.create_timer(0.02, tick)
+        return node.get_fully_qualified_name()
+
+    def test_two_nodes_that_publish_the_same_joints_are_refused_by_name_and_no_zero_is_used(self, lab):
+        lab.drive()
+        robot = lab.port()
+        robot.check()
+        other = self.publish(lab, dict.fromkeys(load_profile("ur5e").joint_names, 0.0))
+        found, deadline = set(), time.monotonic() + LONG
+        while not any("2 publishers" in words for words in found):
+            assert time.monotonic() < deadline, found
+            try:
+                assert robot.state(robot.state(0.0).stamp).positions == pytest.approx(load_profile("ur5e").home)
+            except BenchFault as error:
+                found.add(error.detail)
+        assert any("_joint' is read as 0.0000" in words for words in found), found
+        with fault() as said:
+            robot.check()
+        assert f"/joint_states has 2 publishers: /driver0, {other}. One alone" in said.words
+
+    @pytest.mark.parametrize("quality", [10, qos_profile_sensor_data], ids=["reliable", "best effort"])
+    def test_arm_and_hand_may_be_published_apart_and_best_effort(self, hand_lab, quality):
+        driver, profile = hand_lab.drive(), load_profile("franka_hand")
+        driver.misbehaviour.state_names = profile.joint_names
+        robot = hand_lab.port()
+        self.publish(hand_lab, dict.fromkeys(profile.hand_joint_names, 0.03), quality)
+        robot.check()
+        stamp, state = begin(robot), ArmState(profile)
+        for _ in range(5):
+            reading = robot.state(stamp)
+            assert reading.stamp > stamp and state.update(reading).gripper_width == pytest.approx(0.06)
+            stamp = reading.stamp
+
+    @pytest.mark.parametrize("wrong", [math.nan, 1000.0])
+    def test_a_joint_that_jumps_is_a_fault_before_any_command_and_a_stop_goes_where_it_was_before(self, lab, wrong):
+        driver, robot = lab.drive(), lab.port()
+        robot.command(lab.to(0.05), begin(robot))
+        until(lambda: lab.off(0.05) < 1e-6 and robot.state(0.0) and _stands(lab))
+        driver.misbehaviour.shift = {"elbow_joint": wrong}
+        words = faulty(robot)
+        assert words.startswith("joint_states: 'elbow_joint' is read as ")
+        assert ("nan" if math.isnan(wrong) else "at most 0.") in words
+        before = len(driver.seen.goals)
+        robot.stop()
+        goal = until(lambda: driver.seen.goals[before:])[-1]
+        assert list(goal.points[0].positions) == pytest.approx([p + 0.05 for p in load_profile("ur5e").home], abs=1e-3)
+        driver.misbehaviour.shift = {}
+        until(lambda: _reads(robot))
+
+
+def _reads(robot: Any) -> bool:
+    """Tell whether the robot has a state again."""
+    try:
+        robot.check()
+    except BenchFault:
+        return False
+    return True
 
 
 class TestControllers:
@@ -805,7 +881,7 @@ class Base:
 
     def __init__(self, node: Node) -> None:
         self.node, self.twists = node, []
-        self.at, self.correction, self.behind = (1.0, 2.0), None, 0.0
+        self.at, self.upright, self.correction, self.behind = (1.0, 2.0), 1.0, None, 0.0
         node.create_subscription(Twist, "locobot/mobile_base/cmd_vel", self.twists.append, 10)
         self._odometry = node.create_publisher(Odometry, "locobot/mobile_base/odom", 10)
         self._tf = node.create_publisher(TFMessage, "tf", 10)
@@ -815,7 +891,7 @@ class Base:
         message = Odometry()
         message.header.stamp = self.node.get_clock().now().to_msg()
         message.pose.pose.position.x, message.pose.pose.position.y = self.at
-        message.pose.pose.orientation.w = 1.0
+        message.pose.pose.orientation.w = self.upright
         self._odometry.publish(message)
         if self.correction is not None:
             stamped = TransformStamped(child_frame_id="locobot/odom")
@@ -866,6 +942,23 @@ class TestCmdVel:
         until(lambda: robot.state(0.0) and robot.pose_source.startswith("map ->"))
         base.behind = 30.0
         assert "the localiser's newest transform map -> locobot/odom is" in faulty(robot)
+
+    def test_odometry_that_begins_anew_or_has_no_orientation_is_a_fault(self, base_lab):
+        base, robot = self.port(base_lab)
+        begin(robot)
+        base.at = (0.0, 0.0)
+        assert "odom: 'x' is read as 0.0000" in faulty(robot)
+        base.at, base.upright = (1.0, 2.0), 0.0
+        until(lambda: "orientation (0.0, 0.0, 0.0, 0.0) has length 0.0000" in faulty(robot))
+
+    def test_two_sources_of_odometry_are_refused_by_name(self, base_lab):
+        _, robot = self.port(base_lab)
+        begin(robot)
+        other = Base(base_lab.node("other")).node.get_fully_qualified_name()
+        until(lambda: robot._node.count_publishers("locobot/mobile_base/odom") == 2)
+        with fault() as said:
+            robot.check()
+        assert "/locobot/mobile_base/odom has 2 publishers: /base0, " + other in said.words
 
     def test_a_base_that_nobody_drives_is_told(self, base_lab):
         _, robot = self.port(base_lab)

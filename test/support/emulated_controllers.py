@@ -11,7 +11,7 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,6 +120,7 @@ class Misbehaviour:
         drop: whether goals are accepted, and never followed nor ended.
         refuse_switch: why controllers are not switched; empty where they are.
         state_names: the names in the joint states, in their order; None for the joints'.
+        shift: added to the joints' positions in the joint states, by name [rad or m].
         clock_offset: added to the stamps of the joint states [s].
         hand_error: what the hand's driver says in place of moving.
         in_error: whether an error keeps controllers from being activated until it is recovered from.
@@ -133,6 +134,7 @@ class Misbehaviour:
     drop: bool = False
     refuse_switch: str = ""
     state_names: tuple[str, ...] | None = None
+    shift: Mapping[str, float] = field(default_factory=dict)
     clock_offset: float = 0.0
     hand_error: str = ""
     in_error: bool = False
@@ -452,7 +454,8 @@ class EmulatedControllers:
         if self._fingers is not None:
             here |= dict.fromkeys(self._fingers.names, self._fingers.position())
             names = self.misbehaviour.state_names or (*self._joints, *self._fingers.names)
-        message = JointState(name=list(names), position=[here.get(name, 0.0) for name in names])
+        shift = self.misbehaviour.shift
+        message = JointState(name=list(names), position=[here.get(name, 0.0) + shift.get(name, 0.0) for name in names])
         stamp = time.time() + self.misbehaviour.clock_offset
         message.header.stamp.sec, message.header.stamp.nanosec = int(stamp), int(stamp % 1.0 * 1e9)
         self._states.publish(message)

@@ -22,6 +22,7 @@ from robocontrast_ros.nodes.rollout.guard import Guard, GuardedRobot, WatchedPac
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.policy_client import PolicyClient
+from robocontrast_ros.nodes.rollout.publishers import offers
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.rollout.surroundings import TopicSurroundings
 from robocontrast_ros.nodes.runtime.channel import (
@@ -246,8 +247,9 @@ class RosEpisodeBench:
         ):
             if time.monotonic() > deadline:
                 what = ", ".join((*inputs, "progress"))
-                absent = (absence(self._channel.node, topic, Kind.TOPIC) for topic in self._silent())
-                why = "; ".join(("", *absent))
+                node = self._channel.node
+                late = [topic for topic in inputs if not self._inbox.received(topic)]
+                why = "; ".join(("", *(offers(node, topic) or absence(node, topic, Kind.TOPIC) for topic in late)))
                 raise BenchFault(Fault.SENSOR_LOST, f"not all of {what} came up within {limit:g} s{why}")
 
         if self._step is None:
@@ -257,10 +259,6 @@ class RosEpisodeBench:
                 check()
             self.require_speed()
             self._surroundings.check_cameras()
-
-    def _silent(self) -> list[str]:
-        """Return the topics that nobody publishes."""
-        return [topic for topic in self._inputs if not self._channel.node.count_publishers(topic)]
 
     def _probe_sources(self) -> None:
         """Wait until the nodes that publish images and the scene have discovered the subscriptions.

@@ -23,6 +23,10 @@ TIME_OF_DAY = 1e9
 """Stamps before this, which was in the year 2001, are of simulated time [s]."""
 
 
+Stamped = tuple[float, Any]
+"""A stamp [s], and what has it."""
+
+
 class Inbox:
     """Holds the latest message of each topic; messages come from another thread than the one that waits.
 
@@ -42,14 +46,27 @@ class Inbox:
         self._clocks: defaultdict[str, StampClock] = defaultdict(StampClock)
         self.topics: frozenset[str] = frozenset()
 
-    def subscribe(self, kind: type, topic: str) -> None:
-        """Subscribe to a topic whose messages have a header, unless that was done before."""
+    def subscribe(self, kind: type, topic: str, read: Callable[[Any], Stamped | None] | None = None) -> None:
+        """Subscribe to a topic whose messages have a header, unless that was done before.
+
+        Args:
+            kind: type of its messages.
+            topic: its name.
+            read: makes of a message what is kept in its place, with its stamp [s]; None for nothing yet. It is called
+                in the thread in which messages arrive.
+        """
         if topic not in self.topics:
             self.topics |= {topic}
-            subscribe(self._node, kind, topic, lambda message: self._put(topic, message), LOCKSTEP)
+            read = read or (lambda message: (seconds(message.header.stamp), message))
+            subscribe(self._node, kind, topic, lambda message: self._put(topic, read(message)), LOCKSTEP)
 
     def wait(
-        self, topics: tuple[str, ...], stamp: float, timeout: float, staleness: float = math.inf
+        self,
+        topics: tuple[str, ...],
+        stamp: float,
+        timeout: float,
+        staleness: float = math.inf,
+        problem: Callable[[], str] = lambda: "",
     ) -> dict[str, Any]:
         """Return the latest message of each topic, all of them of that time [s] or later.
 
@@ -58,9 +75,11 @@ class Inbox:
             stamp: the least time of the messages [s].
             timeout: how long to wait for them [s].
             staleness: how old each may be, beyond the least delay of its topic [s].
+            problem: says what is wrong with the messages that came, so that none is waited for; empty for nothing.
 
         Raises:
-            BenchFault: one did not come within the time, or ``refusal`` says why not to wait.
+            BenchFault: one did not come within the time, or ``refusal`` says why not to wait; ROBOT_FAULT with the
+                problem.
         """
 
         def missing() -> list[str]:
@@ -71,9 +90,11 @@ class Inbox:
             ]
 
         with self._changed:
-            came = self._changed.wait_for(lambda: self.refusal() or not missing(), timeout)
+            came = self._changed.wait_for(lambda: self.refusal() or problem() or not missing(), timeout)
             if reason := self.refusal():
                 raise BenchFault(Fault.ROBOT_STOPPED, reason)
+            if reason := problem():
+                raise BenchFault(Fault.ROBOT_FAULT, reason)
             if not came:
                 raise BenchFault(
                     Fault.SENSOR_LOST, f"nothing on {', '.join(missing())} of {stamp:.3f} s within {timeout:g} s"
@@ -162,12 +183,12 @@ class Inbox:
                 lambda: all(self._received[topic] > before[topic] for topic in topics), timeout
             )
 
-    def _put(self, topic: str, message: Any) -> None:
+    def _put(self, topic: str, read: Stamped | None) -> None:
         with self._changed:
-            stamp = seconds(message.header.stamp)
-            if not self.lockstep:
-                self._clocks[topic].take(stamp, time.monotonic())
-            self._latest[topic] = stamp, message
+            if read is not None:
+                if not self.lockstep:
+                    self._clocks[topic].take(read[0], time.monotonic())
+                self._latest[topic] = read
             self._received[topic] += 1
             self._changed.notify_all()
         self._heard(topic)

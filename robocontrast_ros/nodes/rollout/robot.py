@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from rclpy.node import Node
 
@@ -11,16 +12,17 @@ from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
-from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import PortParameters
+from robocontrast_ros.nodes.rollout.publishers import Publishers
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.kinds import kind_of, stop_command
 from robocontrast_ros.robots.kinematics import Unreachable
 from robocontrast_ros.robots.profile_base import RobotProfile
+from robocontrast_ros.robots.readings import JointMerger, ReadingCheck
 from robocontrast_ros.robots.state_estimation import Reading
 
 
@@ -42,48 +44,86 @@ class TopicRobot:
             topic: node.create_publisher(message_class(kind), topic, RECORDED) for topic, kind in profile.command_topics
         }
         self.topic = profile.state.topic
+        axes = kind_of(profile).axes(profile)
+        self._publishers_of_state = Publishers(node, self.topic)
+        self._possible, self._impossible = ReadingCheck(axes), ""
+        self._merger = JointMerger(axes, profile.state.staleness)
         self._way = kind_of(profile).way
         self.homes = self._way is not None and not parameters.world_resets_robot
-        inbox.subscribe(message_class(profile.state.type), self.topic)
+        inbox.subscribe(message_class(profile.state.type), self.topic, self._take)
 
     def prepare(self) -> None:
-        """Do nothing: a driver with two topics cannot be asked."""
+        """Check that one node alone says where the robot is; a driver with two topics cannot be asked for more.
+
+        Raises:
+            BenchFault: ROBOT_FAULT; two do.
+        """
+        self._impossible = ""
+        self._check_publishers()
 
     def let_go(self) -> None:
         """Send nothing more without a new command; here nothing is sent by itself."""
 
     def check(self) -> None:
-        """See that the robot's state comes, and that its clock is right.
+        """See that the robot's state comes, from one source, and that its clock is right.
 
         Raises:
             BenchFault: one is not so.
         """
+        self._check_publishers()
         # A driver that has died since has a newest state, too.
-        message = self._inbox.newest(self.topic)
-        self.state(seconds(message.header.stamp) if message is not None else 0.0)
+        reading = self._inbox.newest(self.topic)
+        self.state(reading.stamp if reading is not None else 0.0)
 
     def state(self, after: float) -> Reading:
         """Return the first reading that is later than a time [s] by at least half a control period.
 
         Raises:
-            BenchFault: SENSOR_LOST, or ROBOT_FAULT where it is the clock of the stamps that is wrong.
+            BenchFault: SENSOR_LOST, or ROBOT_FAULT where it is the clock of the stamps that is wrong, the robot cannot
+                be where a reading since the last call had it, or two nodes publish its state.
         """
         due, limit = after + 0.5 * self._parameters.control_period, self._parameters.sensor_timeout
         try:
-            message = self._inbox.wait((self.topic,), due, limit, self._staleness)[self.topic]
+            found = self._inbox.wait((self.topic,), due, limit, self._staleness, lambda: self._impossible)
         except BenchFault as fault:
             raise self._explained(fault) from None
-        if problem := self._clock_problem():
+        if problem := self._clock_problem() or self._publishers_of_state.look(self._merger.groups):
             raise self._unready(problem)
+        return found[self.topic]
+
+    def _take(self, message: Any) -> tuple[float, Reading] | None:
+        """Return the reading of all joints, once a message completes it; keep why the robot cannot be there."""
         try:
-            return reading_from_msg(message)
+            reading = reading_from_msg(message)
+            if self._inbox.lockstep or self._parameters.world_resets_robot:
+                # What set-up moves jumps, in messages that may arrive late: an episode checks what it uses.
+                self._possible.begin()
+            self._possible.check(reading)
         except ValueError as error:
-            raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
+            self._impossible = self._impossible or f"{self.topic}: {error}"
+            return None
+        merged = self._merger.merge(reading)
+        return (merged.stamp, merged) if merged is not None else None
+
+    def _check_publishers(self) -> None:
+        """See that not two nodes say where the robot is.
+
+        Raises:
+            BenchFault: ROBOT_FAULT, which names them.
+        """
+        if problem := self._publishers_of_state.rivals(self._merger.groups):
+            raise self._unready(problem)
 
     def _explained(self, fault: BenchFault) -> BenchFault:
         """Return why no state came, where that is known."""
+        if fault.fault is Fault.ROBOT_FAULT:
+            self._impossible = ""
+            rivals = self._publishers_of_state.look(self._merger.groups, 0.0)
+            return self._unready("; ".join(filter(None, (fault.detail, rivals))))
         if fault.fault is not Fault.SENSOR_LOST:
             return fault
+        if problem := self._merger.problem:
+            return self._unready(f"{self.topic} {problem}")
         if problem := self._clock_problem():
             return self._unready(problem)
         if (delay := self._inbox.delay(self.topic)) > self._staleness:
@@ -125,16 +165,15 @@ class TopicRobot:
             raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
 
     def stop(self) -> None:
-        """Have the robot stay where its newest reading has it.
+        """Have the robot stay where its newest reading has it, of those that can be true.
 
         Raises:
             BenchFault: ROBOT_FAULT; nobody takes commands, or there is no reading.
         """
-        message = self._inbox.newest(self.topic)
-        if message is None:
+        reading = self._merger.newest
+        if reading is None:
             raise BenchFault(Fault.ROBOT_FAULT, f"nothing was received on {self.topic} yet")
         for topic, publisher in self._publishers.items():
             if not publisher.get_subscription_count():
                 raise BenchFault(Fault.ROBOT_FAULT, f"nobody takes commands on {topic}")
-        reading = reading_from_msg(message)
         self.command(stop_command(self._profile, reading, self._parameters.control_period), reading.stamp)

@@ -15,6 +15,8 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 
+from robocontrast_ros.nodes.runtime.qos import subscribe_as_offered
+
 _subscribers: dict[str, list[Callable[[Any], None]]] = {}
 """Topic that is handed over in this process -> the callbacks of its subscribers here."""
 
@@ -38,7 +40,7 @@ def subscribe(node: Node, kind: type, topic: str, callback: Callable[[Any], None
     if topic in _subscribers:
         _subscribers[topic].append(callback)
     else:
-        node.create_subscription(kind, topic, callback, quality)
+        subscribe_as_offered(node, kind, topic, callback, quality)
 
 
 class HandingPublisher:

@@ -20,6 +20,7 @@ from robocontrast_ros.policies.serving.runner import Answer
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistCommand
 from robocontrast_ros.robots.kinds import make_safety_filter, stop_command
 from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.robots.readings import Axes, Axis, CheckedEstimator
 from robocontrast_ros.robots.safety_limits import Limit
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading
 
@@ -166,13 +167,21 @@ class Estimator:
         self.start = start
 
 
+NOTHING = Axes()
+
+
+def unchecked(estimator):
+    """Return an estimator that takes every reading."""
+    return CheckedEstimator(estimator, NOTHING)
+
+
 @pytest.mark.parametrize(("homes", "steps"), [(True, 1 + 3 + 1), (False, 0)])
 def test_a_robot_that_the_world_does_not_reset_is_sent_to_its_start_and_waited_for(homes, steps):
     robot, pacer, estimator = Robot(homes), Counting(), Estimator()
     start = Pose.planar(0.3, 0.1)
     request = EpisodeRequest("0000", "go", 1, 10, True, 7.0, start)
     safety = make_safety_filter(load_profile("franka"), 0.1)
-    episode = EpisodeAssembly(robot, estimator, pacer, Alone(), None, 0.1, safety)
+    episode = EpisodeAssembly(robot, unchecked(estimator), pacer, Alone(), None, 0.1, safety)
     episode.begin(request)
     assert (pacer.began, pacer.steps, estimator.start) == (1, steps, start)
     assert (robot.asked, robot.sent) == (([(start, 7.0)], list(WAY)) if homes else ([], []))
@@ -185,7 +194,11 @@ def test_a_robot_that_the_world_does_not_reset_is_sent_to_its_start_and_waited_f
 def homing(lag):
     robot, pacer = Robot(True, lag), Counting()
     safety = make_safety_filter(load_profile("franka"), 0.1)
-    return EpisodeAssembly(robot, Estimator(), pacer, Alone(), None, 0.1, safety), robot, pacer
+    return (
+        EpisodeAssembly(robot, unchecked(Estimator()), pacer, Alone(), None, 0.1, safety),
+        robot,
+        pacer,
+    )
 
 
 REQUEST = EpisodeRequest("0000", "go", 1, 10, True, 7.0, Pose.planar(0.3, 0.1))
@@ -210,6 +223,31 @@ def test_a_robot_that_does_not_arrive_is_sent_nowhere_else_and_one_whose_trial_i
     assert raised.value.fault is Fault.ABORTED and robot.sent == [WAY[0]]
 
 
+@pytest.mark.parametrize("wrong", [-1.0, np.nan])
+def test_a_reading_that_cannot_be_true_ends_the_way_before_any_command_and_the_robot_stops(wrong):
+    robot = Gliding(1.0)
+    episode, _ = gliding(robot, axes=Axes((Axis("j", 1.0),)))
+    glide = robot.step
+
+    def step():
+        glide()
+        robot.shown = wrong if robot.at > 0.4 else None
+
+    episode._pacer.step = step
+    with pytest.raises(BenchFault, match="'j' is read as") as raised:
+        episode.begin(REQUEST)
+    assert raised.value.fault is Fault.ROBOT_FAULT
+    assert [command.positions for command in robot.sent] == [(1.0,)] and robot.stops == 1
+    # As in a step of an episode.
+    robot.shown = None
+    episode._estimator.forget()
+    episode._estimator.check(robot.state(0.0))
+    robot.shown = wrong
+    with pytest.raises(BenchFault, match="'j' is read as") as raised:
+        episode.observe(0.0)
+    assert raised.value.fault is Fault.ROBOT_FAULT
+
+
 class Gliding:
     """A joint that goes from where it is to where it is sent in the time that the command says."""
 
@@ -217,7 +255,7 @@ class Gliding:
 
     def __init__(self, *positions: float) -> None:
         self.goals, self.now, self.at = positions, 7.0, 0.0
-        self.sent, self.speeds, self.stops, self.force = [], [], 0, None
+        self.sent, self.speeds, self.stops, self.force, self.shown = [], [], 0, None, None
         self._left = 0.0
 
     def prepare(self):
@@ -227,7 +265,7 @@ class Gliding:
         return [JointTrajectoryCommand(("j",), (goal,), abs(goal)) for goal in self.goals]
 
     def state(self, after):
-        return JointReading(self.now, ("j",), (self.at,), self.force)
+        return JointReading(self.now, ("j",), (self.at if self.shown is None else self.shown,), self.force)
 
     def command(self, command, stamp):
         self.sent.append(command)
@@ -246,14 +284,16 @@ class Gliding:
         self.speeds.append((self.at - before) / 0.1)
 
 
-def gliding(robot, *, force=None):
+def gliding(robot, *, force=None, axes=NOTHING):
     profile = load_profile("franka")
     if force is not None:
         profile = replace(profile, safety=replace(profile.safety, force=Limit(limit=force, action="slow")))
     pacer, surroundings = Counting(), Alone()
     pacer.step = robot.step
     safety = make_safety_filter(profile, 0.1)
-    return EpisodeAssembly(robot, Estimator(), pacer, surroundings, None, 0.1, safety), surroundings
+    return EpisodeAssembly(
+        robot, CheckedEstimator(Estimator(), axes), pacer, surroundings, None, 0.1, safety
+    ), surroundings
 
 
 def test_a_robot_on_its_way_is_slow_while_a_person_is_near_and_only_then():

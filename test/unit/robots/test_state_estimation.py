@@ -15,14 +15,15 @@ from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.loop import EpisodeRequest, run_episode
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.homing import way_of_arm
-from robocontrast_ros.robots.kinds import make_controller, make_safety_filter, make_state_estimator, stop_command
+from robocontrast_ros.robots.kinds import (
+    make_controller,
+    make_safety_filter,
+    make_state_estimator,
+    stop_command,
+)
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.robots.state_estimation import (
-    JointReading,
-    NotAtStart,
-    OdometryReading,
-)
+from robocontrast_ros.robots.state_estimation import BaseState, JointReading, NotAtStart, OdometryReading
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def moved(pose: Pose, ahead: float, left: float, turn: float) -> Pose:
 
 @given(start=place, odometry=place, motion=place)
 def test_a_base_moves_in_the_world_as_its_odometry_does_from_where_the_episode_starts(start, odometry, motion):
-    estimator = make_state_estimator(LOCOBOT)
+    estimator = BaseState(LOCOBOT)
     start, odometry = Pose.planar(*start), Pose.planar(*odometry)
     estimator.begin(start)
     first = estimator.update(OdometryReading(1.0, odometry))
@@ -90,7 +91,7 @@ def test_a_base_moves_in_the_world_as_its_odometry_does_from_where_the_episode_s
 
 
 def test_the_next_episode_starts_anew_where_it_says():
-    estimator = make_state_estimator(LOCOBOT)
+    estimator = BaseState(LOCOBOT)
     estimator.begin(Pose.planar(1.0, 1.0, 0.0))
     estimator.update(OdometryReading(0.0, Pose()))
     assert estimator.update(OdometryReading(0.1, Pose.planar(2.0, 0.0))).pose.xy == pytest.approx((3.0, 1.0))

@@ -81,7 +81,6 @@ class ArmRobot(DriverRobot):
             self._controllers.restore()
 
     def _check(self) -> None:
-        self._check_joints()
         if self._profile.safety.force.limit is not None and not self._driver.wrench:
             raise robot_fault(
                 "the robot's file limits the force (`safety.force.limit`), but nothing says what it is: name the "
@@ -169,16 +168,11 @@ class ArmRobot(DriverRobot):
         if status != GoalStatus.STATUS_SUCCEEDED:
             raise robot_fault(f"'{goals.name}' did not recover the arm: look at Desk, and unlock the arm there")
 
-    def _check_joints(self) -> None:
-        """Check that the state has all joints, in whatever order."""
-        message = self._inbox.newest(self.topic)
-        given = tuple(message.name) if message is not None else ()
-        wanted = (*self._profile.joint_names, *self._profile.hand_joint_names)
-        if missing := [name for name in wanted if name not in given]:
-            raise robot_fault(
-                f"{self.topic} has the joints {', '.join(given) or '(none)'}, without {', '.join(missing)}: "
-                "correct the names of `joints` in the robot's file (a prefix?), or have one node publish all joints"
-            )
+    def _measured(self, names: Sequence[str]) -> tuple[float, ...] | None:
+        """Return the newest positions of joints in the order of their names [rad]; None where they are not known."""
+        reading = self._merger.newest
+        here = dict(zip(reading.names, reading.positions, strict=True)) if reading is not None else {}
+        return tuple(here[name] for name in names) if all(name in here for name in names) else None
 
     def _ordered(self, parameters: ControllerParameters) -> tuple[str, ...]:
         """Return the joints of the controller in its order, which are those of the robot's file in any order.

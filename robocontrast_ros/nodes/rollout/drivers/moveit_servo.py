@@ -116,7 +116,7 @@ class MoveItServoRobot(ArmRobot):
     def _move(self, command: JointTrajectoryCommand) -> None:
         there = dict(zip(command.names, command.positions, strict=True))
         target, duration = tuple(there[name] for name in self._profile.joint_names), command.duration
-        start = self._at or self._measured() or target
+        start = self._at or self._measured(self._profile.joint_names) or target
         step, zeros = 1.0 / self._settings.rate, 0
 
         def along(elapsed: float) -> tuple[float, ...]:
@@ -132,7 +132,7 @@ class MoveItServoRobot(ArmRobot):
                 return zeros < ZEROS
             self._at = along(elapsed)
             wanted, soon = self._flange(self._at), self._flange(along(elapsed + step))
-            here = self._flange(self._measured() or self._at)
+            here = self._flange(self._measured(self._profile.joint_names) or self._at)
             self._publish(
                 [
                     (c - b) / step + GAIN * (b - a)
@@ -171,13 +171,6 @@ class MoveItServoRobot(ArmRobot):
         offset = rotate_vector(self._in_flange.position, (qw, qx, qy, qz))
         position = tuple(float(a - b) for a, b in zip(tool.position, offset, strict=True))
         return Pose(position, orientation)
-
-    def _measured(self) -> tuple[float, ...] | None:
-        """Return the newest positions in the profile's order [rad]; None where they are not known."""
-        message = self._inbox.newest(self.topic)
-        here = dict(zip(message.name, message.position, strict=False)) if message is not None else {}
-        names = self._profile.joint_names
-        return tuple(here[name] for name in names) if all(name in here for name in names) else None
 
     def _publish(self, linear: list[float], angular: list[float]) -> None:
         """Publish a velocity in the world, stamped now: Servo drops what is older than 0.1 s."""

@@ -6,7 +6,6 @@ from rclpy.node import Node
 
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
 from robocontrast_ros.nodes.rollout.drivers.faults import Kind, Trouble, absence, robot_fault
 from robocontrast_ros.nodes.rollout.drivers.outside_limits import OutsideLimits
 from robocontrast_ros.nodes.rollout.inbox import Inbox
@@ -67,6 +66,7 @@ class DriverRobot(TopicRobot):
             BenchFault: ROBOT_FAULT, with the cure; or it is silent.
         """
         self._ready = self._moved = False
+        self._impossible = ""
         self.check()
         self._prepare()
         if self._recovers:
@@ -108,13 +108,12 @@ class DriverRobot(TopicRobot):
             self._halt(command)
 
     def stop(self) -> None:
-        """Stop where the newest reading has the robot, whoever moves it."""
-        message = self._inbox.newest(self.topic)
+        """Stop where the newest reading that can be true has the robot, whoever moves it."""
+        reading = self._merger.newest
         try:
-            reading = reading_from_msg(message) if message is not None else None
             command = stop_command(self._profile, reading, self._parameters.control_period) if reading else None
         except ValueError:
-            command = None  # neither pose nor joints are known
+            command = None  # no joint of the arm is known
         self._halt(command)
 
     def close(self) -> None:
@@ -165,7 +164,10 @@ class DriverRobot(TopicRobot):
 
     def _explained(self, fault: BenchFault) -> BenchFault:
         """Return why no state came, where that is known."""
-        message = self._inbox.newest(self.topic)
-        if message is None and fault.fault is Fault.SENSOR_LOST and not self._node.count_publishers(self.topic):
+        if (
+            self._inbox.newest(self.topic) is None
+            and fault.fault is Fault.SENSOR_LOST
+            and not self._node.count_publishers(self.topic)
+        ):
             return self._unready(absence(self._node, self.topic, Kind.TOPIC))
         return super()._explained(fault)

@@ -67,7 +67,7 @@ class StreamingRobot(ArmRobot):
     def _move(self, command: JointTrajectoryCommand) -> None:
         there = dict(zip(command.names, command.positions, strict=True))
         target, duration = [there[name] for name in self._order], command.duration
-        start = self._at or self._measured() or target
+        start = self._at or self._measured(self._order) or target
         follow = self._positions if self._settings.interface == "position" else self._velocities
         self._stream.play(follow(start, target, duration))
 
@@ -87,7 +87,7 @@ class StreamingRobot(ArmRobot):
                 return False
             wanted = self._at = _between(start, target, elapsed, duration)
             ahead = [(b - a) / duration if elapsed < duration else 0.0 for a, b in zip(start, target, strict=True)]
-            here = self._measured() or wanted
+            here = self._measured(self._order) or wanted
             speeds = [v + GAIN * (w - h) for v, w, h in zip(ahead, wanted, here, strict=True)]
             fastest = max(abs(v) / self._limits[name] for v, name in zip(speeds, self._order, strict=True))
             self._publish([v / max(fastest, 1.0) for v in speeds])
@@ -114,12 +114,6 @@ class StreamingRobot(ArmRobot):
             self._order = tuple(joints)
             with contextlib.suppress(BenchFault):  # the next stop says it
                 self.stop()
-
-    def _measured(self) -> list[float] | None:
-        """Return the newest positions in the controller's order [rad]; None where they are not known."""
-        message = self._inbox.newest(self.topic)
-        here = dict(zip(message.name, message.position, strict=False)) if message is not None else {}
-        return [here[name] for name in self._order] if all(name in here for name in self._order) else None
 
     def _publish(self, values: list[float]) -> None:
         self._publisher.publish(Float64MultiArray(data=values))

@@ -1,0 +1,256 @@
+"""Readings of a robot's driver before anything is computed from them: merged by joint, and none that cannot be true."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from robocontrast_ros.domain import Pose, RobotState
+from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading, Reading, StateEstimator
+
+FASTER = 1.5
+"""How many times its greatest speed something may be read to move at: it overshoots, is pushed, and encoders round."""
+
+LATE = 0.02
+"""By how much the time between two stamps may be too short [s]: drivers that stamp when they publish are late by a
+cycle or two, and repeat a value meanwhile."""
+
+HAND_LATE = 0.1
+"""The same of a hand's joints [s]: their drivers ask the hand 10 to 30 times a second, and repeat what it said."""
+
+SILENCE = 2.0
+"""Between two readings of odometry in an episode [s]. A driver that was started again counts from another place."""
+
+
+REFUSED, BELIEVED = 0.1, 10.0
+"""After a reading was refused, the robot is taken to have moved for the first of these times and not longer: it is
+stopped, and a driver that goes on to publish zeros is not to be believed. It is after the second [s]: who moved it did
+so while nothing was read."""
+
+MOST_GROUPS = 16
+"""Kinds of joint states of one topic that are told apart."""
+
+
+class ImpossibleReading(ValueError):
+    """The robot cannot be where a reading has it; the text names joint, value, limit and cure."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One number of a reading, of those that are used.
+
+    Attributes:
+        name: of the joint, or x, y, yaw of a base.
+        speed: the greatest [rad/s or m/s].
+        unit: rad or m.
+        late: by how much the time between two stamps may be too short [s].
+        turns: whether it is an angle that goes on at -pi after pi.
+    """
+
+    name: str
+    speed: float
+    unit: str = "rad"
+    late: float = LATE
+    turns: bool = False
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What is used of the readings of one robot.
+
+    Attributes:
+        axes: the numbers.
+        stamping: names of those whose stamps are the reading's; others may be older or newer by ``apart``.
+        silence: greatest time between two readings in an episode [s].
+    """
+
+    axes: tuple[Axis, ...] = ()
+    stamping: frozenset[str] = frozenset()
+    silence: float = math.inf
+
+
+def joints(speeds: Mapping[str, float], hand: Collection[str]) -> Axes:
+    """Return what is used of an arm's readings: all joints; stamps are the arm's.
+
+    Args:
+        speeds: the greatest of each joint that is used, by name [rad/s or m/s].
+        hand: which of them are the hand's.
+    """
+    axes = tuple(
+        Axis(name, speed, "rad or m", HAND_LATE) if name in hand else Axis(name, speed)
+        for name, speed in speeds.items()
+    )
+    return Axes(axes, frozenset(speeds) - frozenset(hand) or frozenset(speeds))
+
+
+def odometry(linear: float, angular: float) -> Axes:
+    """Return what is used of a base's readings, with its greatest speeds [m/s], [rad/s]."""
+    axes = Axis("x", linear, "m"), Axis("y", linear, "m"), Axis("yaw", angular, turns=True)
+    return Axes(axes, frozenset(axis.name for axis in axes), SILENCE)
+
+
+class ReadingCheck:
+    """Refuses readings that cannot be true, by the last ones that can."""
+
+    def __init__(self, axes: Axes) -> None:
+        """Take what is used of them."""
+        self._axes = axes
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the last readings: the world may put the robot elsewhere, or nobody read where it was moved."""
+        self._last: dict[str, tuple[float, float]] = {}
+        self._refused: set[str] = set()
+
+    def check(self, reading: Reading) -> None:
+        """Take a reading for the last one of its joints, unless it cannot be true.
+
+        A repeated stamp, or one that is a little older than the last, leaves the time that stamps may be wrong by.
+        After a refusal time does not make possible what was not, for ``BELIEVED``. What the reading lacks is left to
+        whoever uses it.
+
+        Raises:
+            ImpossibleReading: a number that is used is not finite, or farther from its last one than the robot gets in
+                the time between them; then the last ones remain.
+        """
+        values = _values(reading)
+        used = [(axis, values[axis.name]) for axis in self._axes.axes if axis.name in values]
+        for axis, value in used:
+            if not math.isfinite(value):
+                raise ImpossibleReading(
+                    f"'{axis.name}' is read as {value:g} at {reading.stamp:.3f} s, which is no position: look at the "
+                    "log of the robot's driver"
+                )
+        # A localiser may correct itself at once.
+        if isinstance(reading, OdometryReading) and reading.localised:
+            return
+        names = {axis.name for axis, _ in used}
+        try:
+            for axis, value in used:
+                if axis.name in self._last:
+                    self._compare(axis, reading.stamp, value, *self._last[axis.name])
+        except ImpossibleReading:
+            self._refused |= names
+            raise
+        self._refused -= names
+        self._last |= {axis.name: (reading.stamp, value) for axis, value in used}
+
+    def _compare(self, axis: Axis, stamp: float, value: float, last_stamp: float, last: float) -> None:
+        passed = abs(stamp - last_stamp)
+        refused = axis.name in self._refused
+        if passed > self._axes.silence and not refused:
+            raise ImpossibleReading(
+                f"odometry was silent for {passed:.2f} s, more than {self._axes.silence:g} s: a driver that was "
+                "started again counts from another place, so where the base is is not known; see why it was silent"
+            )
+        way = abs(math.remainder(value - last, math.tau) if axis.turns else value - last)
+        time = min(passed, REFUSED) if refused and passed <= BELIEVED else passed
+        allowed = FASTER * axis.speed * (time + axis.late)
+        if way > allowed:
+            raise ImpossibleReading(
+                f"'{axis.name}' is read as {value:.4f}, {passed:.4f} s after {last:.4f}: {way:.4f} {axis.unit} away, "
+                f"and at most {allowed:.4f} is possible at {axis.speed:.4g} {axis.unit}/s: does a second node publish "
+                "the same topic (`ros2 topic info -v`), or was the driver started again?"
+            )
+
+
+class CheckedEstimator:
+    """The ``StateEstimator`` of a robot: nothing is computed from a reading that cannot be true."""
+
+    def __init__(self, estimator: StateEstimator, axes: Axes) -> None:
+        """Take what estimates the state, and what is used of the readings."""
+        self._estimator, self._check = estimator, ReadingCheck(axes)
+        self.forget, self.check = self._check.begin, self._check.check
+
+    def begin(self, start: Pose) -> None:
+        """Begin an episode: at the next reading the robot is at `start`, in the world frame."""
+        self.forget()
+        self._estimator.begin(start)
+
+    def update(self, reading: Reading) -> RobotState:
+        """Return the state at a reading.
+
+        Raises:
+            ImpossibleReading: the robot cannot be there.
+            NotAtStart: it is the first since `begin`, and shows the robot elsewhere.
+            ValueError: it is not a reading of this robot.
+        """
+        self.check(reading)
+        return self._estimator.update(reading)
+
+
+class JointMerger:
+    """Makes one reading of all joints that are used from those of drivers that publish some of them each.
+
+    Attributes:
+        groups: the joints of each kind of reading that came, since ``forget``.
+        newest: the newest reading: of all joints that are used and have come, however old.
+    """
+
+    def __init__(self, axes: Axes, apart: float) -> None:
+        """Take what is used, and how far apart the stamps of a hand's joints and an arm's may be [s]."""
+        self._names, self._stamping = tuple(axis.name for axis in axes.axes), axes.stamping
+        self._apart, self._last, self._told = apart, dict[str, tuple[float, float]](), -math.inf
+        self.newest: Reading | None = None
+        self.groups: set[frozenset[str]] = set()
+
+    def forget(self) -> None:
+        """Forget which kinds of readings came."""
+        self.groups.clear()
+
+    @property
+    def problem(self) -> str:
+        """Why there is no reading of all joints, though some come, and what to do; empty where that is not known."""
+        came = sorted(frozenset().union(*self.groups))
+        if missing := [name for name in self._names if name not in self._last]:
+            if not came:
+                return ""
+            return (
+                f"has the joints {', '.join(came)}, without {', '.join(missing)}: correct the names of "
+                "`joints` in the robot's file (a prefix?), or start the driver that publishes them"
+            )
+        if late := self._apart_from(self._stamp()) if self._last else []:
+            return (
+                f"has {', '.join(late)} at {self._last[late[0]][0]:.3f} s and the arm at {self._stamp():.3f} s, more "
+                f"apart than `state.staleness` ({self._apart:g} s): see whether both drivers run, and by one clock"
+            )
+        return ""
+
+    def merge(self, reading: Reading) -> Reading | None:
+        """Return a reading of all joints that are used, or None until there is a new one.
+
+        Its stamp is the oldest of the arm's joints, from which the tool's pose follows. Each other joint is the newest
+        that came, if that is not farther away in time than it may be.
+        """
+        if not isinstance(reading, JointReading) or not self._names:
+            self.newest = reading
+            return reading
+        came = dict(zip(reading.names, reading.positions, strict=True))
+        if len(self.groups) < MOST_GROUPS:
+            self.groups.add(frozenset(came))
+        self._last |= {name: (reading.stamp, came[name]) for name in self._names if name in came}
+        if came.keys() >= set(self._names):
+            self.newest, self._told = reading, reading.stamp
+            return reading
+        self.newest = JointReading(reading.stamp, tuple(self._last), tuple(value for _, value in self._last.values()))
+        if len(self._last) < len(self._names):
+            return None
+        stamp = self._stamp()
+        if stamp == self._told or self._apart_from(stamp):
+            return None
+        self._told = stamp
+        return JointReading(stamp, self._names, tuple(self._last[name][1] for name in self._names))
+
+    def _stamp(self) -> float:
+        return min(self._last[name][0] for name in self._stamping)
+
+    def _apart_from(self, stamp: float) -> list[str]:
+        return [name for name in self._names if abs(self._last[name][0] - stamp) > self._apart]
+
+
+def _values(reading: Reading) -> dict[str, float]:
+    if isinstance(reading, JointReading):
+        return dict(zip(reading.names, reading.positions, strict=True))
+    x, y = reading.pose.xy
+    return {"x": x, "y": y, "yaw": reading.pose.yaw}
