@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robocontrast_ros.console.questions import ROBOT, SetUpQuestion
-from robocontrast_ros.console.tolerances import ANY_ANGLE, Tolerances, is_round
+from robocontrast_ros.console.tolerances import ANY_ANGLE, is_round
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
 from robocontrast_ros.objects import fixed_models
-from robocontrast_ros.strategies.effort import Tolerance, angle_between
+from robocontrast_ros.strategies.effort import Tolerance, Tolerances, angle_between
 from robocontrast_ros.tasks.protocol import RIGHT_AND_UP, Task
 
 TURNED = math.radians(5.0)
@@ -245,8 +245,10 @@ def misplaced(
         deviations: name -> standard deviations of a camera's estimate, twice of which are allowed besides.
     """
     nothing = Tolerance()
-    lines = {o.name: f"{in_words(o.name)} should not be there" for o in scene if o.name not in target}
-    for wanted in target:
+    fixed = {o.name for o in (*scene, *target) if o.model in tolerances.fixed}
+    extra = (o.name for o in scene if o.name not in target and o.name not in fixed)
+    lines = {name: f"{in_words(name)} should not be there" for name in extra}
+    for wanted in (o for o in target if o.name not in fixed):
         if wanted.name not in scene:
             lines[wanted.name] = f"{in_words(wanted.name)} is missing"
             continue
