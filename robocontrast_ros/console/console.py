@@ -17,7 +17,7 @@ from typing import Protocol
 from robocontrast_ros.console import commands
 from robocontrast_ros.console.new_instances import NewInstances, NotRecorded, Recording
 from robocontrast_ros.console.questions import Answer, JudgeQuestion, Question, SetUpQuestion, StartQuestion
-from robocontrast_ros.domain import Judgement, Scene
+from robocontrast_ros.domain import Fault, Judgement, Scene
 
 UNDO = 10.0
 """How long a judgement can be taken back [s]."""
@@ -54,6 +54,12 @@ class Phase(str, Enum):
 
 
 ALWAYS = frozenset({"stop"})
+ENDED = (
+    "The session has ended and does not hold the robot any more: nothing was stopped from here. "
+    "If the robot moves, stop it at the robot itself, by its emergency stop or its teach pendant."
+)
+"""The answer to a stop that comes too late."""
+
 ALLOWED: dict[Phase, frozenset[str]] = {
     Phase.WAITING: frozenset({"pause", "resume", "end"}),
     Phase.CHECKLIST: frozenset({"tick", "checked", "end"}),
@@ -121,7 +127,8 @@ class SessionFacts:
     Attributes:
         state: ``idle``, ``running``, ``paused``, ``finished`` or ``interrupted``.
         detail: why, in words.
-        void_detail: why the present trial's last attempt was void, in words; empty where it is its first one.
+        void_fault: why the present trial's last attempt was void; ``NONE`` where it is its first one.
+        void_detail: the same in words for an engineer, or in those of the person who declared it void.
         trials_done: trials that count.
         trials_expected: in all; 0 where that is not known.
         trials_void: void attempts.
@@ -135,6 +142,7 @@ class SessionFacts:
 
     state: str = "idle"
     detail: str = ""
+    void_fault: Fault = Fault.NONE
     void_detail: str = ""
     trials_done: int = 0
     trials_expected: int = 0
@@ -400,8 +408,8 @@ class Console:
 
     def _refusal(self, command: commands.Command) -> str:
         name, phase = command.command, self._phase()
-        if name in ALWAYS and phase is not Phase.FINISHED:
-            return ""
+        if name in ALWAYS:
+            return ENDED if phase is Phase.FINISHED else ""
         if name not in self._allowed(phase):
             return f"'{name}' cannot be done now: the session is at '{phase.value}'"
         if name not in STEPLESS and command.step != self._step:

@@ -67,29 +67,31 @@ class JudgeQuestion:
         instruction: what the policy was told.
         ended: why the trial ended, in words.
         subgoals: number of subgoals of the trial, at least 1.
+        counts: what counts as success, as a sentence.
+        detail: why it ended, for an engineer; empty where there is no more to say.
     """
 
     trial_id: str
     instruction: str
     ended: str
     subgoals: int = 1
+    counts: str = ""
+    detail: str = ""
 
 
 Question = SetUpQuestion | StartQuestion | JudgeQuestion
 
 
-def why_ended(fault: Fault, detail: str, stopped: bool, blind: bool) -> str:
+def why_ended(fault: Fault, stopped: bool, blind: bool) -> str:
     """Return why a trial ended, in words for the person who judges it.
 
     Args:
         fault: that ended it, or ``NONE``.
-        detail: the fault in words.
         stopped: whether the policy said that it is done.
-        blind: whether nobody is to know which policy ran, so that the words of a policy's fault are not shown.
+        blind: whether nobody is to know which policy ran, so that its faults are all told alike.
     """
-    if blind and fault.of_policy:
-        return "the policy failed"
-    return detail or ("the policy stopped" if stopped else "the time was over")
+    words = Fault.POLICY_RAISED.words if blind and fault.of_policy else fault.words
+    return words or ("The policy stopped." if stopped else "The time was over.")
 
 
 @dataclass(frozen=True)

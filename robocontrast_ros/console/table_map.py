@@ -10,14 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robocontrast_ros.console.questions import ROBOT, SetUpQuestion
-from robocontrast_ros.console.tolerances import ANY_ANGLE, Tolerances, is_round
+from robocontrast_ros.console.tolerances import ANY_ANGLE, is_round
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
 from robocontrast_ros.objects import fixed_models
-from robocontrast_ros.strategies.effort import Tolerance, angle_between
+from robocontrast_ros.strategies.effort import Tolerance, Tolerances, angle_between
 from robocontrast_ros.tasks.protocol import RIGHT_AND_UP, Task
-
-TURNED = math.radians(5.0)
-"""Turns up to this angle are not told [rad]."""
 
 SIGMAS = 2.0
 """Standard deviations of an estimate that are allowed besides a tolerance."""
@@ -50,27 +47,36 @@ class TableMap:
         self._fixed = fixed_models(task.scenes.models.values())
 
     def of(self, question: SetUpQuestion) -> dict[str, Any]:
-        """Return the picture of a set-up: what stands where, and what goes where; what is fixed comes first."""
+        """Return the picture of a set-up: what stands where, and what goes where."""
         backdrop, moving = self._task.backdrop, {move.name for move in question.moves}
         ground = [backdrop.floor, *backdrop.walls] if backdrop else []
         shown = [self.on_map(polygon) for polygon in ground]
         standing = [o for o in question.present if o.name not in moving]
-        asked = sorted(question.moves, key=lambda move: move.model not in self._fixed)
-        placed = [(o.model, o.pose) for o in standing]
+        background = [o for o in question.target if o.model in self._fixed]
+        placed = [(o.model, o.pose) for o in standing if o.model not in self._fixed]
         # What is to be moved may stand beside the table.
-        placed += [(move.model, pose) for move in asked for pose in (move.start, move.goal) if pose is not None]
+        placed += [
+            (move.model, pose) for move in question.moves for pose in (move.start, move.goal) if pose is not None
+        ]
         # The table itself may be much larger than the part of it that is used.
-        seen = [self._outline(*one) for one in placed if not (shown and one[0] in self._fixed)]
+        seen = [self._outline(*one) for one in placed]
+        seen += [] if shown else [self._outline(o.model, o.pose) for o in background]
         robot = [question.target.robot] if question.bring_robot and question.target.robot is not None else []
         box = _box([point for polygon in (*shown, *seen, [self._point(one.xy) for one in robot]) for point in polygon])
         ahead, room = HEADING * max(box[2:]), max(box[2:]) > ROOM
-        objects = [self._object(o) for o in standing]
+        objects = [self._object(o) for o in standing if o.model not in self._fixed]
+        here = {(o.name, o.model) for o in question.present}
         return {
             "floor": shown[0] if shown else [],
             "walls": shown[1:],
             # What is large is drawn first, so that it hides nothing.
             "objects": sorted(objects, key=lambda o: _area(o["outline"]), reverse=True),
-            "moves": [self._move(move, box, room) for move in asked],
+            "moves": [self._move(move, box, room) for move in question.moves],
+            "background": {
+                "names": [in_words(o.name) for o in background],
+                "outlines": [outline for o in background if (outline := self._outline(o.model, o.pose))],
+                "changed": any((o.name, o.model) not in here for o in background),
+            },
             "robot": self._robot(robot[0], ahead, room) if robot else None,
             "box": box,
             "grid": self._grid(box, room),
@@ -100,22 +106,19 @@ class TableMap:
         }
 
     def _move(self, move: SetupMove, box: Sequence[float], room: bool) -> dict[str, Any]:
-        drawn: dict[str, Any] = {"id": move.name, "name": in_words(move.name), "words": move_in_words(move)}
+        exact = self._tolerances.of(move.model)
+        drawn: dict[str, Any] = {"id": move.name, "name": in_words(move.name), "words": move_in_words(move, exact)}
         for key, pose in (("from", move.start), ("to", move.goal)):
             if pose is not None:
                 drawn[key] = self._point(pose.xy)
                 drawn[f"{key}_outline"] = self._outline(move.model, pose)
                 drawn[f"{key}_front"] = self._front(move.model, pose)
-        if move.start is not None and move.goal is not None:
-            drawn["distance"] = _metres(move.start.distance_to(move.goal))
-        if move.model in self._fixed:
-            drawn["words"] = "take it away" if move.goal is None else "put it in place; it stays"
-            drawn["fixed"] = True
-        elif move.goal is None:
+        if move.goal is None:
             drawn["edge"] = self._way_out(drawn["from"], box)
-        if move.goal is not None and drawn["to_outline"]:
-            exact = None if move.model in self._fixed else self._tolerances.of(move.model)
-            drawn["place"] = place_in_words(move.goal, room, exact)
+            return drawn
+        if move.start is not None and move.start.distance_to(move.goal) > exact.position:
+            drawn["distance"] = _metres(move.start.distance_to(move.goal))
+        drawn["place"] = place_in_words(move.goal, room, exact)
         return drawn
 
     def _robot(self, pose: Pose, ahead: float, room: bool) -> dict[str, Any]:
@@ -183,21 +186,20 @@ def in_words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def place_in_words(pose: Pose, room: bool, tolerance: Tolerance | None = None) -> str:
+def place_in_words(pose: Pose, room: bool, tolerance: Tolerance) -> str:
     """Return where something goes, how it is turned, and how exact that has to be.
 
     Args:
         pose: where it goes.
         room: whether places are told in metres; else in centimetres, as on a table.
-        tolerance: how far it may be from there; None where that is not checked.
+        tolerance: how far it may be from there.
     """
     x, y = pose.xy
     x_and_y = f"x {x:.2f} m, y {y:.2f} m" if room else f"x {x * 100:.1f} cm, y {y * 100:.1f} cm"
-    angle, exact = f"{round(math.degrees(pose.yaw))}°", ""
-    if tolerance is not None:
-        exact = f" (\u00b1{tolerance.position * 100:.3g} cm, \u00b1{math.degrees(tolerance.orientation):.0f}°)"
-        if tolerance.orientation >= ANY_ANGLE:
-            angle, exact = "any angle", f" (\u00b1{tolerance.position * 100:.3g} cm)"
+    angle = f"{round(math.degrees(pose.yaw))}°"
+    exact = f" (\u00b1{tolerance.position * 100:.3g} cm, \u00b1{math.degrees(tolerance.orientation):.0f}°)"
+    if tolerance.orientation >= ANY_ANGLE:
+        angle, exact = "any angle", f" (\u00b1{tolerance.position * 100:.3g} cm)"
     return f"{x_and_y}, {angle}{exact}".replace("-", "\u2212")
 
 
@@ -216,18 +218,23 @@ def doubts_in_words(unsure: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
 
 
-def move_in_words(move: SetupMove) -> str:
-    """Return what a person does, with distance and turn."""
+def move_in_words(move: SetupMove, tolerance: Tolerance) -> str:
+    """Return what a person does: the distance, or the turn, that is more than is allowed.
+
+    Args:
+        move: of one object.
+        tolerance: how far it may be from its place.
+    """
     if move.goal is None:
         return "take it out"
     if move.start is None:
         return "bring it in"
     distance, turn = move.start.distance_to(move.goal), angle_between(move.start, move.goal)
-    parts = [f"{_metres(distance)}"] if distance >= 0.0005 else []
-    if turn > TURNED:
+    parts = [f"by {_metres(distance)}"] if distance > tolerance.position else []
+    if turn > tolerance.orientation:
         sense = "left" if _heading(move.goal.yaw - move.start.yaw) > 0 else "right"
-        parts.append(f"turn {math.degrees(turn):.0f}° {sense}")
-    return ", ".join(parts) or "a little"
+        parts.append(f"turn by {math.degrees(turn):.0f}° to the {sense}")
+    return ", ".join(parts) or "look whether it stands right"
 
 
 def misplaced(
@@ -245,8 +252,10 @@ def misplaced(
         deviations: name -> standard deviations of a camera's estimate, twice of which are allowed besides.
     """
     nothing = Tolerance()
-    lines = {o.name: f"{in_words(o.name)} should not be there" for o in scene if o.name not in target}
-    for wanted in target:
+    fixed = {o.name for o in (*scene, *target) if o.model in tolerances.fixed}
+    extra = (o.name for o in scene if o.name not in target and o.name not in fixed)
+    lines = {name: f"{in_words(name)} should not be there" for name in extra}
+    for wanted in (o for o in target if o.name not in fixed):
         if wanted.name not in scene:
             lines[wanted.name] = f"{in_words(wanted.name)} is missing"
             continue

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robocontrast_ros.strategies.effort import Tolerance
+from robocontrast_ros.objects import fixed_models
+from robocontrast_ros.strategies.effort import Tolerance, Tolerances
 from robocontrast_ros.tasks.protocol import Task
 
 ROUND = 10
@@ -20,26 +21,14 @@ EVEN = 0.98
 
 ANY_ANGLE = math.pi
 
-
-@dataclass(frozen=True)
-class Tolerances:
-    """How far objects may be from where they should be.
-
-    Attributes:
-        usual: of what is not named, and of the robot's base.
-        own: model -> that of its objects.
-    """
-
-    usual: Tolerance = field(default_factory=Tolerance)
-    own: Mapping[str, Tolerance] = field(default_factory=dict)
-
-    def of(self, model: str) -> Tolerance:
-        """Return that of the objects of a model."""
-        return self.own.get(model, self.usual)
+PERSON = Tolerance(0.01, 0.15)
+"""How exactly a person sets things up where the session does not say it."""
 
 
 def tolerances_of(task: Task, usual: Tolerance, own: Mapping[str, Tolerance]) -> Tolerances:
-    """Return the tolerances of a task's objects: what is round may be turned by any angle, unless it is named.
+    """Return the tolerances of a task's objects.
+
+    What is round may be turned by any angle, unless it is named. What the objects' files call fixed is not placed.
 
     Args:
         task: whose objects they are.
@@ -47,7 +36,7 @@ def tolerances_of(task: Task, usual: Tolerance, own: Mapping[str, Tolerance]) ->
         own: model -> that of its objects.
     """
     turned = replace(usual, orientation=ANY_ANGLE)
-    return Tolerances(usual, {**dict.fromkeys(_round(task), turned), **own})
+    return Tolerances(usual, {**dict.fromkeys(_round(task), turned), **own}, fixed_models(task.scenes.models.values()))
 
 
 def is_round(outline: ArrayLike) -> bool:

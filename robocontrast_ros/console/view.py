@@ -8,7 +8,7 @@ from robocontrast_ros.console.console import Phase, View
 from robocontrast_ros.console.new_instances import NewInstances, Recording
 from robocontrast_ros.console.questions import ROBOT, JudgeQuestion, SetUpQuestion
 from robocontrast_ros.console.table_map import TableMap
-from robocontrast_ros.domain import Judgement
+from robocontrast_ros.domain import Fault, Judgement
 
 STAGES = (
     "understood something else",
@@ -43,7 +43,9 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool) -> 
         "instruction": getattr(question, "instruction", ""),
         "trial": getattr(question, "trial_id", ""),
         "detail": facts.detail,
-        "void": facts.void_detail,
+        "void": {"words": f"{facts.void_fault.words} Set it up again.", "detail": facts.void_detail}
+        if facts.void_fault is not Fault.NONE
+        else None,
         "pausing": view.pausing,
         "stop": view.stop,
         "problems": view.problems,
@@ -86,7 +88,9 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool) -> 
     if isinstance(question, JudgeQuestion):
         draft = view.draft
         shown["judge"] = {
+            "counts": question.counts,
             "ended": question.ended,
+            "detail": question.detail,
             "reached": view.reached,
             "subgoals": question.subgoals,
             "stages": STAGES,

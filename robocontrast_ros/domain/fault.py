@@ -38,6 +38,11 @@ class Fault(IntEnum):
     SKIPPED = 215
 
     @property
+    def words(self) -> str:
+        """What the person at the robot reads, in one sentence; empty for ``NONE``."""
+        return WORDS.get(self, "")
+
+    @property
     def of_policy(self) -> bool:
         """Whether it is the policy's."""
         return 100 <= self < 200
@@ -46,3 +51,31 @@ class Fault(IntEnum):
     def voids(self) -> bool:
         """Whether the trial is void: it says nothing about the policy."""
         return self >= 200
+
+
+WORDS = {
+    Fault.POLICY_RAISED: "The policy failed.",
+    Fault.POLICY_NOT_FINITE: "The policy failed.",
+    Fault.POLICY_WRONG_SHAPE: "The policy failed.",
+    Fault.POLICY_TIMEOUT: "The policy answered too late.",
+    Fault.POLICY_INVALID_ACTION: "The policy failed.",
+    Fault.POLICY_UNREADABLE: "The policy failed.",
+    Fault.POLICY_UNSAFE: "The policy wanted more than the robot may do.",
+    Fault.POLICY_SERVER_LOST: "The computer of the policy did not answer.",
+    Fault.SIMULATOR_LOST: "The simulator did not answer.",
+    Fault.SENSOR_LOST: "A camera or a sensor was silent.",
+    Fault.SETUP_FAILED: "The objects did not stand as they should.",
+    Fault.SCORER_LOST: "A fault of the session's computer.",
+    Fault.RECORDER_LOST: "The trial was not recorded whole.",
+    Fault.ROBOT_NOT_READY: "The robot did not reach its start.",
+    Fault.ABORTED: "Somebody stopped the trial.",
+    Fault.PERTURBATION_NOT_DELIVERED: "A fault of the session's computer.",
+    Fault.JUDGE_LOST: "Nobody judged the trial.",
+    Fault.PREMISE_FALSE: "What the robot would be told does not fit what stands there.",
+    Fault.INSTRUCTION_NOT_READ: "The policy cannot take in what it would be told.",
+    Fault.ROBOT_STOPPED: "The robot was stopped.",
+    Fault.ROBOT_FAULT: "A fault of the robot or of its computer.",
+    Fault.VOIDED: "You said that it is void.",
+    Fault.SKIPPED: "You left it out.",
+}
+"""Each fault as the person at the robot reads it; the detail of a fault is for an engineer."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from robocontrast_ros.domain import Judgement, Scene, TestInstance
-from robocontrast_ros.tasks.protocol import AT_ONCE, Goal, Holding, StagedGoal, Task
+from robocontrast_ros.tasks.protocol import AT_ONCE, DescribedGoal, Goal, Holding, StagedGoal, Task
 
 
 class Judging(Protocol):
@@ -122,6 +122,31 @@ class Camera:
         goal = task.goals.goal(instance.instruction, start_scene)
         staged = isinstance(goal, StagedGoal)
         return SeenProgress(LeftProgress(goal) if staged else goal_progress(goal, start_scene, 1))
+
+
+def success_in_words(goal: Goal, judge: Judge, control_rate: float) -> str:
+    """Return what counts as success, and when, as one sentence for people.
+
+    Args:
+        goal: of a trial; where it is no ``DescribedGoal``, what all goals have in common is told.
+        judge: of the session.
+        control_rate: control steps per second [Hz].
+    """
+    what = goal.in_words() if isinstance(goal, DescribedGoal) else _in_words(goal, control_rate)
+    stops = isinstance(goal, StagedGoal) and goal.stop_required
+    when = "when the trial has ended" if isinstance(judge, Camera) else "at any time of the trial"
+    return f"Success: {what}{', and the robot stops there by itself' if stops else f', {when}'}."
+
+
+def _in_words(goal: Goal, control_rate: float) -> str:
+    if not isinstance(goal, StagedGoal):
+        return "what the words say is done"
+    number, last = len(goal.subgoals), getattr(goal.subgoals[-1], "holding", None) or AT_ONCE
+    words = f"all {number} steps are done in order" if number > 1 else "what the words say is done"
+    if last.steps > 1:
+        words += f", and the last one holds for {last.steps / control_rate:.1f} s"
+    names = ", ".join(name.replace("_", " ") for name in last.still)
+    return words + (f" while {names} is at rest" if names else "")
 
 
 TRUE_SCENE = TrueScene()

@@ -17,6 +17,7 @@ from robocontrast_ros.msg import BudgetStatus
 from robocontrast_ros.msg import SessionStatus as SessionStatusMsg
 from robocontrast_ros.nodes.bench.parameters import BenchParameters
 from robocontrast_ros.nodes.bench.ros_bench import RosBench
+from robocontrast_ros.nodes.conversions.domain import fault_to_msg
 from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.episode_manager.services import SessionServices
 from robocontrast_ros.nodes.runtime.diagnostics import Diagnostics, Level, Report
@@ -138,7 +139,7 @@ class EpisodeManager(Node):
             trials_done=status.trials_done,
             trials_expected=status.trials_expected,
             trials_void=status.trials_void,
-            void_detail=status.void_detail,
+            void_fault=fault_to_msg(status.void_fault, status.void_detail),
             instruction=trial.instance.instruction.text if trial else "",
             budget=BudgetStatus(limit=status.budget.limit, spent=status.budget.spent, unit=status.budget.unit),
             time_left=status.time_left,

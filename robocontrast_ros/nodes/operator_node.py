@@ -23,7 +23,7 @@ from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap, doubts_in_words
 from robocontrast_ros.console.web import console_app
 from robocontrast_ros.domain import Fault, Instruction, Scene
-from robocontrast_ros.episodes.judging import may_have_dropped
+from robocontrast_ros.episodes.judging import may_have_dropped, success_in_words
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, start_scene_from_msg, trial_from_msg
 from robocontrast_ros.msg import Heartbeat, SessionStatus, Stopped
@@ -82,7 +82,8 @@ class Operator(Node):
         self._steering = ServiceSteering(node, parameters.episode_manager, parameters.watchdog, bridge)
         self._unsure: dict[str, str] = {}
         new = NewInstances(session.task, run.instances, self._standing, _how_known(features))
-        asks = session.world.judge.asks
+        self._judge_of = session.world.judge
+        asks = self._judge_of.asks
         self._console = Console(
             self._steering,
             console.checklist,
@@ -230,8 +231,12 @@ class Operator(Node):
         if seen and not self._ask_always:
             self._console.remember(trial.trial_id, None, subgoals)
             return response
-        ended = why_ended(*fault_from_msg(request.fault), request.stopped, self._blind)
-        answer = self._console.ask(JudgeQuestion(trial.trial_id, trial.instance.instruction.text, ended, subgoals))
+        fault, detail = fault_from_msg(request.fault)
+        ended = why_ended(fault, request.stopped, self._blind)
+        shown = "" if self._blind and fault.of_policy else detail
+        counts = success_in_words(goal, self._judge_of, self._task.control_rate)
+        question = JudgeQuestion(trial.trial_id, trial.instance.instruction.text, ended, subgoals, counts, shown)
+        answer = self._console.ask(question)
         response.fault = _fault_of(answer)
         if answer.judgement is not None:
             self._console.remember(trial.trial_id, answer.judgement, subgoals)
@@ -244,11 +249,13 @@ class Operator(Node):
 
     def _on_status(self, message: SessionStatus) -> None:
         limit = message.budget.limit
+        fault, detail = fault_from_msg(message.void_fault)
         self._console.tell(
             SessionFacts(
                 state=SessionState(message.state).name.lower(),
                 detail=message.detail,
-                void_detail=message.void_detail,
+                void_fault=fault,
+                void_detail=detail,
                 trials_done=message.trials_done,
                 trials_expected=message.trials_expected,
                 trials_void=message.trials_void,

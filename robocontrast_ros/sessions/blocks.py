@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from robocontrast_ros.domain import Budget, Scene, Trial
 from robocontrast_ros.runs.events import Event, SetUp, TrialFinished
 from robocontrast_ros.sessions.seeding import trial_seed
-from robocontrast_ros.strategies.effort import CostModel, Tolerance, setup_moves
+from robocontrast_ros.strategies.effort import AnyTolerance, CostModel, setup_moves
 from robocontrast_ros.strategies.protocol import Proposal
 
 
@@ -109,7 +109,7 @@ def blocks_of(events: Iterable[Event]) -> tuple[Block, ...]:
 
 
 def settle(
-    blocks: Iterable[Block], before: Scene, budget: Budget, cost_model: CostModel, tolerance: Tolerance
+    blocks: Iterable[Block], before: Scene, budget: Budget, cost_model: CostModel, tolerance: AnyTolerance
 ) -> tuple[SettledTrial, ...]:
     """Return which trials a budget allows, as the loop of a session does that runs one block after another.
 

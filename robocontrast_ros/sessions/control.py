@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass
 from enum import IntEnum
 
-from robocontrast_ros.domain import Budget, Trial, TrialResult
+from robocontrast_ros.domain import Budget, Fault, Trial, TrialResult
 
 
 class SessionState(IntEnum):
@@ -37,7 +37,8 @@ class SessionStatus:
         result: its result; None while it is set up or running.
         time_left: estimate to the end on the wall clock [s]; NaN when unknown.
         policy: name of the policy that serves; empty when unknown.
-        void_detail: why the trial's last attempt was void, in words; empty where it is its first one.
+        void_fault: why the trial's last attempt was void; ``NONE`` where it is its first one.
+        void_detail: the same in words.
     """
 
     state: SessionState
@@ -51,6 +52,7 @@ class SessionStatus:
     result: TrialResult | None = None
     time_left: float = math.nan
     policy: str = ""
+    void_fault: Fault = Fault.NONE
     void_detail: str = ""
 
 

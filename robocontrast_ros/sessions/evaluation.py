@@ -15,7 +15,7 @@ from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.sessions.blinding import Blind
 from robocontrast_ros.sessions.schema import StopEarlyParameters
 from robocontrast_ros.sessions.seeding import generator
-from robocontrast_ros.strategies.effort import CostModel, MetresMoved, Tolerance
+from robocontrast_ros.strategies.effort import AnyTolerance, CostModel, MetresMoved, Tolerance
 from robocontrast_ros.strategies.protocol import Strategy, StrategyContext
 from robocontrast_ros.tasks.protocol import Task
 
@@ -62,7 +62,7 @@ class Evaluation:
     max_trials: int | None = None
     void_retries: int = 2
     stop_early: StopEarlyParameters | None = None
-    tolerance: Tolerance = field(default_factory=Tolerance)
+    tolerance: AnyTolerance = field(default_factory=Tolerance)
     scores: tuple[type[Score], ...] = STANDARD
     metric: str = ""
     moves_cameras: bool = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from robocontrast_ros.sessions.schema import (
     DEFAULT_IMAGE_SIZE,
     CameraParameters,
     SessionParameters,
+    SetupParameters,
     StopEarlyParameters,
     StrategyParameters,
     WorldParameters,
@@ -128,14 +129,24 @@ def check_answer_time(parameters: SessionParameters, world: LoadedWorld, origin:
     raise ConfigurationError(*origin("blind.answer_time")[:2], "nothing", expected, cure)
 
 
-def check_tolerances(parameters: SessionParameters, task: Task, origin: Callable[[str], Origin]) -> None:
-    """Refuse a tolerance of something that is no object of the task.
+def check_tolerances(
+    parameters: SessionParameters, task: Task, world: LoadedWorld, origin: Callable[[str], Origin]
+) -> None:
+    """Refuse a tolerance of something that is no object of the task, and those of `setup` where a person sets up.
 
     Args:
         parameters: of the session.
         task: of the session.
+        world: what the robot acts in.
         origin: where a key was written.
     """
+    unused = SetupParameters()
+    for key, usual in ((f.name, getattr(unused, f.name)) for f in fields(SetupParameters)):
+        value = getattr(parameters.setup, key)
+        if world.features.person and value != usual:
+            cure = f"Say it by `operator.{key}`: what stands within that is not to be moved."
+            expected = "no tolerances of `setup` where a person sets scenes up"
+            raise ConfigurationError(*origin(f"setup.{key}")[:2], value, expected, cure)
     models = task.scenes.models
     if unknown := next((model for model in parameters.operator.tolerances if model not in models), None):
         where = origin(f"operator.tolerances.{unknown}")[:2]

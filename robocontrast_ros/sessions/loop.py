@@ -193,7 +193,7 @@ class Session:
         )
         self._restore = False
         self._begun: _Begun | None = None
-        self._void_detail = ""
+        self._void_fault, self._void_detail = Fault.NONE, ""
         self._expected = 0
         self._next: int | None = 0
         self._stopping: Stopping | None = None
@@ -416,7 +416,8 @@ class Session:
             _Finished: the session ends before.
             BenchFault: it ends before, interrupted.
         """
-        self._trial, self._result, self._void_detail = trial, None, ""
+        self._trial, self._result = trial, None
+        self._void_fault, self._void_detail = Fault.NONE, ""
         retries = 0
         while True:
             self._checkpoint()
@@ -589,7 +590,7 @@ class Session:
             raise BenchFault(
                 Fault.SETUP_FAILED,
                 "the goal holds already in the scene as it was read back; "
-                "set it up more exactly, or lower the tolerances of `setup`",
+                "set it up more exactly, or lower the tolerances of `setup`, or of `operator` where a person sets up",
             )
 
     def _restore_scene(self, trial: Trial) -> None:
@@ -645,9 +646,11 @@ class Session:
         """Return the actual scene: the last known one, unless somebody has moved something since.
 
         Where both match, the known one is taken, so that noise in reading a scene adds no cost, and a resumed
-        session computes the same costs.
+        session computes the same costs. A person is asked for what stands wrong, not for what stood wrong.
         """
         actual, known = self._bench.scene(), self._history.scene
+        if self._evaluation.person:
+            return actual
         return known if known is not None and scenes_match(actual, known, self._evaluation.tolerance) else actual
 
     def _execute(self, trial: Trial) -> None:
@@ -709,7 +712,7 @@ class Session:
         running = self._history.running
         attempt = running.attempt if running else self._history.attempts[trial.index]
         self._append(TrialVoid(trial, attempt, fault.fault, fault.detail, scene, self._clock()))
-        self._void_detail = self._policies.masked(fault.detail)
+        self._void_fault, self._void_detail = fault.fault, self._policies.masked(fault.detail)
         self._report(SessionState.RUNNING, f"void: {self._policies.masked(str(fault))}")
 
     @property
@@ -735,6 +738,7 @@ class Session:
                 result=self._result,
                 time_left=self._time_left(),
                 policy=self._policies.shown,
+                void_fault=self._void_fault,
                 void_detail=self._void_detail,
             )
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from robocontrast_ros.configuration import (
     read_yaml,
 )
 from robocontrast_ros.configuration.files import find_file, is_file, is_path
-from robocontrast_ros.console.tolerances import Tolerances, tolerances_of
+from robocontrast_ros.console.tolerances import tolerances_of
 from robocontrast_ros.domain import TestInstance
 from robocontrast_ros.episodes.scoring import Score, load_scores
 from robocontrast_ros.perturbations.protocol import Perturbation
@@ -50,7 +50,7 @@ from robocontrast_ros.sessions.fitting import (
 )
 from robocontrast_ros.sessions.overrides import Overrides, given_keys, overridden
 from robocontrast_ros.sessions.schema import CameraParameters, OperatorParameters, SessionParameters
-from robocontrast_ros.strategies.effort import COST_MODELS, CostModel, Tolerance, cost_model
+from robocontrast_ros.strategies.effort import COST_MODELS, AnyTolerance, CostModel, Tolerance, Tolerances, cost_model
 from robocontrast_ros.strategies.protocol import Strategy
 from robocontrast_ros.tasks.protocol import Task
 from robocontrast_ros.tasks.recorded import load_instances
@@ -132,6 +132,13 @@ class ResolvedSession:
         return tolerances_of(self.task, usual, own)
 
     @property
+    def tolerance(self) -> AnyTolerance:
+        """How far an object may be from where it is wanted and still stay: what a person may leave is not asked for."""
+        setup = self.parameters.setup
+        simulated = Tolerance(setup.position_tolerance, setup.orientation_tolerance)
+        return self.set_up_tolerances if self.world.features.person else simulated
+
+    @property
     def policy_files(self) -> tuple[Path, ...]:
         """Parameter file of each policy; none where a policy server elsewhere has it."""
         return self.blind_files or ((self.policy_file,) if self.policy_file else ())
@@ -145,6 +152,10 @@ class ResolvedSession:
             or (read_yaml(self.policy_file) if self.policy_file else None),
             "task": read_yaml(self.task_file),
         }
+        if self.world.features.person:
+            found = self.set_up_tolerances
+            own = {model: asdict(tolerance) for model, tolerance in found.own.items()}
+            everything["set_up_tolerances"] = {"usual": asdict(found.usual), "own": own, "fixed": sorted(found.fixed)}
         if self.parameters.test_set.file:
             everything["test_set"] = read_yaml(Path(self.parameters.test_set.file))
         return from_json(to_json(everything, inf_nan_mode="strings", fallback=str))
@@ -208,7 +219,7 @@ class ResolvedSession:
             max_trials=parameters.max_trials,
             void_retries=parameters.void_retries,
             stop_early=parameters.stop_early,
-            tolerance=Tolerance(parameters.setup.position_tolerance, parameters.setup.orientation_tolerance),
+            tolerance=self.tolerance,
             scores=self.scores,
             metric=parameters.metric or "",
             moves_cameras=self.world.features.moves_cameras,
@@ -282,7 +293,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     check_robot_reaches(robot, files["robot"], task, files["task"], origin("robot"))
     parameters = with_cameras(parameters, robot, wanted, origin("cameras"), files["robot"])
     check_shown_camera(parameters, world, origin)
-    check_tolerances(parameters, task, origin)
+    check_tolerances(parameters, task, world, origin)
     check_answer_time(parameters, world, origin)
     for family in parameters.test_set.families or ():
         if family not in task.families:

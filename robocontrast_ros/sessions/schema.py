@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SerializerFunctionWrapHandler, WrapSerializer
 
 from robocontrast_ros.configuration import record
+from robocontrast_ros.console.tolerances import PERSON
 from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
 from robocontrast_ros.robots.speed_scaling import SpeedScalingRule
 from robocontrast_ros.strategies.effort import HandlingTimes, Tolerance
@@ -70,7 +71,7 @@ class TestSetParameters:
 
 @record
 class SetupParameters:
-    """Tolerances within which an object is not moved."""
+    """Tolerances within which an object is not moved; where a person sets up, those of `operator` hold."""
 
     position_tolerance: float = Field(
         default=0.002, ge=0, le=1, description="an object this near to where it is wanted may stay [m]"
@@ -188,9 +189,12 @@ class OperatorParameters:
     certificate: str = Field(default="", description="file of the certificate for TLS, in PEM; none when left out")
     key: str = Field(default="", description="file of its key")
     position_tolerance: float = Field(
-        default=0.01, gt=0, le=1, description="how far the person may leave an object from where it should be [m]"
+        default=PERSON.position,
+        gt=0,
+        le=1,
+        description="how far the person may leave an object from where it should be [m]; what stands within it stays",
     )
-    orientation_tolerance: float = Field(default=0.15, gt=0, le=math.pi, description="… and turned [rad]")
+    orientation_tolerance: float = Field(default=PERSON.orientation, gt=0, le=math.pi, description="… and turned [rad]")
     tolerances: dict[str, OwnTolerance] = Field(
         default_factory=dict,
         description="model -> position [m] and orientation [rad] for its objects alone; what is round may be turned by "

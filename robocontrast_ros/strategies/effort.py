@@ -9,11 +9,11 @@ What a simulator has thrown out of every room is no longer there: another one is
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import pairwise
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,10 +42,39 @@ class Tolerance:
 
     position: float = 0.0
     orientation: float = 0.0
+    fixed: ClassVar[frozenset[str]] = frozenset()
 
     def accepts(self, actual: Pose, wanted: Pose) -> bool:
         """Tell whether an object at ``actual`` may stay when it is wanted at ``wanted``."""
         return actual.distance_to(wanted) <= self.position and angle_between(actual, wanted) <= self.orientation
+
+    def of(self, model: str) -> Tolerance:
+        """Return that of the objects of a model: of all the same."""
+        return self
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """How far objects may be from their wanted poses where that differs from model to model.
+
+    Attributes:
+        usual: of what is not named, and of the robot's base.
+        own: model -> that of its objects.
+        fixed: models of backgrounds, such as table, lamp and walls, which stand as the task's file says: nobody carries
+            them.
+    """
+
+    usual: Tolerance = field(default_factory=Tolerance)
+    own: Mapping[str, Tolerance] = field(default_factory=dict)
+    fixed: frozenset[str] = frozenset()
+
+    def of(self, model: str) -> Tolerance:
+        """Return that of the objects of a model."""
+        return self.own.get(model, self.usual)
+
+
+AnyTolerance = Tolerance | Tolerances
+"""One tolerance for all objects, or one for each model."""
 
 
 def angle_between(a: Pose, b: Pose) -> float:
@@ -60,10 +89,10 @@ def angle_between(a: Pose, b: Pose) -> float:
     return 2.0 * math.atan2(math.hypot(*vector), abs(ax * bx + ay * by + az * bz + aw * bw))
 
 
-def setup_moves(actual: Scene, wanted: Scene, tolerance: Tolerance) -> tuple[SetupMove, ...]:
+def setup_moves(actual: Scene, wanted: Scene, tolerance: AnyTolerance) -> tuple[SetupMove, ...]:
     """Return the moves from a scene to another: first what is taken out, then what is moved or brought in.
 
-    An object whose model changed under the same name is taken out and brought in.
+    An object whose model changed under the same name is taken out and brought in. What is fixed is left out.
 
     Raises:
         ValueError: the scenes have different frames.
@@ -78,12 +107,12 @@ def setup_moves(actual: Scene, wanted: Scene, tolerance: Tolerance) -> tuple[Set
     moved = []
     for w in wanted:
         here = actual[w.name] if w.name in actual and stays(actual[w.name]) else None
-        if here is None or not tolerance.accepts(here.pose, w.pose):
+        if here is None or not tolerance.of(w.model).accepts(here.pose, w.pose):
             moved.append(SetupMove(w.name, w.model, here.pose if here else None, w.pose))
-    return (*out, *moved)
+    return tuple(move for move in (*out, *moved) if move.model not in tolerance.fixed)
 
 
-def scenes_match(actual: Scene, known: Scene, tolerance: Tolerance) -> bool:
+def scenes_match(actual: Scene, known: Scene, tolerance: AnyTolerance) -> bool:
     """Tell whether two scenes hold the same objects at the same places within the tolerance."""
     return actual.frame_id == known.frame_id and not setup_moves(actual, known, tolerance)
 
@@ -232,7 +261,9 @@ def _carried(moves: Sequence[SetupMove], store: Vector3 | None) -> Iterator[tupl
             yield (store if gone else start), goal
 
 
-def transition_costs(left: Sequence[Scene], wanted: Sequence[Scene], model: CostModel, tolerance: Tolerance) -> Floats:
+def transition_costs(
+    left: Sequence[Scene], wanted: Sequence[Scene], model: CostModel, tolerance: AnyTolerance
+) -> Floats:
     """Return the cost from each of some scenes to each of others.
 
     Returns:
@@ -253,9 +284,11 @@ def transition_costs(left: Sequence[Scene], wanted: Sequence[Scene], model: Cost
         present, starts, turns = arrays(tuple((o.name, o.model) for o in scene))
         goals = np.array([o.pose.position for o in scene]).reshape(-1, 3)
         goal_turns = np.array([o.pose.orientation for o in scene]).reshape(-1, 4)
-        off = norm(starts - goals) > tolerance.position
-        turned = _angles_between(turns, goal_turns) > tolerance.orientation
-        costs[:, column] = model.costs(present & (off | turned), starts, goals)
+        own = [tolerance.of(o.model) for o in scene]
+        off = norm(starts - goals) > np.array([each.position for each in own])
+        turned = _angles_between(turns, goal_turns) > np.array([each.orientation for each in own])
+        movable = np.array([o.model not in tolerance.fixed for o in scene], dtype=bool)
+        costs[:, column] = model.costs(present & movable & (off | turned), starts, goals)
     return costs
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from robocontrast_ros.domain import BASE, ScoreSpec, Start, TestInstance, TrialResult
 from robocontrast_ros.perturbations.protocol import Perturbation
-from robocontrast_ros.strategies.effort import CostModel, MetresMoved, Tolerance
+from robocontrast_ros.strategies.effort import AnyTolerance, CostModel, MetresMoved, Tolerance
 from robocontrast_ros.tasks.protocol import Task
 
 
@@ -78,7 +78,7 @@ class StrategyContext:
     rng: Callable[..., np.random.Generator]
     budget: float = inf
     cost: CostModel = field(default_factory=MetresMoved)
-    tolerance: Tolerance = field(default_factory=Tolerance)
+    tolerance: AnyTolerance = field(default_factory=Tolerance)
     metric: ScoreSpec = field(kw_only=True)
 
 

@@ -85,6 +85,14 @@ class PartlySeenGoal(Goal, Protocol):
 
 
 @runtime_checkable
+class DescribedGoal(Goal, Protocol):
+    """A goal that says in words what counts as success; of others, ``episodes.judging.success_in_words`` says it."""
+
+    def in_words(self) -> str:
+        """Return it for people, how near included, such as ``the cup is within 5 cm of the plate``."""
+
+
+@runtime_checkable
 class RegionGoal(Goal, Protocol):
     """A goal, or a subgoal, that can be drawn on a map."""
 

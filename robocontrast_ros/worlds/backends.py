@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from robocontrast_ros.console.questions import Answer, SetUpQuestion
-from robocontrast_ros.console.tolerances import Tolerances
+from robocontrast_ros.console.tolerances import PERSON
 from robocontrast_ros.domain import Fault, Scene, SetupMove
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.robots.profile_base import RobotProfile
-from robocontrast_ros.strategies.effort import Tolerance
+from robocontrast_ros.strategies.effort import Tolerance, Tolerances
 from robocontrast_ros.tasks.protocol import Task
 from robocontrast_ros.worlds.simulated_scene import SimulatedScene, Simulation
 
@@ -102,10 +102,6 @@ class TableReading:
     deviations: Mapping[str, Tolerance] = field(default_factory=dict)
 
 
-PERSON = Tolerances(Tolerance(0.01, 0.15))
-"""How exactly a person sets things up where the session does not say it."""
-
-
 @dataclass(frozen=True)
 class BackendContext:
     """What a backend is made from.
@@ -130,7 +126,7 @@ class BackendContext:
     tolerance: float = 0.01
     plays: bool = False
     console: Callable[[], ConsolePort] | None = None
-    set_up_tolerances: Tolerances = PERSON
+    set_up_tolerances: Tolerances = field(default_factory=lambda: Tolerances(PERSON))
 
 
 class SceneBackend(Protocol):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import ClassVar, Protocol
 
 from robocontrast_ros.console.questions import ROBOT, SetUpQuestion
 from robocontrast_ros.console.table_map import doubts_in_words, misplaced
-from robocontrast_ros.console.tolerances import Tolerances
 from robocontrast_ros.domain import Scene, SetupMove
 from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.objects import fixed_models
-from robocontrast_ros.strategies.effort import Tolerance, setup_moves
+from robocontrast_ros.strategies.effort import Tolerance, Tolerances, setup_moves
 from robocontrast_ros.strategies.tour import in_cheapest_order
 from robocontrast_ros.worlds.backends import (
     BackendContext,
@@ -77,19 +76,19 @@ class ByHand:
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> tuple[float, Scene]:
         """Have a person carry out moves until the scene is the target, and return it as read back, and its time [s].
 
-        What the person need not move has to stay where it was when they were asked: it may have slid a little when the
-        robot let go, but what they push away is to be moved back. What could not be seen before is checked, for the
-        robot may have moved it. A robot that moves about is to be brought to its start each time, for it has driven
-        away from there. What is not seen and was not ticked off stays in the list. Where the person breaks off, what
-        was ticked off has been moved.
+        All that stands farther from its place than the tolerances allow is asked for, whether it was to be moved or was
+        pushed away; what stands within them stays. What is fixed is taken to stand as the target says. A robot that
+        moves about is to be brought to its start each time, for it has driven away from there. What is not seen and was
+        not ticked off stays in the list. Where the person breaks off, what was ticked off has been moved.
 
         Raises:
             BenchFault: the person declares the attempt void or skips the trial, or the console or the camera is gone.
         """
-        before = self._table.read()[1]
-        wanted, bring_robot = {move.name for move in moves} | before.unsure.keys(), target.robot is not None
-        present, problems, doubts, doubted = before.scene, (), False, ()
+        present, problems, doubts, doubted = self._table.read()[1].scene, (), False, ()
+        background, bring_robot = self._background(present, target), target.robot is not None
+        told: set[str] = set()
         while True:
+            told |= {move.name for move in moves}
             question = SetUpQuestion(target, present, moves, problems, doubts, bring_robot=bring_robot)
             try:
                 answer = self._console.ask_moves(question)
@@ -98,38 +97,35 @@ class ByHand:
                 raise
             self.seconds = answer.seconds
             # Who overrules has put right what was in doubt, too: what fell over is not in the list.
-            self._table.carry(target, (*question.things, *doubted) if answer.overruled else answer.moved)
+            moved = (*question.things, *doubted) if answer.overruled else answer.moved
+            self._table.carry(target, (*background, *moved))
             stamp, reading = self._table.read()
-            present = reading.scene
-            wanted |= self._pushed(before, reading, target, wanted)
+            present, background = reading.scene, ()
             certain = tuple(o for o in present if o.name not in reading.unsure)
             self.seen = replace(present, objects=certain) if self._table.seen else None
             self.overruled = problems if answer.overruled else ()
             if answer.overruled:
-                return stamp, _believed(present, target, {*wanted, *reading.unsure})
-            wrong = self._misplaced(reading, target, wanted)
+                return stamp, _believed(present, target, {*told, *reading.unsure})
+            wrong = self._misplaced(reading, target)
             if not wrong and not reading.unsure:
                 return stamp, present
             problems, doubted = (*wrong.values(), *doubts_in_words(reading.unsure)), tuple(reading.unsure)
             # Who did not tick something that is not seen may have forgotten it.
             undone = [move for move in moves if move.name in reading.unsure and move.name not in answer.moved]
             doubts = not wrong and not undone
-            moves = self._moves(present, target, wrong.keys(), wanted & reading.unsure.keys(), undone)
+            told |= wrong.keys()
+            moves = self._moves(present, target, wrong.keys(), reading.unsure.keys(), undone)
             bring_robot = ROBOT in wrong
 
-    def _pushed(self, before: TableReading, reading: TableReading, target: Scene, wanted: set[str]) -> set[str]:
-        """Return what was not to be moved and stands elsewhere than before, as far as it was and is seen."""
-        unsure = {*before.unsure, *reading.unsure}
-        left = [o for o in before.scene if o.name in target and o.name not in wanted and o.name not in unsure]
-        names = {o.name for o in left}
-        was = replace(target, objects=tuple(left), robot=None)
-        now = replace(reading.scene, objects=tuple(o for o in reading.scene if o.name in names), robot=None)
-        return {*misplaced(now, was, self._tolerances, _of_difference(before.deviations, reading.deviations))}
+    def _background(self, present: Scene, target: Scene) -> tuple[str, ...]:
+        """Return what is fixed and is to be put up or to be taken away, which nobody ticks off."""
+        changed = setup_moves(present, target, self._tolerances.usual)
+        return tuple(move.name for move in changed if move.model in self._tolerances.fixed)
 
-    def _misplaced(self, reading: TableReading, target: Scene, wanted: set[str]) -> dict[str, str]:
-        """Return what stands wrong of what was to be moved and is seen, and what should not be there."""
+    def _misplaced(self, reading: TableReading, target: Scene) -> dict[str, str]:
+        """Return what stands wrong of what is seen, and what should not be there."""
         scene = reading.scene
-        looked_at = {o.name for o in target if o.name in wanted and o.name not in reading.unsure}
+        looked_at = {o.name for o in target if o.name not in reading.unsure}
         seen = replace(scene, objects=tuple(o for o in scene if o.name in looked_at or o.name not in target))
         sought = replace(target, objects=tuple(o for o in target if o.name in looked_at))
         return misplaced(seen, sought, self._tolerances, reading.deviations)
@@ -150,16 +146,6 @@ class ByHand:
     def _stays(self, move: SetupMove) -> bool:
         here, goal = move.start, move.goal
         return here is not None and goal is not None and self._tolerances.of(move.model).accepts(here, goal)
-
-
-def _of_difference(one: Mapping[str, Tolerance], other: Mapping[str, Tolerance]) -> dict[str, Tolerance]:
-    """Return the standard deviations of the differences of two estimates."""
-    exact = Tolerance()
-    pairs = {name: (one.get(name, exact), other.get(name, exact)) for name in {*one, *other}}
-    return {
-        name: Tolerance(math.hypot(a.position, b.position), math.hypot(a.orientation, b.orientation))
-        for name, (a, b) in pairs.items()
-    }
 
 
 def _with_moved(scene: Scene, target: Scene, moved: Collection[str]) -> Scene:
@@ -197,27 +183,19 @@ class ToldTable:
 
 
 class SeenTable:
-    """A table that a camera sees; what is fixed, such as the table itself, is known from the ticks alone."""
+    """A table that a camera sees."""
 
     seen = True
 
-    def __init__(
-        self,
-        now: Callable[[], float],
-        frame_id: str,
-        console: ConsolePort,
-        fixed: Collection[str] = (),
-    ) -> None:
+    def __init__(self, now: Callable[[], float], frame_id: str, console: ConsolePort) -> None:
         """Begin with an empty table.
 
         Args:
             now: the clock of the robot's stamps [s].
             frame_id: of the scenes.
             console: whose camera looks at it.
-            fixed: models of what never moves once it stands.
         """
         self._now, self._expected, self._console = now, Scene(frame_id=frame_id), console
-        self._fixed = fixed
 
     def read(self) -> tuple[float, TableReading]:
         """Return what the camera sees."""
@@ -231,9 +209,7 @@ class SeenTable:
 
     def carry(self, target: Scene, moved: tuple[str, ...]) -> None:
         """Look for the objects of the target from now on, and first where they should be."""
-        there = {*moved, *self._expected.names}
-        seen = (o for o in target if o.model not in self._fixed or o.name in there)
-        self._expected = replace(target, objects=tuple(seen))
+        self._expected = target
 
 
 class PractisedTable:
@@ -271,7 +247,7 @@ class OperatorBackend(ByHand):
     def __init__(self, context: BackendContext) -> None:
         """Connect to the console."""
         table = ToldTable(context.now, context.robot.world_frame)
-        super().__init__(table, _console(context), context.set_up_tolerances, context.task.store)
+        super().__init__(table, _console(context), _tolerances(context), context.task.store)
 
 
 class OperatorCameraBackend(ByHand):
@@ -284,7 +260,7 @@ class OperatorCameraBackend(ByHand):
         """Connect to the console."""
         console = _console(context)
         table = _seen(context, console)
-        super().__init__(table, console, context.set_up_tolerances, context.task.store)
+        super().__init__(table, console, _tolerances(context), context.task.store)
 
 
 class PracticeBackend(ByHand):
@@ -298,7 +274,7 @@ class PracticeBackend(ByHand):
         self._simulated = EmbeddedBackend(_free(context))
         self.description = f"practice: {self._simulated.description}"
         self.request = self._simulated.request
-        super().__init__(PractisedTable(self._simulated), console, context.set_up_tolerances, context.task.store)
+        super().__init__(PractisedTable(self._simulated), console, _tolerances(context), context.task.store)
 
 
 class PracticeCameraBackend(ByHand):
@@ -312,12 +288,15 @@ class PracticeCameraBackend(ByHand):
         simulated = EmbeddedBackend(_free(context))
         self.description = f"practice: {simulated.description}"
         camera = _seen(context, console)
-        super().__init__(PractisedTable(simulated, camera), console, context.set_up_tolerances, context.task.store)
+        super().__init__(PractisedTable(simulated, camera), console, _tolerances(context), context.task.store)
 
 
 def _seen(context: BackendContext, console: ConsolePort) -> SeenTable:
-    fixed = fixed_models(context.task.scenes.models.values())
-    return SeenTable(context.now, context.robot.world_frame, console, fixed)
+    return SeenTable(context.now, context.robot.world_frame, console)
+
+
+def _tolerances(context: BackendContext) -> Tolerances:
+    return replace(context.set_up_tolerances, fixed=fixed_models(context.task.scenes.models.values()))
 
 
 def _console(context: BackendContext) -> ConsolePort:

@@ -97,7 +97,7 @@ def test_the_person_at_the_console_is_shown_nothing_of_a_policy_and_both_policie
     assert {state["session_state"]["code"] for state in person.seen} >= {"1 of 2", "2 of 2"}
     topics = read_bag(run / finished[0].recording.bag, lambda topic, kind: False).counts
     assert {topic.split("/")[1] for topic in topics} == {"practice"}, "no real driver of this domain takes its commands"
-    assert "the policy failed" in {state["judge"]["ended"] for state in person.seen if "judge" in state}
+    assert "The policy failed." in {state["judge"]["ended"] for state in person.seen if "judge" in state}
     # Of an attempt that was void, too: the last one counts.
     first, second = {event.trial.index: event.after for event in events if isinstance(event, SetUp)}.values()
     assert scenes_match(first, second, Tolerance(0.01, 0.15)), "what the first policy moved is put back"

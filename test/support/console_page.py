@@ -20,6 +20,9 @@ PHONE = {"width": 390, "height": 844}
 LEAST_TARGET = 44
 """Least width and height of what is tapped [CSS pixel]."""
 
+LEAST_CONTRAST = 4.5
+"""Between a text and its ground: level AA of WCAG 2.2, 1.4.3."""
+
 
 @contextmanager
 def browser() -> Iterator[object]:
@@ -102,6 +105,14 @@ class PersonAtThePage:
         small, low = self.page.evaluate(TARGETS, [LEAST_TARGET, phase])
         assert small == [], f"{phase}: targets smaller than {LEAST_TARGET} px: {small}"
         assert low, f"{phase}: the primary action is not in the lower half"
+        nameless = self.page.evaluate(NAMELESS)
+        assert nameless == [], f"{phase}: fields without a label: {nameless}"
+        self.look_at_contrasts(phase)
+
+    def look_at_contrasts(self, phase: str) -> None:
+        """Check that each text of the page can be read on its ground."""
+        faint = self.page.evaluate(FAINT, LEAST_CONTRAST)
+        assert faint == [], f"{phase}: texts with a contrast below {LEAST_CONTRAST}: {faint}"
 
     def tap(self, selector: str) -> None:
         """Tap something."""
@@ -202,6 +213,33 @@ TARGETS = """([least, phase]) => {
   const large = primary.hidden ? document.querySelector('#choices .wide[data-command="stop"]') : primary;
   const low = large !== null && shown(large) && large.getBoundingClientRect().top >= innerHeight / 2;
   return [small, low || phase === "finished"];
+}"""
+
+
+NAMELESS = """() => [...document.querySelectorAll("input, textarea, select")]
+  .filter(field => field.checkVisibility() && !field.labels.length && !field.getAttribute("aria-label"))
+  .map(field => field.outerHTML.slice(0, 90))"""
+
+FAINT = """least => {
+  const numbers = colour => colour.match(/[0-9.]+/g).map(Number);
+  const linear = c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
+  const contrast = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
+  const ground = element => {
+    for (; element; element = element.parentElement) {
+      const colour = numbers(getComputedStyle(element).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  // A button that cannot be pressed now may be faint.
+  const shown = element => element.checkVisibility() && !element.closest(":disabled, noscript, option");
+  const own = element => element.matches("input, textarea") ||
+    [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+  return [...document.body.querySelectorAll("*")].filter(element => shown(element) && own(element)).map(element => {
+    const style = getComputedStyle(element), svg = element.namespaceURI.endsWith("svg");
+    return [element.textContent.slice(0, 40), contrast(numbers(svg ? style.fill : style.color), ground(element))];
+  }).filter(([words, found]) => found < least);
 }"""
 
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from robocontrast_ros.domain import SetupMove
 from robocontrast_ros.runs.events import SessionStarted
-from robocontrast_ros.strategies.effort import HandlingTimes, MetresMoved, SecondsToMove, Tolerance
+from robocontrast_ros.strategies.effort import (
+    AnyTolerance,
+    HandlingTimes,
+    MetresMoved,
+    SecondsToMove,
+    Tolerance,
+    Tolerances,
+)
 
 
 @dataclass(frozen=True)
@@ -41,10 +49,7 @@ class EffortModel:
     def __init__(self, started: SessionStarted | None) -> None:
         """Take the session's parameters; their defaults where the journal names none."""
         session = started.parameters.get("session", {}) if started else {}
-        tolerance = session.get("setup", {})
-        self.tolerance = Tolerance(
-            tolerance.get("position_tolerance", 0.0), tolerance.get("orientation_tolerance", 0.0)
-        )
+        self.tolerance = _tolerance(started.parameters if started else {})
         times = session.get("handling_times") or session.get("mover", {})  # its name in older journals
         store = started.parameters.get("task", {}).get("store") if started else None
         self.store = tuple(store) if store is not None else None
@@ -55,3 +60,12 @@ class EffortModel:
     def of(self, moves: Sequence[SetupMove], measured: float | None = None) -> Effort:
         """Return the effort of moves; the seconds are the measured ones where there are."""
         return Effort(self._metres.cost(moves), self._seconds.cost(moves, measured))
+
+
+def _tolerance(parameters: Mapping[str, Any]) -> AnyTolerance:
+    """Return within what nothing was moved: the person's where one set up, else that of `setup`."""
+    if (person := parameters.get("set_up_tolerances")) is not None:
+        own = {model: Tolerance(**given) for model, given in person["own"].items()}
+        return Tolerances(Tolerance(**person["usual"]), own, frozenset(person["fixed"]))
+    setup = parameters.get("session", {}).get("setup", {})
+    return Tolerance(setup.get("position_tolerance", 0.0), setup.get("orientation_tolerance", 0.0))

@@ -188,7 +188,7 @@ function render() {
 function showBanner() {
   const lines = [];
   const ended = state?.phase === "finished";
-  if (!connected && !ended) lines.push("No connection. The session goes on; the page connects again by itself.");
+  if (!connected && !ended) lines.push("No connection: STOP may not reach the robot, use its own emergency stop. The session goes on; the page connects again by itself.");
   if (sending.size && !connected) lines.push("Your last answer is sent when the connection is back.");
   if (refusal) lines.push(refusal);
   if (state) lines.push(...state.problems);
@@ -215,7 +215,16 @@ function showTimer() {
 setInterval(showTimer, 250);
 
 // Whoever is writing while the session says something goes on writing.
-function put(...elements) {
+function put(...elements) { putBeside(elements, null, []); }
+
+// On a wide screen the picture is beside what is to be read, on a phone between its two parts.
+function putBeside(before, picture, after) {
+  const parted = picture ? [make("div", { class: "columns" }, make("div", { class: "before" }, ...before.filter(Boolean)), picture,
+    make("div", { class: "after" }, ...after.filter(Boolean)))] : before;
+  fill(parted);
+}
+
+function fill(elements) {
   const writing = document.activeElement, at = writing?.selectionStart;
   parts.content.replaceChildren(...elements.filter(Boolean));
   const again = writing?.id && !writing.isConnected ? document.getElementById(writing.id) : null;
@@ -225,6 +234,9 @@ function put(...elements) {
 
 // The largest text of the page, as large as its length allows.
 const instruction = (text) => make("p", { class: `instruction${text.length > 120 ? " long" : text.length > 60 ? " medium" : ""}` }, text);
+
+// A field with its name over it.
+const labelled = (words, field) => make("label", { class: "field" }, words, field);
 
 function make(tag, options = {}, ...children) {
   const element = document.createElement(tag);
@@ -258,7 +270,10 @@ const PAUSE = { command: "pause", words: "Pause" };
 const GO_ON = { command: "resume", words: "Do not pause" };
 const pausing = () => (state.pausing ? make("p", { id: "pausing" }, "The session pauses after this trial.") : null);
 // An attempt that does not count is made again: nobody should have to guess why.
-const why = () => (state.void ? make("p", { class: "problem", id: "void" }, `The last attempt does not count: ${state.void}`) : null);
+const why = () => (state.void ? make("div", { id: "void" },
+  make("p", { class: "problem" }, `The last attempt does not count. ${state.void.words}`), details(state.void.detail)) : null);
+// What an engineer wants to know.
+const details = (text) => (text ? make("details", {}, make("summary", {}, "Details"), make("p", {}, text)) : null);
 const STOP = { command: "stop", words: "STOP", kind: "halt" };
 const SKIP = { command: "skip", words: "Skip …",
   act: () => askReason("Leave this trial out?", ["cannot be set up", "an object is broken"], (reason) => send("skip", { reason })) };
@@ -294,7 +309,7 @@ function showSetUp() {
       onchange: (event) => send("tick", { name: thing.id, done: event.target.checked }) }),
     make("span", { class: "what" }, make("span", {}, `${index + 1}. ${thing.name}`), make("span", { class: "words" }, thing.words),
       thing.place ? make("small", {}, `to ${thing.place}`) : null))));
-  put(
+  putBeside([
     why(),
     // The banner says what is wrong with the camera as long as it is so.
     ...set.problems.filter((problem) => !state.problems.includes(problem)).map((problem) => make("p", { class: "problem" }, problem)),
@@ -302,11 +317,11 @@ function showSetUp() {
     set.unseen || set.moves.length ? null : make("p", { class: "instruction" },
       set.doubts ? "The camera cannot tell. Does everything stand as on the map?"
         : robot.length ? "Move nothing but the robot." : "Do not reset. Nothing has to be moved."),
+    backgroundOf(set.background),
     drawMap(set),
     make("ul", { class: "list" }, ...list),
     things.length ? make("p", { class: "quiet" }, `grid in ${set.unit}; short lines point to the front`) : null,
-    photos(),
-  );
+  ], photos(), []);
   const doubted = set.problems.length > 0;
   const right = { command: "ready", words: "It stands right", act: () => send("ready", { overrule: true }) };
   const again = { command: "ready", words: "Look again", act: () => send("ready") };
@@ -316,15 +331,21 @@ function showSetUp() {
   setChoices(tick, doubted ? (set.doubts ? again : right) : null, SKIP, CORRECT, PAUSE, END);
 }
 
+// Nobody carries a table or a lamp for a trial.
+function backgroundOf({ names, changed }) {
+  if (!names.length) return null;
+  return make("p", { id: "background", class: changed ? "" : "quiet" }, `As the task's file says: ${names.join(", ")}.`);
+}
+
 function showStart() {
-  put(why(), make("p", { class: "quiet" }, "The robot will be told"), instruction(state.instruction),
-    make("p", {}, "Is everybody out of the robot's reach?"), photos());
+  putBeside([why(), make("p", { class: "quiet" }, "The robot will be told"), instruction(state.instruction),
+    make("p", {}, "Is everybody out of the robot's reach?")], photos(), []);
   setPrimary("Start", () => send("start"));
   setChoices(VOID, SKIP, CORRECT, PAUSE, END);
 }
 
 function showRunning() {
-  put(instruction(state.instruction), pausing(), photos());
+  putBeside([instruction(state.instruction), pausing()], photos(), []);
   setPrimary("STOP", () => send("stop"), "halt");
   setChoices({ command: "reached", words: "Goal reached" }, PAUSE, GO_ON);
 }
@@ -338,9 +359,12 @@ function showJudge() {
   const steps = stepsOf(asked.subgoals), words = (value) => far(value, asked.subgoals);
   const chip = (value, label, on, act) => make("button", { class: on ? "on" : "", onclick: act, "data-value": value }, label);
   const failed = form.success === false;
-  put(
+  putBeside([
     instruction(state.instruction),
+    asked.counts ? make("p", { id: "counts" }, asked.counts) : null,
     make("p", { class: "quiet" }, asked.ended),
+    details(asked.detail),
+  ], photos(), [
     failed ? make("h2", {}, "How far did it come?") : null,
     failed ? make("div", { class: "chips", id: "progress" }, ...steps.map((value) =>
       chip(value, words(value), form.progress === value, () => { form.progress = value; showJudge(); }))) : null,
@@ -353,15 +377,13 @@ function showJudge() {
         form.tags = form.tags.includes(tag) ? form.tags.filter((other) => other !== tag) : [...form.tags, tag];
         showJudge();
       })), make("button", { onclick: () => askReason("New tag", [], (tag) => { form.tags = [...form.tags, tag.slice(0, 64)]; showJudge(); }) }, "+ tag")),
-    make("h2", {}, "Note"),
-    make("textarea", { rows: 2, maxLength: 500, value: form.note, id: "note", oninput: (event) => { form.note = event.target.value; keepForm(); } }),
+    labelled("Note", make("textarea", { rows: 2, maxLength: 500, value: form.note, id: "note",
+      oninput: (event) => { form.note = event.target.value; keepForm(); } })),
     make("div", { class: "chips", id: "notes" }, ...asked.notes.map((note) =>
       chip(note, note, form.note === note, () => { form.note = form.note === note ? "" : note; showJudge(); }))),
-    make("h2", {}, "Judged by"),
-    make("input", { maxLength: 64, value: form.by, id: "by", autocomplete: "name",
-      oninput: (event) => { form.by = event.target.value; remember("by", form.by); } }),
-    photos(),
-  );
+    labelled("Judged by", make("input", { maxLength: 64, value: form.by, id: "by", autocomplete: "name",
+      oninput: (event) => { form.by = event.target.value; remember("by", form.by); } })),
+  ]);
   setPrimary("Confirm", () => send("judge", { ...form, success: form.success === true }));
   parts.primary.disabled = form.success === null;
   setChoices(VOID);
@@ -417,16 +439,15 @@ function showRecording(recording) {
     proposal.changed = true;
     showPaused();
   });
-  const words = make("textarea", { rows: 2, maxLength: 500, value: proposal.instruction, id: "instruction", placeholder: "what the robot is told",
+  const words = make("textarea", { rows: 2, maxLength: 500, value: proposal.instruction, id: "instruction",
     oninput: (event) => { proposal.instruction = event.target.value; proposal.changed = true; offer(); } });
   const meant = make("textarea", { rows: 2, maxLength: 500, value: proposal.meant, id: "meant",
-    placeholder: "only if the task does not understand that: the same in its words",
     oninput: (event) => { proposal.meant = event.target.value; proposal.changed = true; offer(); } });
   put(make("p", { class: "quiet" }, `The scene ${recording.source}.`), map,
     recording.asks_path ? make("p", { class: "quiet" }, "Tap the way that you walk, corner by corner.") : null,
     recording.asks_path ? make("button", { disabled: !proposal.path.length, id: "back",
       onclick: () => { proposal.path = proposal.path.length > 2 ? proposal.path.slice(0, -1) : []; proposal.changed = true; showPaused(); } }, "Take back the last corner") : null,
-    words, meant,
+    labelled("What the robot is told", words), labelled("Only if the task does not understand that: the same in its words", meant),
     draft ? make("p", { id: "understood" }, `Understood: ${draft.understood}`) : null);
   const check = () => {
     proposal.changed = false;
@@ -452,7 +473,8 @@ function showStopped() {
 }
 
 function showFinished() {
-  put(make("p", { class: "instruction" }, "Thank you."), make("p", {}, state.detail), make("p", { class: "quiet" }, state.session));
+  put(make("p", { class: "instruction" }, "Thank you."), make("p", {}, state.detail),
+    make("p", {}, "STOP on this page is off now. If the robot still moves, press its own emergency stop."), make("p", { class: "quiet" }, state.session));
   setPrimary("");
   setChoices();
 }
@@ -463,10 +485,10 @@ function remember(key, value) { try { localStorage.setItem(key, value); } catch 
 // -- questions of the page -------------------------------------------------------------------------
 
 function askReason(words, offered, then) {
-  const input = make("input", { maxLength: 500, placeholder: "in your words" });
+  const input = make("input", { maxLength: 500, id: "words" });
   const done = (text) => { if (!text.trim()) return; parts.sheet.close(); then(text.trim()); };
   showSheet(make("h2", {}, words),
-    make("div", { class: "chips" }, ...offered.map((text) => make("button", { onclick: () => done(text) }, text))), input,
+    make("div", { class: "chips" }, ...offered.map((text) => make("button", { onclick: () => done(text) }, text))), labelled("In your words", input),
     make("div", { class: "pair" }, make("button", { onclick: () => parts.sheet.close() }, "Back"),
       make("button", { class: "on", onclick: () => done(input.value) }, "OK")));
   input.addEventListener("keydown", (event) => { if (event.key === "Enter") done(input.value); });
@@ -484,10 +506,12 @@ function askCorrection() {
   const right = { success: null, progress: 0 };
   const trials = make("select", { id: "trial" }, ...state.judgements.map((one) =>
     make("option", { value: one.trial }, `trial ${one.trial}: ${one.words}`)));
-  const by = make("input", { id: "corrector", maxLength: 64, placeholder: "your name", value: state.by || remembered("by") });
-  const reason = make("input", { id: "reason", maxLength: 500, placeholder: "why" });
+  const by = make("input", { id: "corrector", maxLength: 64, value: state.by || remembered("by") });
+  const reason = make("input", { id: "reason", maxLength: 500 });
   const chosen = make("div", { class: "pair" });
-  const share = make("select", { id: "share", hidden: true, onchange: (event) => { right.progress = Number(event.target.value); } });
+  const share = make("select", { id: "share", onchange: (event) => { right.progress = Number(event.target.value); } });
+  const progress = labelled("How far it came", share);
+  progress.hidden = true;
   const offer = () => {
     const { subgoals } = state.judgements.find((one) => one.trial === trials.value);
     right.progress = 0;
@@ -497,7 +521,7 @@ function askCorrection() {
   trials.addEventListener("change", offer);
   offer();
   const outcome = (value, words) => make("button", { class: right.success === value ? "on" : "", "data-right": value,
-    onclick: () => { right.success = value; share.hidden = value; choose(); } }, words);
+    onclick: () => { right.success = value; progress.hidden = value; choose(); } }, words);
   const choose = () => chosen.replaceChildren(outcome(true, "Success"), outcome(false, "Failure"));
   const done = () => {
     if (right.success === null || !by.value.trim() || !reason.value.trim()) return;
@@ -506,7 +530,8 @@ function askCorrection() {
     send("correct", { trial: trials.value, ...right, by: by.value.trim(), reason: reason.value.trim() });
   };
   choose();
-  showSheet(make("h2", {}, "Which judgement was wrong, and what is right?"), trials, chosen, share, by, reason,
+  showSheet(make("h2", {}, "Which judgement was wrong, and what is right?"), labelled("Trial", trials), chosen, progress,
+    labelled("Your name", by), labelled("Why", reason),
     make("div", { class: "pair" }, make("button", { onclick: () => parts.sheet.close() }, "Back"),
       make("button", { id: "correct", onclick: done }, "Correct")));
 }
@@ -527,68 +552,160 @@ function draw(tag, attributes, text) {
   return element;
 }
 
-// The scene from above, in metres: what stays is grey, what is moved orange, where it goes green.
+// The scene from above, in metres: what stays is grey, what is moved orange, where it goes green. No label lies over another
+// or over an outline: one that finds no free place beside its thing is put under the picture, with a line to it.
 function drawMap(set) {
   const [left, top, width, height] = set.box;
   const unit = Math.max(width, height) / 100;
-  const svg = draw("svg", { class: "map", viewBox: `${left} ${top} ${width} ${height}`, role: "img",
-    "aria-label": "the scene from above, with the moves as arrows" });
+  // Beside and under the picture: the numbers of the grid.
+  const frame = { left: left - 12 * unit, top, right: left + width, bottom: top + height + 5 * unit };
+  const svg = draw("svg", { class: "map", role: "img", "aria-label": "the scene from above, with the moves as arrows" });
   const polygon = (points, style) => svg.append(draw("polygon", { points: points.map((p) => p.join(",")).join(" "),
     "stroke-linejoin": "round", "stroke-width": unit * 0.4, ...style }));
   const line = (from, to, style) => svg.append(draw("line", { x1: from[0], y1: from[1], x2: to[0], y2: to[1], ...style }));
-  if (set.floor.length) polygon(set.floor, { fill: "white", stroke: "#8a8a8a" });
-  for (const item of set.objects) if (item.outline.length) polygon(item.outline, { fill: "#e3dccf", stroke: "#8a8a8a" });
-  for (const { line: [from, to] } of set.grid) line(from, to, { stroke: "#1b1b1b", "stroke-width": unit * 0.2, opacity: 0.16 });
-  for (const wall of set.walls) polygon(wall, { fill: "#8a8a8a", stroke: "none" });
+  if (set.floor.length) polygon(set.floor, { fill: "var(--panel)", stroke: "var(--wall)" });
+  if (!set.floor.length) for (const outline of set.background.outlines) polygon(outline, { fill: "none", stroke: "var(--wall)" });
+  for (const item of set.objects) if (item.outline.length) polygon(item.outline, { fill: "var(--thing)", stroke: "var(--wall)", "data-outline": "" });
+  for (const { line: [from, to] } of set.grid) line(from, to, { stroke: "var(--ink)", "stroke-width": unit * 0.2, opacity: 0.16 });
+  for (const wall of set.walls) polygon(wall, { fill: "var(--wall)", stroke: "none", "data-outline": "" });
+  const outlines = [...set.walls, ...set.objects.map((item) => item.outline)].filter((one) => one.length);
+  const lines = [];
   for (const move of set.moves) {
     const faint = move.done ? 0.35 : 1;
     const front = (at, ahead, colour) => { if (ahead) line(at, ahead, { stroke: colour, "stroke-width": unit * 0.6, opacity: faint }); };
-    if (move.from_outline?.length) polygon(move.from_outline, { fill: "#f7d9b8", stroke: "#d9730d", opacity: faint });
-    if (move.to_outline?.length) polygon(move.to_outline, { fill: "none", stroke: "#1f6f43", "stroke-dasharray": unit, "stroke-width": unit * 0.6, opacity: faint });
-    if (!move.fixed) { front(move.from, move.from_front, "#d9730d"); front(move.to, move.to_front, "#1f6f43"); }
-    if (move.from && (move.to || move.edge)) arrow(svg, move.from, move.to || move.edge, unit, faint, "#d9730d");
-  }
-  if (set.robot) drawRobot(svg, set.robot, unit, set.robot.done ? 0.35 : 1);
-  // Names that would cover another are left out: the list below has them all.
-  const taken = [];
-  const label = (at, choices, colour, size, must = false, fixed = false) => {
-    for (const [words, alone] of choices.map((words, index) => [words, must && index === choices.length - 1])) {
-      const [w, h] = [words.length * size * 0.58 * unit, size * 1.15 * unit];
-      const shifts = [[0, 0], [0, -h], [0, h], [w / 2 + unit * 2, 0], [-w / 2 - unit * 2, 0], [w / 2, -h], [-w / 2, -h], [w / 2, h], [-w / 2, h],
-        [0, -2 * h], [0, 2 * h], [0, -3 * h], [0, 3 * h]];
-      const boxes = (fixed ? shifts.slice(0, 1) : shifts).map(([dx, dy]) => [at[0] + dx - w / 2, at[1] + dy - h / 2, w, h]);
-      const free = boxes.find((one) => one[0] >= left && one[1] >= top && one[0] + w <= left + width && one[1] + h <= top + height &&
-        taken.every((other) => one[0] >= other[0] + other[2] || other[0] >= one[0] + one[2] || one[1] >= other[1] + other[3] || other[1] >= one[1] + one[3]));
-      const chosen = free ?? (alone ? boxes[0] : null);
-      if (!chosen) continue;
-      taken.push(chosen);
-      svg.append(draw("text", { x: chosen[0] + w / 2, y: chosen[1] + h / 2, "font-size": size * unit, fill: colour, "font-weight": must ? 700 : 400,
-        "text-anchor": "middle", "dominant-baseline": "central", "paint-order": "stroke", stroke: "white", "stroke-width": unit * 0.7 }, words));
-      return;
+    if (move.from_outline?.length) {
+      polygon(move.from_outline, { fill: "var(--from-fill)", stroke: "var(--from-line)", opacity: faint, "data-outline": "" });
+      outlines.push(move.from_outline);
     }
-  };
+    if (move.to_outline?.length) {
+      polygon(move.to_outline, { fill: "none", stroke: "var(--goal)", "stroke-dasharray": unit, "stroke-width": unit * 0.6, opacity: faint, "data-outline": "" });
+      outlines.push(move.to_outline);
+    }
+    front(move.from, move.from_front, "var(--from-line)");
+    front(move.to, move.to_front, "var(--goal)");
+    if (move.from && (move.to || move.edge)) {
+      arrow(svg, move.from, move.to || move.edge, unit, faint, "var(--from-line)");
+      lines.push([move.from, move.to || move.edge]);
+    }
+  }
+  if (set.robot) {
+    drawRobot(svg, set.robot, unit, set.robot.done ? 0.35 : 1);
+    outlines.push(square(set.robot.at, 2.2 * unit));
+    lines.push([set.robot.at, set.robot.ahead]);
+  }
+  const labels = labelsOf(set, unit);
+  const taken = [];
   for (const { line: [[x, y], end], words } of set.grid) {
-    // At the left of lines that go across, at the bottom of those that go down.
-    const across = Math.abs(y - end[1]) < Math.abs(x - end[0]);
-    label(across ? [left + unit * 4, y] : [x, top + height - unit * 2], [words], "#6b6b6b", 2.8, false, true);
+    // At the left of lines that go across, under those that go down.
+    const across = Math.abs(y - end[1]) < Math.abs(x - end[0]), w = textWidth(words, 2.8 * unit), h = 3.2 * unit;
+    const box = across ? [left - w - unit, y - h / 2, w, h] : [x - w / 2, top + height + unit, w, h];
+    if (taken.some((other) => meet(box, other))) continue;
+    taken.push(box);
+    write(svg, words, box, 2.8 * unit, "var(--faint)", false, unit);
   }
-  set.moves.forEach((move, index) => {
-    const number = `${index + 1}`;
-    if (move.fixed) return;
-    if (move.from) label(move.from, [`${number} ${move.name}`, number], "#8a4300", 3.8, true);
-    if (move.to) label(move.to, move.from ? [number] : [`${number} ${move.name}`, number], "#1f6f43", 3.8, true);
-  });
-  if (set.robot) label([set.robot.at[0], set.robot.at[1] + unit * 5], ["robot"], "#1b1b1b", 3.8, true);
-  for (const move of set.moves) {
-    if (move.distance && !move.fixed) label([(move.from[0] + move.to[0]) / 2, (move.from[1] + move.to[1]) / 2], [move.distance], "#8a4300", 3.2);
-  }
-  for (const item of set.objects) if (item.outline.length) label(item.at, [item.name], "#6b6b6b", 3.2);
+  const placed = placeLabels(labels, outlines, lines, taken, frame, unit);
+  for (const { at, box, far } of placed) if (far) line(at, nearest(box, at), { stroke: "var(--faint)", "stroke-width": unit * 0.25 });
+  for (const { words, box, size, colour, bold } of placed) write(svg, words, box, size, colour, bold, unit);
+  const low = Math.max(frame.bottom, ...placed.map(({ box }) => box[1] + box[3] + unit));
+  svg.setAttribute("viewBox", `${frame.left} ${frame.top} ${frame.right - frame.left} ${low - frame.top}`);
   return svg;
 }
 
+// What is written on the map, the most important first: its words, or fewer of them, and the outline that it is beside.
+function labelsOf(set, unit) {
+  const labels = [];
+  const add = (choices, at, outline, colour, size, more) => labels.push({ choices, at, outline: outline?.length ? outline : [at], colour, size: size * unit, ...more });
+  set.moves.forEach((move, index) => {
+    const number = `${index + 1}`, both = [`${number} ${move.name}`, number];
+    if (move.from) add(both, move.from, move.from_outline, "var(--from)", 3.8, { bold: true });
+    if (move.to) add(move.from ? [number] : both, move.to, move.to_outline, "var(--goal-words)", 3.8, { bold: true });
+  });
+  if (set.robot) add(["robot"], set.robot.at, square(set.robot.at, 2.2 * unit), "var(--ink)", 3.8, { bold: true });
+  for (const item of set.objects) if (item.outline.length) add([item.name], item.at, item.outline, "var(--faint)", 3.5);
+  for (const move of set.moves) {
+    if (move.distance) add([move.distance], [(move.from[0] + move.to[0]) / 2, (move.from[1] + move.to[1]) / 2], null, "var(--from)", 3.3, { spare: true });
+  }
+  return labels;
+}
+
+// Gives each label a box that meets no outline and no other box, and as far as there is room no arrow and no line to a label.
+function placeLabels(labels, outlines, lines, taken, frame, unit) {
+  const placed = [], rest = [];
+  const free = (box, strict) => box[0] >= frame.left && box[1] >= frame.top && box[0] + box[2] <= frame.right && box[1] + box[3] <= frame.bottom &&
+    !taken.some((other) => meet(box, other)) && !outlines.some((outline) => covers(outline, box)) &&
+    !(strict && lines.some(([from, to]) => crosses(from, to, box)));
+  const clear = (from, to, own) => !taken.some((other) => crosses(from, to, other)) &&
+    !outlines.some((outline) => outline !== own && outline.some((corner, k) => cross(from, to, corner, outline[(k + 1) % outline.length])));
+  const take = (label, words, box, far) => {
+    taken.push(box);
+    if (far) lines.push([label.at, nearest(box, label.at)]);
+    placed.push({ ...label, words, box, far });
+  };
+  const found = (label, words, strict) => {
+    const xs = label.outline.map((p) => p[0]), ys = label.outline.map((p) => p[1]);
+    const [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    const [w, h] = [textWidth(words, label.size, label.bold), label.size * 1.2];
+    for (const gap of label.spare ? [0.6, 2, 4] : [0.6, 2, 4, 7, 11, 16, 22, 30, 40]) {
+      for (let k = 0; k < 16; k += 1) {
+        const angle = (WAYS[k] * Math.PI) / 8;
+        const [dx, dy] = [Math.cos(angle), Math.sin(angle)].map((part) => Math.max(-1, Math.min(1, part * 1.42)));
+        const box = [(x0 + x1) / 2 + dx * ((x1 - x0 + w) / 2 + gap * unit) - w / 2, (y0 + y1) / 2 + dy * ((y1 - y0 + h) / 2 + gap * unit) - h / 2, w, h];
+        const far = gap > 2 && !label.spare;
+        if (free(box, strict) && (!far || clear(nearest(box, label.at), label.at, label.outline))) return [words, box, far];
+      }
+    }
+    return null;
+  };
+  for (const label of labels) {
+    const best = found(label, label.choices[0], true) ?? found(label, label.choices[0], false) ??
+      (label.choices.length > 1 ? found(label, label.choices[1], false) : null);
+    if (best) take(label, ...best); else if (!label.spare) rest.push(label);
+  }
+  let [x, y] = [frame.left, frame.bottom];
+  for (const label of rest) {
+    const words = label.choices[0], [w, h] = [textWidth(words, label.size, label.bold), label.size * 1.2];
+    if (x > frame.left && x + w > frame.right) [x, y] = [frame.left, y + h + 0.6 * unit];
+    take(label, words, [x, y, w, h], true);
+    x += w + 2 * unit;
+  }
+  return placed;
+}
+
+// The ways from a thing to its label, in eighths of half a turn: under it, over it, beside it, then those between.
+const WAYS = [4, 12, 0, 8, 2, 6, 10, 14, 3, 5, 11, 13, 1, 7, 9, 15];
+
+const ruler = document.createElement("canvas").getContext("2d");
+function textWidth(words, size, bold = false) {
+  ruler.font = `${bold ? 700 : 400} 100px system-ui, sans-serif`;
+  return ruler.measureText(words).width / 100 * size;
+}
+
+function write(svg, words, [x, y, w, h], size, colour, bold, unit) {
+  svg.append(draw("text", { x: x + w / 2, y: y + h / 2, "font-size": size, fill: colour, "font-weight": bold ? 700 : 400, "text-anchor": "middle",
+    "dominant-baseline": "central", "paint-order": "stroke", stroke: "var(--panel)", "stroke-width": unit * 0.5 }, words));
+}
+
+const square = ([x, y], reach) => [[x - reach, y - reach], [x + reach, y - reach], [x + reach, y + reach], [x - reach, y + reach]];
+const cornersOf = ([x, y, w, h]) => [[x, y], [x + w, y], [x + w, y + h], [x, y + h]];
+const meet = (a, b) => a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3];
+const inside = ([x, y], box) => x >= box[0] && x <= box[0] + box[2] && y >= box[1] && y <= box[1] + box[3];
+const nearest = ([x, y, w, h], at) => [Math.max(x, Math.min(x + w, at[0])), Math.max(y, Math.min(y + h, at[1]))];
+const side = (a, b, c) => (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+const cross = (a, b, c, d) => side(a, b, c) * side(a, b, d) <= 0 && side(c, d, a) * side(c, d, b) <= 0 &&
+  Math.max(Math.min(a[0], b[0]), Math.min(c[0], d[0])) <= Math.min(Math.max(a[0], b[0]), Math.max(c[0], d[0])) &&
+  Math.max(Math.min(a[1], b[1]), Math.min(c[1], d[1])) <= Math.min(Math.max(a[1], b[1]), Math.max(c[1], d[1]));
+const crosses = (from, to, box) => inside(from, box) || inside(to, box) ||
+  cornersOf(box).some((corner, k, all) => cross(from, to, corner, all[(k + 1) % 4]));
+const within = ([x, y], polygon) => polygon.reduce((odd, a, k) => {
+  const b = polygon[(k + 1) % polygon.length];
+  return (a[1] > y) !== (b[1] > y) && x < ((b[0] - a[0]) * (y - a[1])) / (b[1] - a[1]) + a[0] ? !odd : odd;
+}, false);
+const covers = (polygon, box) => within([box[0] + box[2] / 2, box[1] + box[3] / 2], polygon) ||
+  polygon.some((corner, k) => crosses(corner, polygon[(k + 1) % polygon.length], box));
+
 function drawRobot(svg, robot, unit, opacity) {
-  svg.append(draw("circle", { cx: robot.at[0], cy: robot.at[1], r: unit * 2, fill: "#1b1b1b", opacity }));
-  arrow(svg, robot.at, robot.ahead, unit, opacity, "#1b1b1b");
+  svg.append(draw("circle", { cx: robot.at[0], cy: robot.at[1], r: unit * 2, fill: "var(--ink)", opacity }));
+  arrow(svg, robot.at, robot.ahead, unit, opacity, "var(--ink)");
 }
 
 // Beside what stands: the robot, where it has to be, and the way that was walked.
@@ -596,9 +713,9 @@ function drawInstance(svg, map) {
   const unit = Math.max(map.box[2], map.box[3]) / 100;
   const line = (tag, points, style) => svg.append(draw(tag, { points: points.map((p) => p.join(",")).join(" "), fill: "none",
     "stroke-width": unit * 0.6, ...style }));
-  for (const region of map.regions) line("polygon", region, { stroke: "#1f6f43", "stroke-dasharray": unit });
-  if (proposal.path.length) line("polyline", proposal.path, { stroke: "#d9730d", "stroke-linejoin": "round" });
-  for (const [x, y] of proposal.path) svg.append(draw("circle", { cx: x, cy: y, r: unit, fill: "#d9730d" }));
+  for (const region of map.regions) line("polygon", region, { stroke: "var(--goal)", "stroke-dasharray": unit });
+  if (proposal.path.length) line("polyline", proposal.path, { stroke: "var(--from-line)", "stroke-linejoin": "round" });
+  for (const [x, y] of proposal.path) svg.append(draw("circle", { cx: x, cy: y, r: unit, fill: "var(--from-line)" }));
 }
 
 function arrow(svg, from, to, unit, opacity, colour) {
@@ -623,7 +740,7 @@ const compare = make("div", { hidden: true }, make("div", { class: "quiet" }, "c
 let wantedStep = -1;
 
 function photos() {
-  const together = make("div", {}, photo, compare);
+  const together = make("div", { class: "pictures" }, photo, compare);
   return together;
 }
 

@@ -31,6 +31,10 @@ READING = 20.0
 """… where a camera reads the scene [s]."""
 
 
+AT_THE_ROBOT = "stop it at the robot itself, by its emergency stop or its teach pendant"
+"""What else stops a robot."""
+
+
 class ServiceSteering:
     """A ``console.console.Steering``. Its methods block for some milliseconds."""
 
@@ -54,8 +58,8 @@ class ServiceSteering:
 
     def stop(self, reason: str) -> None:
         """Stop the robot, and keep it stopped."""
-        if not _asked(self._stop, Trigger.Request(), cure="press the emergency stop").success:
-            raise Refused("the watchdog did not stop the robot: press the emergency stop")
+        if not _asked(self._stop, Trigger.Request(), cure=AT_THE_ROBOT).success:
+            raise Refused(f"the watchdog did not stop the robot: {AT_THE_ROBOT}")
 
     def release(self, by: str, note: str) -> None:
         """Let it move again."""

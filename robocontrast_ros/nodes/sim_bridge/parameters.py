@@ -7,10 +7,10 @@ from pathlib import Path
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
-from robocontrast_ros.console.tolerances import Tolerances
+from robocontrast_ros.console.tolerances import PERSON
 from robocontrast_ros.nodes.runtime.parameters import LedParameters
 from robocontrast_ros.nodes.sim_bridge.simulation_client import SimulationServices
-from robocontrast_ros.strategies.effort import Tolerance
+from robocontrast_ros.strategies.effort import Tolerance, Tolerances
 
 
 @record
@@ -57,9 +57,11 @@ class SimBridgeParameters(LedParameters, SimulationServices):
     )
     operator: str = Field(default="operator", description="Name of the console's node, for a backend that has one.")
     position_tolerance: float = Field(
-        default=0.01, gt=0.0, description="How far a person may leave an object from where it should be [m]."
+        default=PERSON.position,
+        gt=0.0,
+        description="How far a person may leave an object from where it should be [m].",
     )
-    orientation_tolerance: float = Field(default=0.15, gt=0.0, description="… and turned [rad].")
+    orientation_tolerance: float = Field(default=PERSON.orientation, gt=0.0, description="… and turned [rad].")
     tolerance_models: tuple[str, ...] = Field(
         default=(), description="Models whose objects have tolerances of their own."
     )

@@ -202,6 +202,22 @@ class BlockGoal:
         """Tell whether the scene fulfils the instruction."""
         return self.distance(scene) == 0.0
 
+    def in_words(self) -> str:
+        """Return what counts as success."""
+        source, target = (name.replace("_", " ") for name in (self.source, self.target))
+        match self.fixed or self.attached:
+            case Outside(_, radius):
+                where = f"at least {radius * 100:.3g} cm from that of the {target}"
+            case Capsule(start, end, radius) if self.target:
+                beside = "the line beside" if start != end else "that of"
+                where = f"within {radius * 100:.3g} cm of {beside} the {target}"
+            case Capsule((x, y), _, radius):
+                where = f"within {radius * 100:.3g} cm of x {x * 100:.1f} cm, y {y * 100:.1f} cm".replace("-", "\u2212")
+        words = f"the centre of the {source} is {where}"
+        if self.target and np.isfinite(self.drag_limit):
+            words += f", and the {target} was moved by no more than {self.drag_limit * 100:.3g} cm"
+        return words
+
     def regions(self, scene: Scene) -> tuple[Polygon, ...]:
         """Return the edge of the region for the source's centre."""
         return (self.region(scene).outline(),)

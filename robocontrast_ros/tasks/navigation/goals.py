@@ -68,6 +68,12 @@ class VisitGoal:
         """Return the length of the shortest path of the base to the last place [m]; 0 exactly when it is there."""
         return self.subgoals[-1].distance(scene)
 
+    def in_words(self) -> str:
+        """Return what counts as success."""
+        first, last = (goal.place.replace("_", " ") for goal in self.subgoals)
+        near = f"within {self.reach:.2g} m of"
+        return f"the robot's centre has been {near} the {first}, then it is {near} the {last}"
+
     def regions(self, scene: Scene) -> tuple[Polygon, ...]:
         """Return the edge of the last place's region about each of its objects."""
         return self.subgoals[-1].regions(scene)

@@ -392,14 +392,14 @@ def test_an_interim_look_says_continue_or_stop_where_there_is_a_question(state, 
 
 @pytest.mark.parametrize("fault", [fault for fault in Fault if fault.of_policy])
 def test_in_a_blind_session_the_words_of_a_policy_s_fault_are_not_shown(fault):
-    assert why_ended(fault, "film_bc raised", False, blind=True) == "the policy failed"
-    assert why_ended(fault, "film_bc raised", False, blind=False) == "film_bc raised"
+    assert why_ended(fault, False, blind=True) == "The policy failed."
+    assert why_ended(fault, False, blind=False) == fault.words
 
 
 def test_why_a_trial_ended_is_said_in_words():
-    assert why_ended(Fault.ROBOT_FAULT, "the drive is hot", False, blind=True) == "the drive is hot"
-    assert why_ended(Fault.NONE, "", True, blind=True) == "the policy stopped"
-    assert why_ended(Fault.NONE, "", False, blind=True) == "the time was over"
+    assert why_ended(Fault.ROBOT_FAULT, False, blind=True) == "A fault of the robot or of its computer."
+    assert why_ended(Fault.NONE, True, blind=True) == "The policy stopped."
+    assert why_ended(Fault.NONE, False, blind=True) == "The time was over."
 
 
 # -- once -----------------------------------------------------------------------------------------
@@ -772,3 +772,21 @@ def test_questions_from_many_threads_get_their_own_answers_or_are_void():
             else:
                 assert answer.decision == "void"
     wait_until(lambda: phase_of(console) in (Phase.WAITING, Phase.RUNNING))
+
+
+@pytest.mark.parametrize("fault", [fault for fault in Fault if fault is not Fault.NONE])
+def test_each_fault_has_a_sentence_for_the_person_at_the_robot(fault):
+    words = fault.words
+    assert words.endswith(".") and words.count(".") == 1 and len(words) < 70
+    # No name of a topic, a node or a module.
+    assert not set(words) & set("_/`") and fault.name not in words
+
+
+def test_a_stop_that_comes_after_the_session_says_where_the_robot_is_stopped():
+    steered = Steered()
+    console = Console(steered)
+    console.tell(SessionFacts("finished"))
+    reply = console.carry_out(c.Stop(id="late"))
+    assert not reply.accepted and steered.done == []
+    assert "nothing was stopped" in reply.detail and "emergency stop" in reply.detail
+    assert "teach pendant" in reply.detail

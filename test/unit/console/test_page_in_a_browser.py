@@ -18,8 +18,9 @@ from robocontrast_ros.console.new_instances import NewInstances
 from robocontrast_ros.console.questions import ROBOT, JudgeQuestion, SetUpQuestion
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap
+from robocontrast_ros.console.tolerances import tolerances_of
 from robocontrast_ros.console.web import console_app
-from robocontrast_ros.domain import Judgement, ObjectState, Pose, Scene, SetupMove
+from robocontrast_ros.domain import Fault, Judgement, ObjectState, Pose, Scene, SetupMove
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
 from robocontrast_ros.tasks.recorded import load_instances
 
@@ -252,6 +253,65 @@ OVERLAPS = """() => {
   const pairs = names.flatMap((one, k) => names.slice(k + 1).map((other) => [one, other]));
   return pairs.filter(([one, other]) => covers(one, other)).map(([one, other]) => [one.textContent, other.textContent]);
 }"""
+
+
+COVERED = """sets => sets.flatMap((set, number) => {
+  const svg = drawMap(set);
+  parts.content.append(svg);
+  const scale = svg.getScreenCTM(), named = [...svg.querySelectorAll("text")];
+  const boxes = named.map(text => text.getBBox()), faults = [];
+  const inBox = (p, b) => p.x > b.x && p.x < b.x + b.width && p.y > b.y && p.y < b.y + b.height;
+  boxes.forEach((a, k) => boxes.slice(k + 1).forEach((b, m) => {
+    const apart = a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y;
+    if (!apart) faults.push([number, named[k].textContent, "over", named[k + 1 + m].textContent]);
+  }));
+  for (const outline of svg.querySelectorAll("[data-outline]")) {
+    const length = outline.getTotalLength();
+    boxes.forEach((b, k) => {
+      const middle = svg.createSVGPoint();
+      [middle.x, middle.y] = [b.x + b.width / 2, b.y + b.height / 2];
+      const covers = outline.isPointInFill(middle) ||
+        Array.from({ length: 200 }, (_, n) => outline.getPointAtLength(length * n / 200)).some(p => inBox(p, b));
+      if (covers) faults.push([number, named[k].textContent, "over an outline"]);
+    });
+  }
+  const words = named.map(text => text.textContent), view = svg.viewBox.baseVal;
+  for (const item of set.objects) if (item.outline.length && !words.includes(item.name)) faults.push([number, item.name, "lacks"]);
+  set.moves.forEach((move, k) => { if (!words.some(one => one.split(" ")[0] === `${k + 1}`)) faults.push([number, k + 1, "lacks"]); });
+  boxes.forEach((b, k) => {
+    const out = b.x < view.x - 1e-6 || b.x + b.width > view.x + view.width + 1e-6 || b.y < view.y || b.y + b.height > view.y + view.height;
+    if (out) faults.push([number, named[k].textContent, "outside"]);
+    if (b.height * scale.a < 8) faults.push([number, named[k].textContent, "too small", b.height * scale.a]);
+  });
+  svg.remove();
+  return faults;
+})"""
+
+
+def scattered(scene, fixed, rng):
+    """Return a scene in which every second object stands elsewhere, some near to others, and one is gone."""
+    free = [o for o in scene if o.model not in fixed]
+    for item in free[::2]:
+        near = free[int(rng.integers(len(free)))].pose.xy if rng.random() < 0.3 else item.pose.xy
+        x, y = np.array(near) + rng.normal(0.0, 0.04, 2)
+        scene = scene.moved(
+            item.name, Pose.planar(float(x), float(y), float(rng.uniform(-3, 3)), item.pose.position[2])
+        )
+    return replace(scene, objects=tuple(o for o in scene if o is not scene.objects[-1]))
+
+
+@pytest.mark.parametrize("name", ["language_table", "tabletop", "tabletop_clutter", "studio_apartment"])
+def test_labels_of_the_map_cover_neither_each_other_nor_an_outline_in_any_scene(page, name):
+    task = load_configured("tasks", resolve_uri(f"package://robocontrast_ros/config/tasks/{name}.yaml"))
+    rng, tolerances = np.random.default_rng(7), tolerances_of(task, Tolerance(0.01, 0.15), {})
+    fixed, tables, drawn = tolerances.fixed, TableMap(task, tolerances), []
+    for k in range(8):
+        target = task.sample(rng, f"x{k}").scene
+        for present in (scattered(target, fixed, rng), replace(target, objects=()), target):
+            question = SetUpQuestion(target, present, setup_moves(present, target, tolerances))
+            drawn.append(tables.of(replace(question, bring_robot=target.robot is not None)))
+    page.person.wait_for("waiting")
+    assert page.person.page.evaluate(COVERED, drawn) == []
 
 
 def test_twenty_five_objects_and_long_words_fit_a_phone_and_no_name_covers_another(page):
@@ -503,20 +563,31 @@ BROUGHT = {
 def test_in_every_state_targets_are_large_and_the_large_button_is_in_the_lower_half(chromium, phase):
     page = Page(chromium, ("Nobody at the robot",) if phase is Phase.CHECKLIST else ())
     page.console.remember("0000", Judgement(False, 0.5, "Ada", "fell over", tags=("slippery",)))
-    page.console.tell(SessionFacts("running", void_detail="the lamp fell over"))
+    page.console.tell(SessionFacts("running", void_fault=Fault.VOIDED, void_detail="the lamp fell over"))
     BROUGHT.get(phase, BROUGHT[Phase.SET_UP])(page.console)
     # This looks at targets and buttons.
     page.person.wait_for(phase.value)
+    ground = page.person.page.evaluate(GROUND)
+    page.person.page.emulate_media(color_scheme="dark")
+    assert page.person.page.evaluate(GROUND) != ground, "there is a dark scheme"
+    page.person.look_at_contrasts(f"{phase.value} in the dark")
     page.close()
 
 
+GROUND = "getComputedStyle(document.body).backgroundColor"
+
+
 def test_why_an_attempt_does_not_count_is_said_while_it_is_made_again(page):
-    page.console.tell(SessionFacts("running", void_detail="the goal holds already in the scene as it was read back"))
+    detail = "the stamps of joint_states went back by 0.126 s: let one clock follow the other steadily (chrony)"
+    page.console.tell(SessionFacts("running", void_fault=Fault.ROBOT_FAULT, void_detail=detail))
     asked = Asked(page.console, SET_UP)
     page.person.wait_for("set_up")
-    assert "does not count: the goal holds already" in page.person.text
+    words = "The last attempt does not count. A fault of the robot or of its computer. Set it up again."
+    assert words in page.person.text and "chrony" not in page.person.text
+    page.person.tap("summary")
+    assert detail in page.person.text, "it is under a fold, for an engineer"
     page.console.tell(SessionFacts("running"))
-    page.person.until("state.void === ''")
+    page.person.until("state.void === null")
     assert "does not count" not in page.person.text
     page.person.tap_primary()
     asked.answer()

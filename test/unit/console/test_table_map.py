@@ -14,11 +14,13 @@ from tabletop_scenes import tabletop
 
 from robocontrast_ros.console.questions import SetUpQuestion
 from robocontrast_ros.console.table_map import TableMap, doubts_in_words, misplaced, move_in_words
-from robocontrast_ros.console.tolerances import Tolerances
+from robocontrast_ros.console.tolerances import tolerances_of
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
-from robocontrast_ros.strategies.effort import Tolerance, setup_moves
+from robocontrast_ros.objects import fixed_models
+from robocontrast_ros.strategies.effort import Tolerance, Tolerances, setup_moves
 from robocontrast_ros.tasks.protocol import Backdrop
 
+ALLOWED = Tolerance(0.01, math.radians(10))
 FLOOR = ((-1.0, -2.0), (3.0, -2.0), (3.0, 1.0), (-1.0, 1.0))
 CORNER = ((0.0, 0.0), (0.3, 0.0), (0.0, 0.1))
 """An outline that tells its own turn, and whether it is mirrored."""
@@ -128,16 +130,20 @@ def test_a_robot_and_its_start_are_told_in_metres_in_a_room():
     assert drawing("y").of(asked(start, target))["robot"] is None
 
 
-def test_what_is_fixed_is_put_in_place_first_and_the_table_is_not_all_of_the_picture():
+def test_the_background_is_told_in_one_line_and_is_not_all_of_the_picture():
     task = tabletop()
-    instance = task.sample(np.random.default_rng(3), "x")
-    drawn = TableMap(task).of(asked(Scene(), instance.scene))
-    fixed = [move for move in drawn["moves"] if move.get("fixed")]
-    assert fixed == drawn["moves"][:3] and {move["words"] for move in fixed} == {"put it in place; it stays"}
-    assert drawn["unit"] == "cm" and drawn["moves"][3]["place"].count("cm") == 3
-    assert "±" in drawn["moves"][3]["place"] and "±" not in fixed[0]["place"], "what is fixed is not looked at"
-    table = np.array(fixed[0]["to_outline"])
-    assert np.ptp(table[:, 0]) > drawn["box"][2]
+    target, tolerances = task.sample(np.random.default_rng(3), "x").scene, tolerances_of(task, ALLOWED, {})
+    fixed = {o.name for o in target if o.model in fixed_models(task.scenes.models.values())}
+    assert len(fixed) == 3, "table, lamp and room"
+    for present, changed in ((replace(target, objects=()), True), (target, False)):
+        moves = setup_moves(present, target, tolerances)
+        drawn = TableMap(task, tolerances).of(SetUpQuestion(target, present, moves))
+        assert {name.replace(" ", "_") for name in drawn["background"]["names"]} == fixed
+        assert drawn["background"]["changed"] is changed
+        shown = {move["id"] for move in drawn["moves"]} | {o["name"].replace(" ", "_") for o in drawn["objects"]}
+        assert shown == {*target.names} - fixed
+        assert drawn["unit"] == "cm" and all("±1 cm" in move["place"] for move in drawn["moves"])
+        assert max(np.ptp(np.array(outline)[:, 0]) for outline in drawn["background"]["outlines"]) > drawn["box"][2]
 
 
 def test_the_shipped_task_is_drawn():
@@ -153,20 +159,21 @@ def test_the_shipped_task_is_drawn():
     [
         (None, (0.0, 0.0), "bring it in"),
         ((0.0, 0.0), None, "take it out"),
-        ((0.0, 0.0), (0.0, 0.123), "12.3 cm"),
-        ((0.0, 0.0), (0.5, 0.0), "0.50 m"),
-        ((0.0, 0.0), (0.1, 0.0, math.radians(90)), "10.0 cm, turn 90° left"),
-        ((0.0, 0.0, math.radians(170)), (0.0, 0.0, math.radians(-170)), "turn 20° left"),
-        ((0.0, 0.0, math.radians(-170)), (0.0, 0.0, math.radians(170)), "turn 20° right"),
-        ((0.0, 0.0), (0.0, 0.0002, math.radians(3)), "a little"),
+        ((0.0, 0.0), (0.0, 0.123), "by 12.3 cm"),
+        ((0.0, 0.0), (0.5, 0.0), "by 0.50 m"),
+        ((0.0, 0.0), (0.1, 0.0, math.radians(90)), "by 10.0 cm, turn by 90° to the left"),
+        ((0.0, 0.0, math.radians(170)), (0.0, 0.0, math.radians(-170)), "turn by 20° to the left"),
+        ((0.0, 0.0, math.radians(-170)), (0.0, 0.0, math.radians(170)), "turn by 20° to the right"),
+        # What is allowed was not the reason.
+        ((0.0, 0.0), (0.0, 0.001, math.radians(11)), "turn by 11° to the left"),
+        ((0.0, 0.0), (0.0, 0.011, math.radians(9)), "by 1.1 cm"),
+        # The camera did not see it, and it was not ticked off.
+        ((0.0, 0.0), (0.0, 0.0002, math.radians(3)), "look whether it stands right"),
     ],
 )
-def test_moves_are_told_in_words(start, goal, words):
+def test_moves_are_told_in_words_with_what_is_wrong_and_not_with_what_is_allowed(start, goal, words):
     start, goal = (Pose.planar(*place) if place else None for place in (start, goal))
-    assert move_in_words(SetupMove("a", "a", start, goal)) == words
-
-
-ALLOWED = Tolerance(0.01, math.radians(10))
+    assert move_in_words(SetupMove("a", "a", start, goal), ALLOWED) == words
 
 
 def test_what_stands_wrong_is_told_one_line_each():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from tabletop_scenes import tabletop
 
+from robocontrast_ros.analysis.data.effort_model import EffortModel
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.console.table_map import place_in_words
 from robocontrast_ros.console.tolerances import tolerances_of
@@ -63,7 +65,8 @@ def test_a_session_names_tolerances_of_single_objects_and_the_bridge_has_the_sam
     assert own.of("red_can") == Tolerance(0.02, math.pi)
     given = {node.name: node.parameters for node in nodes_of(found, found.new_run(0.0))}["sim_bridge"]
     names = {field.name for field in fields(SimBridgeParameters)}
-    assert SimBridgeParameters(**{k: v for k, v in given.items() if k in names}).tolerances == own
+    bridge = SimBridgeParameters(**{k: v for k, v in given.items() if k in names}).tolerances
+    assert (bridge.usual, bridge.own) == (own.usual, own.own)
 
 
 @pytest.mark.parametrize(
@@ -77,3 +80,23 @@ def test_a_session_names_tolerances_of_single_objects_and_the_bridge_has_the_sam
 def test_a_tolerance_that_cannot_be_is_refused_by_its_key(session, tolerances, words):
     with pytest.raises(ConfigurationError, match=words):
         session(tolerances=tolerances)
+
+
+def test_what_a_person_may_leave_is_what_the_session_asks_and_pays_for_and_is_not_said_twice(session, tmp_path):
+    found = session(tolerances={"banana": {"position": 0.05}})
+    asked = found.evaluation().tolerance
+    assert asked == found.set_up_tolerances and asked.usual == Tolerance(0.01, 0.15)
+    assert asked.fixed == {"oak_table", "ceiling_lamp", "beige_room"}
+    # The effort that a standard evaluation would have taken is computed from the journal alone.
+    started = SimpleNamespace(parameters=found.snapshot())
+    assert EffortModel(started).tolerance == asked
+    content = yaml.safe_load((tmp_path / "mine.yaml").read_text())
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(content | {"setup": {"orientation_tolerance": 0.1}}))
+    with pytest.raises(
+        ConfigurationError, match=r"setup.orientation_tolerance.+0\.1.+`operator.orientation_tolerance`"
+    ):
+        resolve(tmp_path / "mine.yaml")
+
+
+def test_a_simulated_session_keeps_the_tolerance_of_its_own():
+    assert resolve("language_table_demo").evaluation().tolerance == Tolerance(0.002, 0.05)
