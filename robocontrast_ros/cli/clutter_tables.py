@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from robocontrast_ros.analysis.estimates.clutter import clutter_of
 from robocontrast_ros.analysis.tables.clutter import clutter_report, write_clutter
@@ -43,6 +44,10 @@ def show_clutter_tables(runs: Sequence[Path], to: Path | None, bins: int, consol
     clutter = clutter_of(results, bins)
     assert clutter is not None, "each run has such trials"
     console.print(clutter_report(clutter))
+    for result in results:
+        if stopped := result.summary.stopped:
+            # All intervals of these tables, whose policies may be of several runs.
+            console.print(Text(f"{result.summary.policy}{stopped}", style="italic"))
     if to is None:
         return
     # matplotlib takes a second to import.

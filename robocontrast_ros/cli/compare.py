@@ -50,7 +50,7 @@ def write_run_comparison(runs: Sequence[Path], to: Path, console: Console, pictu
     except ComparisonError as error:
         print(f"error: {error}", file=sys.stderr)
         raise typer.Exit(2) from None
-    console.print(comparison_report(read.comparisons, read.labels))
+    console.print(comparison_report(read.comparisons, read.labels, read.stopped))
     files = write_numbers(read.comparisons, to)
     write_comparison_page(read, to, shown_progress(console), pictures=pictures)
     print_path("comparison", to, console)

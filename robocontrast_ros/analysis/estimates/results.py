@@ -151,6 +151,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
                 table.filter(pl.col("policy") == policy), policy, latencies, find_spec(started.scores, "success")
             )
         ),
+        sequential=next((e.sequential for e in reversed(journal.events) if isinstance(e, SessionFinished)), None),
     )
     return Results(
         summary,

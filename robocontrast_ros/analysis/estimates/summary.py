@@ -20,10 +20,14 @@ from robocontrast_ros.analysis.estimates.scores import mean_score, score_differe
 from robocontrast_ros.analysis.estimates.test_set import TestSetEstimates
 from robocontrast_ros.analysis.estimates.thinking import LatencyCurve
 from robocontrast_ros.domain import BASE, Outcome, ScoreSpec, find_spec
-from robocontrast_ros.runs.events import TrialCorrected
+from robocontrast_ros.domain.words import counted
+from robocontrast_ros.runs.events import SequentialTest, TrialCorrected
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.proportions import clopper_pearson, wilson
 from robocontrast_ros.statistics.unpaired import unpaired_difference
+
+STOPPED = "†"
+"""Mark of a session that ended as soon as its question was answered (``stop_early``)."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,7 @@ class Summary:
         corrections: the last one of each trial whose judgement a person corrected.
         delivery_unknown: trials that count of which it is unknown whether the policy received what was sent.
         curves: success against emulated latency, where the session has perturbations of several latencies.
+        sequential: state of the test of ``stop_early`` when the session ended; None without one.
     """
 
     session: str
@@ -151,6 +156,26 @@ class Summary:
     corrections: tuple[TrialCorrected, ...] = ()
     delivery_unknown: int = 0
     curves: tuple[LatencyCurve, ...] = ()
+    sequential: SequentialTest | None = None
+
+    @property
+    def mark(self) -> str:
+        """What stands at each interval of a session that its own outcomes ended; else empty."""
+        return STOPPED if self.sequential is not None and self.sequential.decided else ""
+
+    @property
+    def stopped(self) -> str:
+        """What the mark means, with the interval to report in place of the marked ones; empty without a mark."""
+        if not self.mark:
+            return ""
+        found = self.sequential
+        minus = " minus that of the run it is compared with" if found.question == "compare_with" else ""
+        return (
+            f"{STOPPED} Stopped early by its own outcomes; the marked intervals hold for a number of trials that was "
+            f"fixed beforehand. To report: mean {find_spec(self.scores, found.score).symbol} of base trials{minus} in "
+            f"[{found.low:.2f}, {found.high:.2f}] (confidence sequence, error rate {found.error_rate:g}, "
+            f"{counted(found.instances, 'test instance')})."
+        )
 
     @property
     def metric_spec(self) -> ScoreSpec:

@@ -130,7 +130,8 @@ class ReadRuns:
         folders: of the runs.
         journals: their journals.
         results: of each.
-        labels: of each: its policy, with the run's name where two runs have policies of one name.
+        labels: of each: its policy, with the run's name where two runs have policies of one name, and the mark of one
+            that stopped early.
         comparisons: the first run with each of the others.
     """
 
@@ -139,6 +140,12 @@ class ReadRuns:
     results: tuple[Results, ...]
     labels: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
+
+    @property
+    def stopped(self) -> tuple[str, ...]:
+        """Of each run that stopped early, what the mark at its label means."""
+        summaries = zip(self.labels, (found.summary for found in self.results), strict=True)
+        return tuple(f"{label}: {summary.stopped}" for label, summary in summaries if summary.stopped)
 
 
 def write_comparison(runs: Sequence[RunFolder], to: Path, track: Track = no_progress, now: float | None = None) -> None:
@@ -227,6 +234,7 @@ def write_comparison_page(
         task=results[0].parameters.get("session", {}).get("task"),
         families=FAMILIES,
         beyond=BEYOND,
+        stopped=read.stopped,
         same_start=SAME_START,
         pictures=pictures,
         made=time.time() if now is None else now,
@@ -244,7 +252,7 @@ def _labels(runs: Sequence[RunFolder], journals: Sequence[Journal], results: Seq
         apart = ends if len(set(ends)) == len(group) else [runs[number].name for number in group]
         for number, words in zip(group, apart, strict=True):
             labels[number] = f"{name} ({words})"
-    return tuple(labels)
+    return tuple(f"{label}{found.summary.mark}" for label, found in zip(labels, results, strict=True))
 
 
 def _compared(read: ReadRuns, number: int, wanted: set[int], track: Track) -> ComparedRun:

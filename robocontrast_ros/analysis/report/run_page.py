@@ -45,7 +45,6 @@ from robocontrast_ros.runs.events import (
     PolicyRefused,
     ProcessDied,
     Resumed,
-    SessionFinished,
     SessionInterrupted,
     SpeedScalingNoted,
     TrialSkipped,
@@ -109,7 +108,7 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
     assert started is not None, "compute_results refuses a journal without"
     symbols = symbols_of(results)
     asked = started.parameters.get("session", {})
-    sequential = next((e.sequential for e in reversed(journal.events) if isinstance(e, SessionFinished)), None)
+    sequential = summary.sequential
     return {
         "run": run.name,
         "started": started,

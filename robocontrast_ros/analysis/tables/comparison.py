@@ -165,17 +165,19 @@ def write_numbers(comparisons: Sequence[Comparison], page: Path) -> tuple[Path, 
     return table, records
 
 
-def comparison_report(comparisons: Sequence[Comparison], labels: Sequence[str]) -> Group:
+def comparison_report(comparisons: Sequence[Comparison], labels: Sequence[str], stopped: Sequence[str] = ()) -> Group:
     """Return comparisons for the terminal, at most 80 columns wide.
 
     Args:
         comparisons: the first run with each of the others.
         labels: what each run is called, the first run first.
+        stopped: what the marks of runs that stopped early mean.
     """
     parts: list[Table | Text | str] = []
     for comparison, other in zip(comparisons, labels[1:], strict=True):
         parts += [*_tables(comparison, labels[0], other), ""]
-    return Group(*parts, Text(f"{_READ} {FAMILIES}\n{BEYOND}", style="dim italic"))
+    marks = [Text(words, style="italic") for words in stopped]
+    return Group(*parts, *marks, Text(f"{_READ} {FAMILIES}\n{BEYOND}", style="dim italic"))
 
 
 _READ = (

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from robocontrast_ros.analysis.estimates.summary import Row, Summary
+from robocontrast_ros.analysis.estimates.summary import STOPPED, Row, Summary
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 
 NONE = "--"
 
 MINUS = "\N{MINUS SIGN}"
 
-SYMBOLS = {"Δ": r"$\Delta$", MINUS: "$-$"}
+SYMBOLS = {"Δ": r"$\Delta$", MINUS: "$-$", STOPPED: r"$^\dagger$"}
 """Letters of names and headings that LaTeX has only in math mode."""
 
 
@@ -107,7 +107,12 @@ def _tabular(
         ]
     names = ("policy", "perturbation", *(name for name in columns if name.startswith("test-set")))
     title = f"{summary.session}: {summary.strategy}, {summary.policy} on {summary.robot}, seed {summary.seed}"
-    return booktabs(columns, content, names, (f"{title}.", note))
+    # What is left-aligned and no name has an interval.
+    columns = {
+        f"{name}{summary.mark}" if align == "l" and name not in names else name: align
+        for name, align in columns.items()
+    }
+    return booktabs(columns, content, names, (f"{title}.", note, *filter(None, [summary.stopped])))
 
 
 def booktabs(

@@ -41,8 +41,15 @@ NOT_SAID = "the policy server does not say which instruction and which images it
 
 def summary_report(summary: Summary) -> Group:
     """Return the scores, the test set's mean and the effort of a run; at most 80 columns wide."""
+    stopped = ["", Text(summary.stopped, style="italic")] if summary.stopped else []
     parts = [
-        *(summary_table(summary), *delivery_report(summary), *changes_report(summary), *latency_report(summary)),
+        *(
+            summary_table(summary),
+            *stopped,
+            *delivery_report(summary),
+            *changes_report(summary),
+            *latency_report(summary),
+        ),
         *(*selections_report(summary), "", scores_table(summary)),
     ]
     return Group(*parts, "", estimates_report(summary), "", effort_table(summary))
@@ -67,7 +74,7 @@ def summary_table(summary: Summary) -> Table:
         pad_edge=False,
     )
     table.add_column("", no_wrap=True)
-    for heading in ("n", *shown, "faults", "void", "skip", f"cost [{unit}]"):
+    for heading in ("n", *(f"{name}{summary.mark}" for name in shown), "faults", "void", "skip", f"cost [{unit}]"):
         table.add_column(Text(heading), justify="right", no_wrap=True)
     policy = summary.rows[0].policy if len(summary.policies) == 1 else None
     for row in summary.rows:
@@ -83,7 +90,7 @@ def summary_table(summary: Summary) -> Table:
 def scores_table(summary: Summary) -> Table:
     """Return the means of all scores: a row a score, a column the base trials, each perturbation, and all together."""
     first = [row for row in summary.rows if row.policy == summary.policies[0]]
-    table = small_table("mean of all scores", *(row.symbol for row in first))
+    table = small_table(f"mean of all scores{summary.mark}", *(row.symbol for row in first))
     # Of many perturbations, or long symbols, the heads are broken, not the names of the scores.
     table.columns[0].no_wrap = True
     for column in table.columns[1:]:
@@ -114,7 +121,8 @@ def changes_report(summary: Summary) -> list[RenderableType]:
     rows = [row for row in summary.rows if row.pairs]
     if not rows:
         return []
-    table = small_table("difference to base", "n", *(spec.heading for spec in summary.shown))
+    shown = (f"{spec.heading}{summary.mark}" for spec in summary.shown)
+    table = small_table("difference to base", "n", *shown)
     for row in rows:
         differences = map(row.difference_of, summary.shown)
         table.add_row(Text(summary.name_of(row)), str(row.pairs), *map(difference_in_words, differences))
@@ -131,7 +139,11 @@ def latency_report(summary: Summary) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for curve in summary.curves:
         whose = f", {curve.policy}" if len(summary.policies) > 1 else ""
-        table = small_table(f"success against latency ({curve.filter}{whose})", "n", "success", "difference to base")
+        table = small_table(
+            f"success against latency ({curve.filter}{whose})",
+            "n",
+            *(f"{name}{summary.mark}" for name in ("success", "difference to base")),
+        )
         for point in curve.points:
             cells = (str(point.trials), in_words(point.success), difference_in_words(point.difference))
             table.add_row(f"{point.seconds:g} s", *cells)
@@ -142,8 +154,9 @@ def latency_report(summary: Summary) -> list[RenderableType]:
 
 def selections_report(summary: Summary) -> list[RenderableType]:
     """Return the table of instances that perturbations were applied to; none where all could be."""
-    metric = summary.metric_spec.heading
-    table = small_table(f"base {metric}", "applied", "n", "refused", "n", "applied - refused")
+    metric, mark = summary.metric_spec.heading, summary.mark
+    heads = (f"applied{mark}", "n", f"refused{mark}", "n", f"applied - refused{mark}")
+    table = small_table(f"base {metric}", *heads)
     for row in summary.rows:
         if row.selection is not None:
             found = row.selection
@@ -169,7 +182,8 @@ def small_table(what: str, *headings: str) -> Table:
 
 def estimates_report(summary: Summary) -> Group:
     """Return the three estimates of the test set's mean, and the bias of each."""
-    table = small_table(f"test-set mean of {summary.metric_spec.heading}", "domain", "test set X")
+    heads = (f"{target}{summary.mark}" for target in ("domain", "test set X"))
+    table = small_table(f"test-set mean of {summary.metric_spec.heading}", *heads)
     for policy, found in summary.estimates.items():
         if len(summary.estimates) > 1:
             table.add_row(Text(policy), style="italic")

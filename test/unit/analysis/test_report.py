@@ -23,7 +23,7 @@ from robocontrast_ros.analysis.estimates.latency import latencies
 from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.report import write_comparison, write_report
-from robocontrast_ros.analysis.report.comparison_page import read_runs
+from robocontrast_ros.analysis.report.comparison_page import read_runs, write_comparison_page
 from robocontrast_ros.analysis.report.reproduction import reproduction_of
 from robocontrast_ros.analysis.report.run_page import run_page
 from robocontrast_ros.analysis.tables.comparison import comparison_report
@@ -80,8 +80,12 @@ class Page(HTMLParser):
 
 def page_of(run: RunFolder) -> Page:
     """Return the page of a run, which has to be sound whatever the run is."""
+    return sound(text_of(run))
+
+
+def text_of(run: RunFolder) -> str:
     journal = read_journal(run.journal)
-    return sound(run_page(run, journal, compute_results(journal, draw_test_set(run)), now=NOW))
+    return run_page(run, journal, compute_results(journal, draw_test_set(run)), now=NOW)
 
 
 def sound(text: str) -> Page:
@@ -283,6 +287,35 @@ def test_a_session_that_ended_early_has_skips_estimates_and_the_interval_that_ho
     assert "Estimator base trials" in page.words
     assert "had not ended" not in page.words and "Not finished" not in page.words
     assert "There is no map of this trial." in page.words
+
+
+def test_a_session_that_stopped_early_carries_its_mark_in_every_table(whole, better, tmp_path):
+    events = read_journal(whole.journal).events
+    found = SequentialTest("success", "threshold", True, 7, 0.61, 0.98, 0.05)
+    folders = {}
+    for name, decided in (("decided", True), ("undecided", False)):
+        run = folders[name] = RunFolder(tmp_path / name)
+        run.path.mkdir()
+        end = replace(events[-1], reason="decided", sequential=replace(found, decided=decided))
+        run.journal.write_bytes(b"".join(map(to_line, (*events[:-1], end))))
+        write_results(run)
+    said = "mean success of base trials in [0.61, 0.98] (confidence sequence, error rate 0.05, 7 test instances)"
+    for file in ("summary.txt", "summary.tex", "scores.tex", "estimates.tex"):
+        marked, plain = (" ".join((folders[name].path / file).read_text().split()) for name in folders)
+        assert said in marked and "†" not in plain and "dagger" not in plain, file
+    assert "SPL† success†" in " ".join((folders["decided"].path / "summary.txt").read_text().split())
+    for file in ("summary.tex", "scores.tex", "estimates.tex"):
+        assert "$^\\dagger$" in (folders["decided"].path / file).read_text()
+    captions = re.findall("<caption>.*?</caption>", text_of(folders["decided"]))
+    assert all("†" in caption for caption in captions if "95 % intervals" in caption or "ifference" in caption)
+    assert not any("†" in caption for caption in re.findall("<caption>.*?</caption>", text_of(folders["undecided"])))
+    read = read_runs([folders["decided"], better])
+    terminal = Console(width=200, record=True)
+    terminal.print(comparison_report(read.comparisons, read.labels, read.stopped))
+    shown = " ".join(terminal.export_text().split())
+    assert "first: oracle (decided)†" in shown and said in shown
+    write_comparison_page(read, tmp_path / "c.html", now=NOW, pictures=False)
+    assert said in " ".join((tmp_path / "c.html").read_text().split())
 
 
 def test_a_session_that_a_sign_test_ended_says_so_and_what_its_interval_is(whole, tmp_path):
