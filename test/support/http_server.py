@@ -57,6 +57,7 @@ BODIES = {
     "objects": b'{"__numpy__": "AAAAAAAAAAA=", "dtype": "|O", "shape": [1]}',
     "times": b'{"__numpy__": "AAAAAAAAAAA=", "dtype": "<M8[s]", "shape": [1]}',
     "complex": b'{"__numpy__": "AAAAAAAAAAAAAAAAAADwPw==", "dtype": "<c16", "shape": [1]}',
+    "endless shape": b'{"__numpy__": "", "dtype": "<f8", "shape": [%d]}' % (2**70),
     "texts": b'["0", "0", "0", "0", "0", "0", "0"]',
     "beyond float": b"[1" + b"0" * 400 + b", 0, 0, 0, 0, 0, 0]",
     "too many digits": b"[1" + b"0" * 10_000 + b", 0, 0, 0, 0, 0, 0]",

@@ -148,6 +148,7 @@ ANSWERS = {
     "texts": lambda: {"actions": [["0.1"] * SIZE] * CHUNK},
     "times": lambda: {"actions": np.zeros((CHUNK, SIZE), "datetime64[s]").astype("<M8[s]")},
     "unknown numbers": lambda: {"actions": OPENPI | {"dtype": "bfloat16"}},
+    "pointers": lambda: {"actions": OPENPI | {"dtype": "T", "shape": [2]}},
     "batch": lambda: {"actions": np.zeros((2, CHUNK, SIZE))},
     "many lists": lambda: {"actions": [[[]] * 1000] * 200},
     "one long list": lambda: {"actions": [0] * 200_000},

@@ -115,6 +115,7 @@ def test_a_first_answer_may_take_longer_than_the_others(make):
         ),
         ("times", Fault.POLICY_UNREADABLE, "got times, expected numbers"),
         ("complex", Fault.POLICY_UNREADABLE, "arrays of complex128 are not exchanged"),
+        ("endless shape", Fault.POLICY_UNREADABLE, "hold no array"),
         ("texts", Fault.POLICY_UNREADABLE, "got texts, expected numbers"),
         ("beyond float", Fault.POLICY_UNREADABLE, "got list, expected numbers"),
         ("too many digits", Fault.POLICY_UNREADABLE, "not JSON.*4300 digits"),

@@ -204,6 +204,7 @@ def test_an_answer_may_take_longer_than_connecting(make):
         ("texts", Fault.POLICY_UNREADABLE, "got texts, expected numbers in 'actions'"),
         ("times", Fault.POLICY_UNREADABLE, "got times, expected numbers"),
         ("unknown numbers", Fault.POLICY_UNREADABLE, "'bfloat16', which NumPy does not know"),
+        ("pointers", Fault.POLICY_UNREADABLE, r"arrays of StringDType\(\) are not exchanged"),
         ("batch", Fault.POLICY_WRONG_SHAPE, r"got shape \(2, 4, 2\)"),
         ("many lists", Fault.POLICY_UNREADABLE, "more than 131072 values"),
         ("one long list", Fault.POLICY_UNREADABLE, "200000 exceeds max_array_len"),

@@ -167,7 +167,7 @@ def _loads(text: bytes | str) -> Any:
         raise PolicyFault(Fault.POLICY_UNREADABLE, f"got {len(text)} bytes with more than {MOST_VALUES} values")
     try:
         return json.loads(text, object_hook=_from_numpy)
-    except (ValueError, TypeError, KeyError, RecursionError, binascii.Error) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError, binascii.Error) as error:
         detail = f"got {len(text)} bytes that are not JSON, or hold no array: {error}"
         raise PolicyFault(Fault.POLICY_UNREADABLE, detail) from None
 

@@ -74,13 +74,13 @@ def array_type(name: Any) -> np.dtype[Any]:
     """Return the type of an array's numbers by its name in a message, such as ``<f4``.
 
     Raises:
-        ValueError: it is none, or one that is not exchanged: objects, records, complex numbers.
+        ValueError: it is none, or one that is not exchanged: objects, records, complex numbers, NumPy's own strings.
     """
     text = name.decode("ascii", "replace") if isinstance(name, bytes) else str(name)
     try:
         # A longer text, or a list, describes records.
         dtype = np.dtype(text if _DTYPE.fullmatch(text) else "V1")
-    except TypeError:
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"arrays of {text[:40]!r}, which NumPy does not know") from None
     return _check(dtype)
 
@@ -118,7 +118,7 @@ def _array(fields: dict[str, Any], dtype: Any) -> NDArray[Any]:
 
 
 def _check(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    # An array of empty texts may have any size.
-    if dtype.kind in "VOc" or dtype.itemsize == 0:
+    # Others hold objects, or pointers into memory. An array of empty texts may have any size.
+    if dtype.kind not in "biufmMSU" or dtype.itemsize == 0:
         raise ValueError(f"arrays of {dtype} are not exchanged")
     return dtype
