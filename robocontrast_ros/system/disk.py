@@ -38,6 +38,11 @@ class DiskError(Exception):
         what = (error.strerror or str(error)).rstrip(".")
         super().__init__(f"{path}: cannot be written: {what}. {cure_of(error)}, {then}.")
         self.path, self.errno = path, error.errno
+        self._given: tuple[object, ...] = path, error, then
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        """Let the error of a worker process reach the process that waits for it."""
+        return type(self), self._given
 
 
 class GoneError(DiskError):
@@ -47,6 +52,7 @@ class GoneError(DiskError):
         """Say what happened to it, and what to do."""
         Exception.__init__(self, f"{path}: {words}")
         self.path, self.errno = path, errno.ENOENT
+        self._given = path, words
 
 
 class OpenPath:

@@ -83,7 +83,10 @@ _CONDITIONS: Columns = {
 }
 
 _EXECUTION: Columns = {
-    "setup_moves": (pl.Int64, "objects moved, brought in or taken out to set this attempt up"),
+    "setup_moves": (
+        pl.Int64,
+        "objects moved, brought in or taken out to set this attempt up, and the void attempts of its trial before it",
+    ),
     "setup_metres": (pl.Float64, "how far they were carried, together [m]"),
     "setup_seconds": (pl.Float64, "how long that took a person, measured or by the model [s]"),
     "setup_measured": (pl.Boolean, "whether all of those seconds were measured; false in simulation"),
@@ -159,25 +162,26 @@ def trials_table(
     model, unit = EffortModel(started), started.cost_unit if started else "m"
     scores = started.scores if started else STANDARD_SPECS
     corrected = {event.trial_id: event.judgement.by for event in events if isinstance(event, TrialCorrected)}
-    rows, spent = [], 0.0
-    set_ups: list[SetUp] = []
+    rows: list[dict[str, object]] = []
+    set_ups: list[list[SetUp]] = [[]]
+    spent = 0.0
     for event, policy in zip(events, serving_policies(events), strict=True):
         if isinstance(event, SetUp) and not event.restore:
-            set_ups.append(event)
+            set_ups[-1].append(event)
             spent += event.cost
         elif isinstance(event, (TrialFinished, TrialVoid)):
             level = levels.get(policy, {}).get(event.trial.base_id)
             by = corrected.get(event.trial.trial_id) if isinstance(event, TrialFinished) else None
             given = {"corrected_by": by, "policy": policy, "level": level, "cumulative_cost": spent, "cost_unit": unit}
-            rows.append(
-                conditions_of(event.trial)
-                | {"attempt": event.attempt}
-                | _set_up(set_ups, model)
-                | given
-                | _results(event, scores)
-            )
-            set_ups = []
-    return make_table(rows, trial_columns(scores))
+            if rows and not rows[-1]["counts"] and rows[-1]["index"] == event.trial.index:
+                # It is set up for the attempt that counts, as if the one before had not been.
+                set_ups[-1] = set_ups[-2] + set_ups[-1]
+                set_ups[-2] = []
+            row = conditions_of(event.trial) | {"attempt": event.attempt} | given
+            rows.append(row | _results(event, scores))
+            set_ups.append([])
+    carried = [_set_up(each, model) for each in set_ups]
+    return make_table([row | own for row, own in zip(rows, carried, strict=False)], trial_columns(scores))
 
 
 def make_table(rows: Sequence[dict[str, object]], columns: Columns) -> pl.DataFrame:
@@ -233,8 +237,8 @@ def _set_up(events: Sequence[SetUp], model: EffortModel) -> dict[str, object]:
         "setup_metres": spent.metres,
         "setup_seconds": spent.seconds,
         "setup_measured": bool(events) and all(e.measured is not None for e in events),
-        "setup_error_m": max((off for e in events for off, _ in set_up_errors(e)), default=None),
-        "setup_overruled": any(e.overruled for e in events),
+        "setup_error_m": max((off for e in events[-1:] for off, _ in set_up_errors(e)), default=None),
+        "setup_overruled": any(e.overruled for e in events[-1:]),
         "setup_cost": sum(e.cost for e in events),
     }
 

@@ -14,7 +14,7 @@ from robocontrast_ros.analysis.data.trials import COLUMNS, trials_table, write_t
 from robocontrast_ros.domain import Fault, ScoreSpec
 from robocontrast_ros.domain.scores import TAKEN
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
-from robocontrast_ros.runs.events import SetUp, SpeedScalingNoted, TrialFinished, TrialVoid
+from robocontrast_ros.runs.events import SetUp, SpeedScalingNoted, TrialFinished, TrialStarted, TrialVoid
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.loop import run_session
 
@@ -96,6 +96,26 @@ def test_the_costs_of_the_rows_add_up_to_what_was_spent(events):
     assert table["cumulative_cost"][-1] == pytest.approx(spent)
     moves = sum(len(e.moves) for e in events if isinstance(e, SetUp))
     assert table["setup_moves"].sum() == moves
+
+
+def test_a_session_that_was_resumed_has_the_set_up_costs_of_one_that_was_not_in_the_rows_that_count(tmp_path):
+    evaluation = line_evaluation(test_set_size=3)
+    run_session(evaluation, LineBench(), tmp_path / "whole.jsonl")
+    whole = trials_table(read_journal(tmp_path / "whole.jsonl").events)
+    lines = (tmp_path / "whole.jsonl").read_bytes().splitlines(keepends=True)
+    columns = ["index", "setup_cost", "setup_metres", "setup_moves", "setup_seconds", "cumulative_cost"]
+    cut = 0
+    for number, event in enumerate(read_journal(tmp_path / "whole.jsonl").events, start=1):
+        if not isinstance(event, (SetUp, TrialStarted)):
+            continue
+        path = tmp_path / f"{number}.jsonl"
+        path.write_bytes(b"".join(lines[:number]))
+        run_session(evaluation, LineBench(), path, resume=True)
+        table = trials_table(read_journal(path).events)
+        assert table.filter("counts").select(columns).equals(whole.select(columns))
+        assert table["setup_cost"].sum() == whole["setup_cost"].sum() > 0.0
+        cut += len(table) - len(whole)
+    assert cut > 0, "void attempts"
 
 
 def test_a_void_attempt_has_no_score_and_no_column_holds_nan(events):

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import io
+import math
 import os
 import sys
 
 import pytest
+from played_runs import record_run
 
+from robocontrast_ros.cli.evaluate import _run_processes
+from robocontrast_ros.cli.live import LiveView
 from robocontrast_ros.cli.processes import ProcessDied, Processes
+from robocontrast_ros.cli.terminal import Console
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.runs.events import ProcessDied as ProcessDiedEvent
+from robocontrast_ros.runs.events import SessionFinished, to_line
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.runs.run_folder import RunFolder
 
 
 def running(tmp_path, **scripts):
@@ -60,3 +71,35 @@ def test_a_process_that_cannot_be_started_leaves_none_of_the_others(tmp_path):
     if pid.exists():
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid.read_text()), 0)
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_session_that_has_finished_is_not_interrupted_by_what_dies_after(tmp_path, finished):
+    run = RunFolder(record_run(tmp_path / "run", [Fault.NONE]))
+    events = [e for e in read_journal(run.journal).events if not isinstance(e, SessionFinished)]
+    run.journal.write_bytes(b"".join(map(to_line, events)))
+    last = to_line(SessionFinished("all_trials", "done", 2.0)) if finished else b""
+    script = f"import os; open({str(run.journal)!r}, 'ab').write({last!r}); os.kill(os.getpid(), 9)"
+    console = Console(file=io.StringIO(), width=300)
+    shown, code = _run_processes(
+        lambda: running(tmp_path, leader=script), LiveView(console, run.journal, 1, math.inf, "m"), run, console
+    )
+    assert shown == run
+    died = isinstance(read_journal(run.journal).events[-1], ProcessDiedEvent)
+    if finished:
+        assert (code, died) == (0, False) and "error" not in console.file.getvalue()
+    else:
+        assert (code, died) == (3, True) and f"--resume {run.path}" in console.file.getvalue()
+
+
+@pytest.mark.parametrize("code", [2, 3])
+def test_an_error_is_said_once_and_a_session_that_was_refused_shows_nothing(tmp_path, code):
+    run = RunFolder(record_run(tmp_path / "run", [Fault.NONE]))
+    script = f"import sys; print('error: it is running already', file=sys.stderr); sys.exit({code})"
+    console = Console(file=io.StringIO(), width=300)
+    shown, ended = _run_processes(
+        lambda: running(tmp_path, leader=script), LiveView(console, run.journal, 1, math.inf, "m"), run, console
+    )
+    assert ended == code and (shown is None) is (code == 2)
+    assert "error: it is running already\n" in console.file.getvalue()
+    assert "error: error" not in console.file.getvalue()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
+from pathlib import Path
 
 import pytest
 
-from robocontrast_ros.system.disk import DiskError, make_folder, new_file, write_file
+from robocontrast_ros.system.disk import DiskError, GoneError, make_folder, new_file, write_file
 
 
 def test_a_file_takes_its_place_when_it_is_whole(tmp_path):
@@ -40,6 +42,12 @@ def test_what_the_system_refuses_is_one_line_and_the_file_stays(tmp_path, number
         half()
     assert str(refusal.value).startswith(f"{file}: cannot be written: {words}")
     assert file.read_text() == "old" and list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("error", [DiskError(Path("a"), OSError(28, "full")), GoneError(Path("a"), "is gone.")])
+def test_the_error_of_a_worker_process_reaches_the_one_that_waits(error):
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), again.errno) == (type(error), str(error), error.errno)
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
