@@ -14,6 +14,7 @@ from robocontrast_ros import __version__
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.cli.signals import exit_code, output_outlasts, signals_raise
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.errors import nearest
 from robocontrast_ros.runs.journal import JournalError
 from robocontrast_ros.system.disk import DiskError
 
@@ -27,6 +28,15 @@ class _OneLine(TyperGroup):
             return super().main(*args, standalone_mode=False, **extra)
         with output_outlasts(), signals_raise():
             return self._run_and_exit(*args, **extra)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; name one that is near where there is no such command."""
+        try:
+            return super().resolve_command(ctx, args)
+        except typer.TyperException as error:
+            if close := nearest(args[0], self.list_commands(ctx)):
+                error.message = f"{error.message.rstrip('.')}. Did you mean '{close}'?"
+            raise
 
     def _run_and_exit(self, *args: Any, **extra: Any) -> NoReturn:
         try:
@@ -54,6 +64,7 @@ def _usage(error: typer.TyperException) -> str:
 app = typer.Typer(
     cls=_OneLine,
     no_args_is_help=True,
+    suggest_commands=False,
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode="rich",

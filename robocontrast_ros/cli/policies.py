@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -63,11 +65,13 @@ def show_policies(files: list[str], robot: str | None, session: str | None, cons
         console: where it goes.
 
     Raises:
+        typer.Exit: a policy that was asked for cannot be described; code 2, after a line on stderr for each.
         ConfigurationError: a file, the robot or the session is not there or does not fit.
     """
     places = list(_places(robot, session))
     chosen = [find_file("policies", file, "command line", "policy", Path.cwd()) for file in files]
-    rows = [tuple(_row(look_up(file), places)) for file in chosen or known_names("policies").values()]
+    listed = [look_up(file) for file in chosen or known_names("policies").values()]
+    rows = [tuple(_row(policy, places)) for policy in listed]
     for name, found in ({} if chosen else plugin_files()).items():
         rows += [tuple(_row(look_up(file), places)) for file in found]
         if not found:
@@ -84,6 +88,11 @@ def show_policies(files: list[str], robot: str | None, session: str | None, cons
         style="dim",
         highlight=False,
     )
+    unknown = [policy for policy in listed if chosen and policy.description is None]
+    for policy in unknown:
+        print(f"error: {policy.file}: {policy.problem}", file=sys.stderr)
+    if unknown:
+        raise typer.Exit(2)
 
 
 def _as_table(rows: Iterable[tuple[Text, ...]]) -> Table:

@@ -9,6 +9,9 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
+NOTHING = "nothing"
+"""What was found where a key is missing."""
+
 SHOWN = 200
 """Characters of a key or a value that a message shows, at most."""
 
@@ -78,9 +81,34 @@ class ConfigurationError(ValueError):
         return type(self), (self.source, self.key, self.got, self.expected, self.cure)
 
     @classmethod
-    def unknown(cls, source: str, key: str, got: str, known: Iterable[str], kind: str) -> ConfigurationError:
-        """Return the error for a name that is not among the known ones."""
+    def unknown(
+        cls, source: str, key: str, got: str, known: Iterable[str], kind: str, cure: str = ""
+    ) -> ConfigurationError:
+        """Return the error for a name that is not among the known ones.
+
+        Args:
+            source: where it was written.
+            key: its key there.
+            got: the name.
+            known: the known ones.
+            kind: what they are, for "a known …".
+            cure: what to do where none of them is meant.
+        """
         names = sorted(known)
-        close = difflib.get_close_matches(str(got)[:SHOWN], names, n=1)
-        cure = f"Did you mean '{close[0]}'?" if close else ""
+        close = nearest(str(got), names)
+        cure = f"Did you mean '{close}'?" if close else cure
         return cls(source, key, got, f"a known {kind}: {', '.join(names) or '(none)'}", cure)
+
+
+NEAR = 0.7
+"""Least similarity, by ``difflib``, of a word to the one that is taken to be meant: `serve` for `merge` has 0.6."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the known word that somebody may have meant; empty where none is near, or the words are short and differ.
+
+    What differs only by small and capital letters is the nearest.
+    """
+    alike = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word[:SHOWN].lower(), alike, n=1, cutoff=NEAR)
+    return alike[close[0]] if close else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,11 +11,16 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from robocontrast_ros.configuration.errors import ConfigurationError
+from robocontrast_ros.configuration.errors import NOTHING, ConfigurationError, nearest
 from robocontrast_ros.configuration.strict_yaml import parse_yaml
 from robocontrast_ros.system.disk import write_file
 
 Record = TypeVar("Record")
+
+FILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+"""Pattern of what is a name of files and folders, too."""
+
+FILE_NAME_WORDS = "letters, digits, `_`, `-` and `.` alone, a letter or digit first: it is the name of a folder, too"
 
 PACKAGE_SCHEME = "package://robocontrast_ros/"
 
@@ -69,6 +75,31 @@ def read_yaml(path: Path) -> Any:
     return parse_yaml(text, str(path))
 
 
+def read_mapping(path: Path) -> dict[str, Any]:
+    """Return the file's keys and values.
+
+    Raises:
+        ConfigurationError: as ``read_yaml``, or the file is empty, or holds a list or a single value.
+    """
+    content = read_yaml(path)
+    if not isinstance(content, dict):
+        raise _no_mapping(content, str(path))
+    return content
+
+
+class _Empty:
+    """The content of a file without any, as messages show it."""
+
+    def __repr__(self) -> str:
+        return "nothing: the file is empty"
+
+
+def _no_mapping(content: Any, source: str, keys: Sequence[str] = ()) -> ConfigurationError:
+    """Return the error for content of a file that is no mapping of keys, of which some may be known."""
+    expected = f"a mapping of the keys {', '.join(keys)}" if keys else "a mapping, with lines such as `key: value`"
+    return ConfigurationError(source, "", _Empty() if content is None else content, expected)
+
+
 def write_yaml(path: Path, content: Any) -> None:
     """Write plain mappings, lists and scalars as YAML, in the order they have.
 
@@ -95,11 +126,11 @@ def parse_record(cls: type[Record], data: Any, source: str) -> Record:
         ConfigurationError: as ``load_record``.
     """
     if not isinstance(data, dict):
-        raise ConfigurationError(source, "", data, f"a mapping of the keys {', '.join(_keys(cls))}")
+        raise _no_mapping(data, source, _required(cls) or _keys(cls))
     try:
         return TypeAdapter(cls).validate_python(data, context={"source": source})
     except ValidationError as error:
-        raise _explain(cls, error, source) from None
+        raise _explain(cls, error, source, data) from None
 
 
 def dump_record(record: Any) -> dict[str, Any]:
@@ -114,28 +145,89 @@ def _keys(cls: type) -> list[str]:
     return [(named[name].alias if name in named else None) or name for name in names]
 
 
-def _explain(cls: type, error: ValidationError, source: str) -> ConfigurationError:
-    """Turn the first of pydantic's findings into our one-line form."""
-    first = error.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in first["loc"])
+def _required(cls: type) -> list[str]:
+    """Return those keys of a record that have no default."""
+    named = getattr(cls, "__pydantic_fields__", {})
+    return [key for key, field in zip(_keys(cls), named.values(), strict=False) if field.is_required()]
+
+
+UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
+
+EXPECTED = {
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": "text",
+    "dict_type": "a mapping of keys and values",
+    "list_type": "a list",
+    "tuple_type": "a list",
+}
+"""Kind of pydantic's finding -> our words for what was expected; any other kind has pydantic's own."""
+
+
+def _explain(cls: type, error: ValidationError, source: str, data: Any) -> ConfigurationError:
+    """Turn the first of pydantic's findings into our one-line form, a key that is missing and its typo together."""
+    found = error.errors(include_url=False)
+    first = found[0]
+    key = _key(first["loc"], data)
     kind, got = first["type"], first.get("input")
-    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
+    if kind in UNKNOWN_KEY:
         owner = _record_at(cls, first["loc"][:-1])
         return ConfigurationError.unknown(source, key, str(first["loc"][-1]), _keys(owner), "key")
     if kind in ("missing", "missing_argument"):
-        return ConfigurationError(source, key, "nothing", "a value for this required key", "Add the key.")
-    message = first["msg"]
+        # What was written in its place is another finding.
+        name, unknown = str(first["loc"][-1]), [str(one["loc"][-1]) for one in found if one["type"] in UNKNOWN_KEY]
+        close = nearest(name, unknown)
+        cure = f"Did you mean `{name}` instead of `{close}`?" if close else "Add the key."
+        return ConfigurationError(source, key, NOTHING, "a value for this required key", cure)
+    if kind == "value_error" and isinstance(inner := first["ctx"]["error"], ConfigurationError):
+        # Of a record that a validator read: in a file of its own, or in this one.
+        where = (inner.source, inner.key) if inner.source else (source, ".".join(filter(None, (key, inner.key))))
+        return ConfigurationError(*where, inner.got, inner.expected, inner.cure)
+    # A value that may be of several types has a finding for each of them.
+    expected = dict.fromkeys(_expected(cls, one) for one in found if _key(one["loc"], data) == key)
+    return ConfigurationError(source, key, got, " or ".join(expected), _cure(cls, first))
+
+
+def _expected(cls: type, found: Any) -> str:
+    """Return in our words what would have been right; no name of a class of ours is among them."""
+    kind, context = found["type"], found.get("ctx", {})
     if kind == "value_error":
-        inner = first["ctx"]["error"]
-        if isinstance(inner, ConfigurationError):
-            # Of a record that a validator read: in a file of its own, or in this one.
-            where = (inner.source, inner.key) if inner.source else (source, ".".join(filter(None, (key, inner.key))))
-            return ConfigurationError(*where, inner.got, inner.expected, inner.cure)
-        message = str(inner)
-    elif kind in ("too_short", "string_too_short"):
-        what = "item" if kind == "too_short" else "character"
-        message = f"{first['ctx']['min_length']} {what} or more"
-    return ConfigurationError(source, key, got, _lower(message.removeprefix("Input should be ")))
+        return _lower(str(context["error"]))
+    if kind == "dataclass_type":
+        return f"a mapping of the keys {', '.join(_keys(_record_at(cls, found['loc'])))}"
+    if kind == "string_pattern_mismatch" and context["pattern"] == FILE_NAME:
+        return FILE_NAME_WORDS
+    if kind in ("too_short", "string_too_short"):
+        return f"{context['min_length']} {'item' if kind == 'too_short' else 'character'} or more"
+    return EXPECTED.get(kind) or _lower(found["msg"].removeprefix("Input should be "))
+
+
+def _cure(cls: type, found: Any) -> str:
+    """Return how a single value is written where a list or a mapping was expected."""
+    kind, got = found["type"], found.get("input")
+    if kind in ("list_type", "tuple_type") and isinstance(got, str | int | float):
+        return f"For one write `[{got}]`."
+    if kind == "dataclass_type" and isinstance(got, str):
+        record = _record_at(cls, found["loc"])
+        keys = _required(record) or _keys(record)[:1]
+        return f"Write `{{{keys[0]}: {got}{''.join(f', {key}: …' for key in keys[1:])}}}`."
+    return ""
+
+
+def _key(location: tuple[Any, ...], data: Any) -> str:
+    """Return the dotted key of a location in the data; pydantic's own parts, the names of types, are left out."""
+    parts = []
+    for part in location:
+        inside = isinstance(data, dict) or (isinstance(part, int) and isinstance(data, list | tuple))
+        if inside:
+            parts.append(str(part))
+            data = data.get(part) if isinstance(data, dict) else data[part] if part < len(data) else None
+    return ".".join(parts)
 
 
 def _record_at(cls: Any, location: tuple[Any, ...]) -> Any:
@@ -143,11 +235,15 @@ def _record_at(cls: Any, location: tuple[Any, ...]) -> Any:
     for part in location:
         annotation = next((f.type for f in fields(cls) if f.name == part), None) if is_dataclass(cls) else None
         annotation = getattr(cls, "__pydantic_fields__", {}).get(part, annotation)
-        annotation = getattr(annotation, "annotation", annotation)
-        candidates = [annotation, *getattr(annotation, "__args__", ())]
-        nested = next((c for c in candidates if is_dataclass(c)), None)
-        cls = nested if nested is not None else cls
+        cls = _record_in(getattr(annotation, "annotation", annotation)) or cls
     return cls
+
+
+def _record_in(annotation: Any) -> Any:
+    """Return the record class in an annotation, such as that of a list of them; None where it has none."""
+    if is_dataclass(annotation):
+        return annotation
+    return next(filter(None, map(_record_in, getattr(annotation, "__args__", ()))), None)
 
 
 def _lower(message: str) -> str:

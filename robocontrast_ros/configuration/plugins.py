@@ -8,8 +8,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from robocontrast_ros.configuration.errors import ConfigurationError, raised
-from robocontrast_ros.configuration.loading import read_yaml
+from robocontrast_ros.configuration.errors import NOTHING, ConfigurationError, nearest, raised
+from robocontrast_ros.configuration.loading import read_mapping
 
 GROUP_PREFIX = "robocontrast_ros."
 
@@ -106,7 +106,9 @@ def load_plugin(kind: str, name: str, source: str, key: str) -> Any:
     else:
         entry = next((entry for entry in entry_points(group=GROUP_PREFIX + kind) if entry.name == name), None)
         if entry is None:
-            raise ConfigurationError.unknown(source, key, name, plugin_names(kind), singular(kind))
+            module, _, last = name.rpartition(".")
+            own = f"For a class of your own write `module:Class`{f', such as `{module}:{last}`' if module else ''}."
+            raise ConfigurationError.unknown(source, key, name, plugin_names(kind), singular(kind), own)
         found = _imported(entry.load, name, source, key)
     _require(found, METHODS.get(kind, ()), kind, source, key, name)
     return found
@@ -151,11 +153,20 @@ def find_configured(kind: str, path: Path) -> Any:
     Raises:
         ConfigurationError: the file names no plug-in, or one that is not known.
     """
-    content, key = read_yaml(path), singular(kind)
-    if not isinstance(content, dict) or not isinstance(content.get(key), str):
-        known = ", ".join(plugin_names(kind))
-        raise ConfigurationError(str(path), key, "nothing", f"one of {known}", f"Add a line such as `{key}: …`.")
-    return load_plugin(kind, content[key], str(path), key)
+    content, key = read_mapping(path), singular(kind)
+    named = content.get(key)
+    if not isinstance(named, str):
+        got = named if key in content else NOTHING
+        close = nearest(key, content) if key not in content else ""
+        cure = f"Did you mean `{key}` instead of `{close}`?" if close else f"Write a line such as `{key}: …`."
+        raise ConfigurationError(
+            str(path), key, got, f"{_known_words(kind)}, or `module:Class` for one of your own", cure
+        )
+    return load_plugin(kind, named, str(path), key)
+
+
+def _known_words(kind: str) -> str:
+    return f"a known {singular(kind)}: {', '.join(plugin_names(kind))}"
 
 
 def load_configured(kind: str, path: Path) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -208,33 +209,50 @@ def check_robot_fits_task(robot: RobotProfile, robot_file: Path, task: Task, tas
         return
     kinds = ("is fixed", "is mobile")
     source, key, _ = origin
-    fitting = [name for name, path in known_names("robots").items() if load_profile(path).mobile == wanted]
     raise ConfigurationError(
         source,
         key,
         robot.name,
         f"a robot that {kinds[wanted]}, for the task '{task.name}' ({task_file}); "
         f"{robot_file} describes one that {kinds[robot.mobile]}",
-        f"Name another task, or one of the robots {', '.join(fitting) or '(none is shipped)'}.",
+        _robots_for(task, robot),
     )
 
 
 def check_robot_reaches(robot: RobotProfile, robot_file: Path, task: Task, task_file: Path, origin: Origin) -> None:
     """Refuse an arm whose tool does not reach all of the task's region."""
-    check = kind_of(robot).check_reach
-    if task.scenes.region is None or check is None:
-        return
-    try:
-        check(robot, *task.scenes.region)
-    except Unreachable as error:
+    if error := _out_of_reach(robot, task):
         source, key, _ = origin
         raise ConfigurationError(
             source,
             key,
             robot.name,
             f"a robot that reaches all of the region of the task '{task.name}' ({task_file}): {error}",
-            f"Change `base_position` in {robot_file}, or the region of the task.",
-        ) from None
+            _robots_for(task, robot),
+        )
+
+
+def _out_of_reach(robot: RobotProfile, task: Task) -> str:
+    """Return what of the task's region a robot does not reach, in words; empty where it reaches all."""
+    check = kind_of(robot).check_reach
+    if task.scenes.region is not None and check is not None:
+        try:
+            check(robot, *task.scenes.region)
+        except Unreachable as error:
+            return str(error)
+    return ""
+
+
+def _robots_for(task: Task, refused: RobotProfile) -> str:
+    """Return the cure for a robot that does not fit a task: the known ones that do, of a real robot the real ones."""
+    mobile, real = task.scenes.start_position is None, refused.driver is not None
+    robots = {name: load_profile(path) for name, path in known_names("robots").items()}
+    fitting = [
+        name
+        for name, robot in robots.items()
+        if (robot.mobile, robot.driver is not None) == (mobile, real) and not _out_of_reach(robot, task)
+    ]
+    return f"Name another task, or one of the robots {', '.join(fitting) or '(none is shipped)'}."
 
 
 @dataclass(frozen=True)
@@ -322,8 +340,8 @@ def checked_metric(
     where = origin("metric")[:2] if named else (str(task_file), "metric")
     metric = specs.get(named or task.metric)
     if metric is None:
-        expected = f"one of the session's scores: {', '.join(specs)}"
-        raise ConfigurationError(*where, named or task.metric, expected, "Add it to the session's `scores`.")
+        cure = "A score beside the task's own is one once the session's `scores` name it."
+        raise ConfigurationError.unknown(*where, named or task.metric, specs, "score of the session", cure)
     if getattr(strategy, "needs_bounds", False) and not metric.bounded:
         raise ConfigurationError(
             *where,
@@ -392,7 +410,7 @@ def loaded_perturbations(
             f"none, for strategy '{strategy.name}' uses no perturbations",
             "Take `contrast_set`, or leave them out.",
         )
-    found = tuple(load_perturbation(entry, source, key) for entry in parameters.perturbations)
+    found = tuple(_loaded(entry, task, source, key) for entry in parameters.perturbations)
     names = [perturbation.name for perturbation in found]
     if len(set(names)) != len(names):
         raise ConfigurationError(source, key, names, "each of the perturbations once")
@@ -402,13 +420,11 @@ def loaded_perturbations(
         except ValueError as error:
             raise ConfigurationError(source, key, entry, str(error)) from None
         if not supported:
-            known = (load_perturbation(name, source, key) for name in perturbation_names())
-            supported = [other.name for other in known if other.supports(task)]
             raise ConfigurationError(
                 source,
                 key,
                 perturbation.name,
-                f"perturbations that task '{task.name}' supports: {', '.join(supported) or '(none)'}",
+                f"perturbations that task '{task.name}' supports: {', '.join(_supported(task)) or '(none)'}",
                 "Leave it out, or give the task what it needs (the perturbation's documentation says what).",
             )
         camera = getattr(perturbation, "camera", "")
@@ -416,3 +432,22 @@ def loaded_perturbations(
             expected = f"one of the session's cameras: {', '.join(cameras) or '(none)'}"
             raise ConfigurationError(source, f"{key}.camera", camera, expected)
     return found
+
+
+def _loaded(entry: str | dict[str, Any], task: Task, source: str, key: str) -> Perturbation:
+    """Return a perturbation; of those that could be meant by an unknown name, the refusal lists the task's."""
+    name = entry if isinstance(entry, str) else entry.get("name")
+    if isinstance(name, str) and ":" not in name and name not in perturbation_names():
+        where = key if isinstance(entry, str) else f"{key}.name"
+        raise ConfigurationError.unknown(source, where, name, _supported(task), f"perturbation of task '{task.name}'")
+    return load_perturbation(entry, source, key)
+
+
+def _supported(task: Task) -> list[str]:
+    """Return the names of all perturbations that a task supports as they are, without parameters."""
+    supported = []
+    for name in perturbation_names():
+        with contextlib.suppress(ConfigurationError):
+            if load_perturbation(name, "", "").supports(task):
+                supported.append(name)
+    return supported

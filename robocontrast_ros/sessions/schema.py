@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SerializerFunctionWrapHandler, WrapSerializer
 
 from robocontrast_ros.configuration import record
+from robocontrast_ros.configuration.loading import FILE_NAME
 from robocontrast_ros.console.tolerances import PERSON
 from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
 from robocontrast_ros.robots.speed_scaling import SpeedScalingRule
@@ -273,8 +274,11 @@ class BlindParameters:
 
 def _recording(value: Any) -> Any:
     """Return what a file says of the recording, None for the word `none`."""
-    if isinstance(value, str) and value != NO_RECORDING:
-        raise ValueError(f"`{NO_RECORDING}`, or the keys {', '.join(f.name for f in fields(RecordingParameters))}")
+    # `off` and `no` are false in YAML.
+    if value is False or (isinstance(value, str) and value != NO_RECORDING):
+        raise ValueError(
+            f"`{NO_RECORDING}` for no bags, or the keys {', '.join(f.name for f in fields(RecordingParameters))}"
+        )
     return None if value == NO_RECORDING else value
 
 
@@ -321,7 +325,7 @@ class StopEarlyParameters:
 class SessionParameters:
     """A file of config/sessions/. docs/sessions.md explains it with examples."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="name of the session and of its run folders")
+    name: str = Field(pattern=FILE_NAME, description="name of the session and of its run folders")
     description: str = Field(default="", description="one line for tables")
     seed: int = Field(ge=0, lt=2**63, description="every random draw of the session comes from it")
     task: str = Field(min_length=1, description="name in config/tasks/, or path of a file")

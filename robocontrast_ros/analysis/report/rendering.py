@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import tempfile
 from datetime import datetime, timezone
 from functools import cache
 from importlib.resources import files
@@ -32,19 +35,23 @@ def render(template: str, **content: object) -> str:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse a file whose folder does not exist, before the long work begins.
+    """Refuse a file that cannot be written, before the long work begins.
 
     Raises:
-        ConfigurationError: it does not exist.
+        ConfigurationError: its folder does not exist, or nothing can be written there, or it is a folder itself.
     """
-    if not path.parent.is_dir():
-        raise ConfigurationError(
-            "command line",
-            "--to",
-            str(path),
-            "a file that can be written, in a folder that exists",
-            "There is no such folder.",
-        )
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "It is a folder")
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        # Permissions alone do not tell it, such as for root or on a file system that is read-only.
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        why = "There is no such folder" if isinstance(error, FileNotFoundError) else error.strerror
+        expected = "a file that can be written, in a folder that exists"
+        raise ConfigurationError("command line", "--to", str(path), expected, f"{why}.") from None
 
 
 def write_page(page: str, path: Path) -> None:
