@@ -663,8 +663,9 @@ function placeLabels(labels, outlines, lines, taken, frame, unit) {
     if (best) take(label, ...best); else if (!label.spare) rest.push(label);
   }
   let [x, y] = [frame.left, frame.bottom];
-  for (const label of rest) {
+  for (const label of rest.sort((one, other) => one.at[0] - other.at[0])) {
     const words = label.choices[0], [w, h] = [textWidth(words, label.size, label.bold), label.size * 1.3];
+    x = Math.max(x, Math.min(label.at[0] - w / 2, frame.right - w));
     if (x > frame.left && x + w > frame.right) [x, y] = [frame.left, y + h + 0.6 * unit];
     take(label, words, [x, y, w, h], true);
     x += w + 2 * unit;
