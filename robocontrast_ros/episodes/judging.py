@@ -134,7 +134,7 @@ def success_in_words(goal: Goal, judge: Judge, control_rate: float) -> str:
     """
     what = goal.in_words() if isinstance(goal, DescribedGoal) else _in_words(goal, control_rate)
     stops = isinstance(goal, StagedGoal) and goal.stop_required
-    when = "when the trial has ended" if isinstance(judge, Camera) else "at any time of the trial"
+    when = "when the trial has ended" if isinstance(judge, Camera) else "at any time in the trial"
     return f"Success: {what}{', and the robot stops there by itself' if stops else f', {when}'}."
 
 

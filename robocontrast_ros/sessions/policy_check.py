@@ -19,7 +19,7 @@ def check_description(description: PolicyDescription, session: ResolvedSession, 
     if description.privileged and not session.world.streams:
         backend = session.parameters.world.backend
         raise ConfigurationError(
-            source,
+            str(session.source),
             "policy",
             description.name,
             f"one without the ground truth: backend '{backend}' cannot tell the scene of every control step",

@@ -21,6 +21,7 @@ from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.console.tolerances import tolerances_of
 from robocontrast_ros.console.web import console_app
 from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.episodes.judging import Person, success_in_words
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.strategies.effort import SecondsToMove, Tolerance, setup_moves
@@ -96,7 +97,9 @@ def _trial(browser: object, work: Path) -> Iterator[Path]:
             console.tell_moving(True)
             person.until("!document.querySelector('#timer').hidden")
             yield _seen(person, "running", work)
-            asked = Asked(console, JudgeQuestion("0003", words, "the time was over"))
+            goal = task.goals.goal(instance.instruction, target)
+            counts = success_in_words(goal, Person(), task.control_rate)
+            asked = Asked(console, JudgeQuestion("0003", words, "The time was over.", counts=counts))
             person.wait_for("judge")
             person.tap('[data-outcome="false"]')
             yield _seen(person, "judge", work)

@@ -474,7 +474,7 @@ function showStopped() {
 
 function showFinished() {
   put(make("p", { class: "instruction" }, "Thank you."), make("p", {}, state.detail),
-    make("p", {}, "STOP on this page is off now. If the robot still moves, press its own emergency stop."), make("p", { class: "quiet" }, state.session));
+    make("p", {}, "STOP on this page is off now. If the robot still moves, stop it by its own emergency stop or its teach pendant."), make("p", { class: "quiet" }, state.session));
   setPrimary("");
   setChoices();
 }
@@ -628,42 +628,44 @@ function labelsOf(set, unit) {
   return labels;
 }
 
-// Gives each label a box that meets no outline and no other box, and as far as there is room no arrow and no line to a label.
+// Gives each label a box that meets no outline and no other box; where there is room it meets no arrow and no line to a label,
+// and its own line to its thing leads over no other thing.
 function placeLabels(labels, outlines, lines, taken, frame, unit) {
   const placed = [], rest = [];
   const free = (box, strict) => box[0] >= frame.left && box[1] >= frame.top && box[0] + box[2] <= frame.right && box[1] + box[3] <= frame.bottom &&
     !taken.some((other) => meet(box, other)) && !outlines.some((outline) => covers(outline, box)) &&
     !(strict && lines.some(([from, to]) => crosses(from, to, box)));
-  const clear = (from, to, own) => !taken.some((other) => crosses(from, to, other)) &&
-    !outlines.some((outline) => outline !== own && outline.some((corner, k) => cross(from, to, corner, outline[(k + 1) % outline.length])));
+  const clear = (from, to, own, over) => !taken.some((other) => crosses(from, to, other)) &&
+    (over || !outlines.some((outline) => outline !== own && outline.some((corner, k) => cross(from, to, corner, outline[(k + 1) % outline.length]))));
   const take = (label, words, box, far) => {
     taken.push(box);
     if (far) lines.push([label.at, nearest(box, label.at)]);
     placed.push({ ...label, words, box, far });
   };
-  const found = (label, words, strict) => {
+  const found = (label, words, { strict = false, over = false }) => {
     const xs = label.outline.map((p) => p[0]), ys = label.outline.map((p) => p[1]);
     const [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-    const [w, h] = [textWidth(words, label.size, label.bold), label.size * 1.2];
+    const [w, h] = [textWidth(words, label.size, label.bold), label.size * 1.3];
     for (const gap of label.spare ? [0.6, 2, 4] : [0.6, 2, 4, 7, 11, 16, 22, 30, 40]) {
       for (let k = 0; k < 16; k += 1) {
         const angle = (WAYS[k] * Math.PI) / 8;
         const [dx, dy] = [Math.cos(angle), Math.sin(angle)].map((part) => Math.max(-1, Math.min(1, part * 1.42)));
         const box = [(x0 + x1) / 2 + dx * ((x1 - x0 + w) / 2 + gap * unit) - w / 2, (y0 + y1) / 2 + dy * ((y1 - y0 + h) / 2 + gap * unit) - h / 2, w, h];
         const far = gap > 2 && !label.spare;
-        if (free(box, strict) && (!far || clear(nearest(box, label.at), label.at, label.outline))) return [words, box, far];
+        if (free(box, strict) && (!far || clear(nearest(box, label.at), label.at, label.outline, over))) return [words, box, far];
       }
     }
     return null;
   };
   for (const label of labels) {
-    const best = found(label, label.choices[0], true) ?? found(label, label.choices[0], false) ??
-      (label.choices.length > 1 ? found(label, label.choices[1], false) : null);
+    const tries = label.choices.flatMap((words) => [{ strict: true }, {}, { over: true }].map((rules) => [words, rules]));
+    const best = tries.reduce((done, [words, rules]) => done ?? found(label, words, rules), null);
     if (best) take(label, ...best); else if (!label.spare) rest.push(label);
   }
   let [x, y] = [frame.left, frame.bottom];
-  for (const label of rest) {
-    const words = label.choices[0], [w, h] = [textWidth(words, label.size, label.bold), label.size * 1.2];
+  for (const label of rest.sort((one, other) => one.at[0] - other.at[0])) {
+    const words = label.choices[0], [w, h] = [textWidth(words, label.size, label.bold), label.size * 1.3];
+    x = Math.max(x, Math.min(label.at[0] - w / 2, frame.right - w));
     if (x > frame.left && x + w > frame.right) [x, y] = [frame.left, y + h + 0.6 * unit];
     take(label, words, [x, y, w, h], true);
     x += w + 2 * unit;
@@ -677,7 +679,8 @@ const WAYS = [4, 12, 0, 8, 2, 6, 10, 14, 3, 5, 11, 13, 1, 7, 9, 15];
 const ruler = document.createElement("canvas").getContext("2d");
 function textWidth(words, size, bold = false) {
   ruler.font = `${bold ? 700 : 400} 100px system-ui, sans-serif`;
-  return ruler.measureText(words).width / 100 * size;
+  // With the halo.
+  return ruler.measureText(words).width / 100 * size + 0.3 * size;
 }
 
 function write(svg, words, [x, y, w, h], size, colour, bold, unit) {

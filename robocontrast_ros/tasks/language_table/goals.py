@@ -208,9 +208,12 @@ class BlockGoal:
         match self.fixed or self.attached:
             case Outside(_, radius):
                 where = f"at least {radius * 100:.3g} cm from that of the {target}"
-            case Capsule(start, end, radius) if self.target:
-                beside = "the line beside" if start != end else "that of"
-                where = f"within {radius * 100:.3g} cm of {beside} the {target}"
+            case Capsule(start, end, radius) if start != end:
+                near, far = sorted(math.hypot(*point) * 100 for point in (start, end))
+                line = f"the line that leads from {near:.3g} to {far:.3g} cm away from the {target} to the named side"
+                where = f"within {radius * 100:.3g} cm of {line}"
+            case Capsule(_, _, radius) if self.target:
+                where = f"within {radius * 100:.3g} cm of that of the {target}"
             case Capsule((x, y), _, radius):
                 where = f"within {radius * 100:.3g} cm of x {x * 100:.1f} cm, y {y * 100:.1f} cm".replace("-", "\u2212")
         words = f"the centre of the {source} is {where}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -60,7 +62,8 @@ def test_a_policy_that_is_shown_the_ground_truth_is_refused_where_nobody_tells_i
     def session(policy: str):
         return resolve("language_table_demo", Overrides(policy=policy, settings=settings))
 
-    with pytest.raises(ConfigurationError, match=r"'oracle'.*ground truth: backend 'unseen_table:Table' cannot tell"):
+    words = r"language_table_demo.yaml: `policy`: got 'oracle'.*ground truth: backend 'unseen_table:Table' cannot tell"
+    with pytest.raises(ConfigurationError, match=words):
         check_policies(session("oracle"))
     (description,) = check_policies(session("random"))
     assert not description.privileged
@@ -247,3 +250,15 @@ def test_evaluate_refuses_what_does_not_fit_with_one_line_per_difference(tmp_pat
         "  cameras: the policy needs 'wrist', in use are board",
     ]
     assert not (tmp_path / "runs").exists(), "nothing was started"
+
+
+def test_the_session_of_the_page_for_operators_is_a_whole_file_and_can_be_practised(tmp_path):
+    page = Path(__file__).parents[3] / "docs" / "operator.md"
+    (content,) = re.findall(r"```yaml\n(# my_session.yaml\n.+?)```", page.read_text(), re.DOTALL)
+    file = tmp_path / "my_session.yaml"
+    file.write_text(content)
+    for practice in (False, True):
+        session = resolve(file, Overrides(practice=practice))
+        assert check_policies(session) and session.world.features.camera
+    first = re.search(r"evaluate (\w+) --practice", page.read_text())[1]
+    assert check_policies(resolve(first, Overrides(practice=True)))
