@@ -92,6 +92,8 @@ def test_a_session_over_the_interfaces_of_the_real_driver_ends_well_and_its_bags
     is_complete(run)
     (trial,) = finished(run)
     stamps = bag_of(run)
+    assert trial.speed_scaling == (1.0 if kind == "arm" else None), "of these drivers that of a UR alone says it"
+    assert ("speed scaling: not known" in output) == (kind != "arm")
     assert "clock" not in stamps
     assert stamps["scene"] == stamps["tool_pose"], "the scene of every control step is known"
     assert stamps["tool_pose"][0] > 1e9, "the time of day, and no simulated time"

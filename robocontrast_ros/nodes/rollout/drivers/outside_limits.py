@@ -120,14 +120,14 @@ class _Source:
     def __init__(self, node: Node, limit: OutsideLimit, changed: threading.Condition) -> None:
         self._node, self._changed, self.limit = node, changed, limit
         self.newest: bytes | None = None
-        self.absent = ""
+        self._read: tuple[bytes | None, float] = None, math.nan
+        self.absent, self._latched = "", False
         try:
             self._kind = interface(limit.type)
         except BenchFault as fault:
             self.absent = fault.detail
             return
         node.create_subscription(self._kind, limit.topic, self._put, _OF_ANY_PUBLISHER, raw=True)
-        self._latched = False
 
     def hear_latched(self) -> None:
         """Subscribe to what was published once and kept, where a publisher keeps it."""
@@ -194,9 +194,12 @@ class _Source:
         raw = self.newest
         if raw is None:
             return None
+        if raw is self._read[0]:
+            return self._read[1]
         value: Any = reduce(getattr, self.limit.field.split("."), deserialize_message(raw, self._kind))
         if not isinstance(value, (bool, int, float)):
             raise TypeError(self.limit.field)
+        self._read = raw, value
         return value
 
     def _put(self, raw: bytes) -> None:
