@@ -10,7 +10,8 @@ from robocontrast_ros.domain import Pose, RobotState
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading, Reading, StateEstimator
 
 FASTER = 1.5
-"""How many times its greatest speed something may be read to move at: it overshoots, is pushed, and encoders round."""
+"""How many times its greatest speed something may be read to move at: it overshoots, is pushed, and encoders round. In
+the golden trials nothing is faster than its greatest speed, and fingers are as fast."""
 
 LATE = 0.02
 """By how much the time between two stamps may be too short [s]: drivers that stamp when they publish are late by a
@@ -122,6 +123,11 @@ class ReadingCheck:
                     f"'{axis.name}' is read as {value:g} at {reading.stamp:.3f} s, which is no position: look at the "
                     "log of the robot's driver"
                 )
+        if isinstance(reading, JointReading) and not math.isfinite(reading.force or 0.0):
+            raise ImpossibleReading(
+                f"the force at the tool is read as {reading.force:g}, so that `safety.force` holds nothing: look at "
+                "the log of the robot's driver"
+            )
         # A localiser may correct itself at once.
         if isinstance(reading, OdometryReading) and reading.localised:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -65,6 +66,9 @@ def test_a_joint_that_is_used_is_finite_also_in_the_first_reading(profile, value
     joint = data.draw(st.sampled_from(tuple(at_rest(profile))))
     with pytest.raises(ImpossibleReading, match=f"^'{joint}' is read as (nan|inf|-inf) at 0.000 s"):
         check_of(profile).check(reading(0.0, at_rest(profile) | {joint: value}))
+    with pytest.raises(ImpossibleReading, match=f"^the force at the tool is read as {value:g}"):
+        check_of(profile).check(replace(reading(0.0, at_rest(profile)), force=value))
+    check_of(profile).check(replace(reading(0.0, at_rest(profile)), force=5.0))
 
 
 def test_an_all_zero_reading_is_refused_whenever_it_comes_and_the_last_that_was_possible_is_what_counts():
@@ -82,13 +86,24 @@ def test_an_all_zero_reading_is_refused_whenever_it_comes_and_the_last_that_was_
 
 def test_a_robot_may_be_anywhere_where_an_episode_begins_or_when_nobody_read_for_long():
     check, joints = check_of(UR), at_rest(UR)
-    check.check(reading(5.0, joints))
     elsewhere = joints | {"elbow_joint": joints["elbow_joint"] - 2.0}
-    with pytest.raises(ImpossibleReading):
-        check.check(reading(5.1, elsewhere))
+    check.check(reading(5.0, joints))
     check.check(reading(6.0, elsewhere))
     check.begin()
     check.check(reading(6.0, joints))
+
+
+def test_a_driver_that_goes_on_with_zeros_is_not_believed_because_time_passes_until_long_after():
+    check, joints, zeros = check_of(UR), at_rest(UR), dict.fromkeys(at_rest(UR), 0.0)
+    check.check(reading(5.0, joints))
+    for step in range(1, 100):
+        with pytest.raises(ImpossibleReading):
+            check.check(reading(5.0 + 0.1 * step, zeros))
+    moved = joints | {"elbow_joint": joints["elbow_joint"] - 0.4}
+    check.check(reading(14.96, moved))
+    with pytest.raises(ImpossibleReading):
+        check.check(reading(15.0, zeros))
+    check.check(reading(26.0, zeros))
 
 
 def odometry(stamp, x, y, yaw):
