@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from rclpy.node import Node
 
-from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.domain import Fault, Pose, nanoseconds
 from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
-from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import PortParameters
@@ -60,15 +60,15 @@ class TopicRobot:
         """
         # A driver that has died since has a newest state, too.
         message = self._inbox.newest(self.topic)
-        self.state(seconds(message.header.stamp) if message is not None else 0.0)
+        self.state(stamp_from_msg(message.header.stamp) if message is not None else 0)
 
-    def state(self, after: float) -> Reading:
-        """Return the first reading that is later than a time [s] by at least half a control period.
+    def state(self, after: int) -> Reading:
+        """Return the first reading that is later than a time [ns] by at least half a control period.
 
         Raises:
             BenchFault: SENSOR_LOST, or ROBOT_FAULT where it is the clock of the stamps that is wrong.
         """
-        due, limit = after + 0.5 * self._parameters.control_period, self._parameters.sensor_timeout
+        due, limit = after + nanoseconds(0.5 * self._parameters.control_period), self._parameters.sensor_timeout
         try:
             message = self._inbox.wait((self.topic,), due, limit, self._staleness)[self.topic]
         except BenchFault as fault:
@@ -106,7 +106,7 @@ class TopicRobot:
         """Return the fault of a driver that has a problem."""
         return BenchFault(Fault.ROBOT_FAULT, problem)
 
-    def command(self, command: RobotCommand, stamp: float) -> None:
+    def command(self, command: RobotCommand, stamp: int) -> None:
         """Publish a command, stamped with the observation that it answers."""
         for topic, message in command_to_msgs(self._profile, command, stamp):
             self._publishers[topic].publish(message)
@@ -114,7 +114,7 @@ class TopicRobot:
 
     hold = command
 
-    def way(self, start: Pose | None, after: float) -> Sequence[RobotCommand]:
+    def way(self, start: Pose | None, after: int) -> Sequence[RobotCommand]:
         """Return the commands that bring the robot to its start, or to its posture of rest."""
         reading = self.state(after)
         try:
