@@ -18,7 +18,7 @@ from simulation_interfaces.srv import (
 )
 from tf2_msgs.msg import TFMessage
 
-from robocontrast_ros.domain import Fault, nanoseconds
+from robocontrast_ros.domain import Fault
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import pose_from_msg
 from robocontrast_ros.messages.topics import TF_MESSAGE, Topic
@@ -196,9 +196,7 @@ class Simulator(Node):
 
     def _now(self) -> int:
         """Return the time of the world's present state, for stamps [ns]."""
-        if not self._real_time:
-            return self._world.time_ns
-        return self.get_clock().now().nanoseconds - nanoseconds(self._control.behind)
+        return self._control.now if self._real_time else self._world.time_ns
 
 
 def _tags(parameters: SimulatorParameters) -> Tags | None:

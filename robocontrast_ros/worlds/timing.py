@@ -1,8 +1,13 @@
-"""What is done at most once a period of simulated time."""
+"""What is done at most once a period of simulated time, and the time of day of a world that plays."""
 
 from __future__ import annotations
 
+import time
+
 from robocontrast_ros.domain import nanoseconds
+
+READINGS = 10
+"""Pairs of readings of two clocks, of which the closest counts."""
 
 
 class Periodic:
@@ -22,3 +27,20 @@ class Periodic:
     def done(self, now: int | None) -> None:
         """Begin a period at a time [ns]; at None, it is due at any time."""
         self._last = now
+
+
+class TimeOfDay:
+    """Tells the time of day by the steady clock, so that it never goes back, whatever happens to this process.
+
+    How far apart the two clocks are is read once: two clocks that are read again and again are read at two times, and
+    this process may stand still between them. A system clock that is set afterwards is not followed.
+    """
+
+    def __init__(self) -> None:
+        """Read both clocks."""
+        # The system clock is read last: what passes between the two makes the difference greater, never less.
+        self._apart = min(-time.monotonic_ns() + time.time_ns() for _ in range(READINGS))
+
+    def at(self, steady: int) -> int:
+        """Return the time of day at a time of the steady clock, ``time.monotonic_ns`` [ns]."""
+        return steady + self._apart
