@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import (
+    NANOSECONDS,
     SCORES_ONCE_FIELDS,
     Crop,
     Fault,
@@ -34,8 +35,6 @@ from robocontrast_ros.domain import (
     Trial,
     TrialResult,
 )
-
-NANOSECONDS = 1_000_000_000
 
 _PROGRESS_FIELDS = tuple(name for name in SCORES_ONCE_FIELDS if name != "success")
 """The success of a running trial is no score."""
@@ -78,7 +77,7 @@ def _decompressed(message: Any) -> NDArray[np.uint8]:
 
 
 def stamp_from_msg(message: Any) -> int:
-    """Return a builtin_interfaces/Time in nanoseconds."""
+    """Return a builtin_interfaces/Time as a stamp [ns]."""
     return int(message.sec) * NANOSECONDS + int(message.nanosec)
 
 
@@ -215,7 +214,7 @@ def judgement_from_msg(message: Any) -> Judgement:
 def progress_from_msg(message: Any) -> Progress:
     """Return a Progress."""
     return Progress(
-        stamp=stamp_from_msg(message.header.stamp) / NANOSECONDS,
+        stamp=stamp_from_msg(message.header.stamp),
         success=message.success,
         scores=_scores(message, _PROGRESS_FIELDS),
     )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from robocontrast_ros.domain import Pose, RobotState
+from robocontrast_ros.domain import Pose, RobotState, seconds, stamp_text
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading, Reading, StateEstimator
 
 FASTER = 1.5
@@ -101,7 +101,7 @@ class ReadingCheck:
 
     def begin(self) -> None:
         """Forget the last readings: the world may put the robot elsewhere, or nobody read where it was moved."""
-        self._last: dict[str, tuple[float, float]] = {}
+        self._last: dict[str, tuple[int, float]] = {}
         self._refused: set[str] = set()
 
     def check(self, reading: Reading) -> None:
@@ -120,8 +120,8 @@ class ReadingCheck:
         for axis, value in used:
             if not math.isfinite(value):
                 raise ImpossibleReading(
-                    f"'{axis.name}' is read as {value:g} at {reading.stamp:.3f} s, which is no position: look at the "
-                    "log of the robot's driver"
+                    f"'{axis.name}' is read as {value:g} at {stamp_text(reading.stamp)}, which is no position: look at "
+                    "the log of the robot's driver"
                 )
         if isinstance(reading, JointReading) and not math.isfinite(reading.force or 0.0):
             raise ImpossibleReading(
@@ -142,8 +142,8 @@ class ReadingCheck:
         self._refused -= names
         self._last |= {axis.name: (reading.stamp, value) for axis, value in used}
 
-    def _compare(self, axis: Axis, stamp: float, value: float, last_stamp: float, last: float) -> None:
-        passed = abs(stamp - last_stamp)
+    def _compare(self, axis: Axis, stamp: int, value: float, last_stamp: int, last: float) -> None:
+        passed = seconds(abs(stamp - last_stamp))
         refused = axis.name in self._refused
         if passed > self._axes.silence and not refused:
             raise ImpossibleReading(
@@ -197,7 +197,7 @@ class JointMerger:
     def __init__(self, axes: Axes, apart: float) -> None:
         """Take what is used, and how far apart the stamps of a hand's joints and an arm's may be [s]."""
         self._names, self._stamping = tuple(axis.name for axis in axes.axes), axes.stamping
-        self._apart, self._last, self._told = apart, dict[str, tuple[float, float]](), -math.inf
+        self._apart, self._last, self._told = apart, dict[str, tuple[int, float]](), -1
         self.newest: Reading | None = None
         self.groups: set[frozenset[str]] = set()
 
@@ -217,9 +217,10 @@ class JointMerger:
                 "`joints` in the robot's file (a prefix?), or start the driver that publishes them"
             )
         if late := self._apart_from(self._stamp()) if self._last else []:
+            hand, arm = stamp_text(self._last[late[0]][0]), stamp_text(self._stamp())
             return (
-                f"has {', '.join(late)} at {self._last[late[0]][0]:.3f} s and the arm at {self._stamp():.3f} s, more "
-                f"apart than `state.staleness` ({self._apart:g} s): see whether both drivers run, and by one clock"
+                f"has {', '.join(late)} at {hand} and the arm at {arm}, farther apart than `state.staleness` "
+                f"({self._apart:g} s): see whether both drivers run, and by one clock"
             )
         return ""
 
@@ -248,11 +249,11 @@ class JointMerger:
         self._told = stamp
         return JointReading(stamp, self._names, tuple(self._last[name][1] for name in self._names))
 
-    def _stamp(self) -> float:
+    def _stamp(self) -> int:
         return min(self._last[name][0] for name in self._stamping)
 
-    def _apart_from(self, stamp: float) -> list[str]:
-        return [name for name in self._names if abs(self._last[name][0] - stamp) > self._apart]
+    def _apart_from(self, stamp: int) -> list[str]:
+        return [name for name in self._names if seconds(abs(self._last[name][0] - stamp)) > self._apart]
 
 
 def _values(reading: Reading) -> dict[str, float]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain import Pose, nanoseconds
 from robocontrast_ros.robots.kinds import kind_of, make_state_estimator
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.readings import (
@@ -33,7 +33,7 @@ def at_rest(profile):
 
 
 def reading(stamp, joints):
-    return JointReading(stamp, tuple(joints), tuple(joints.values()))
+    return JointReading(nanoseconds(stamp), tuple(joints), tuple(joints.values()))
 
 
 def check_of(profile):
@@ -107,7 +107,7 @@ def test_a_driver_that_goes_on_with_zeros_is_not_believed_because_time_passes_un
 
 
 def odometry(stamp, x, y, yaw):
-    return OdometryReading(stamp, Pose.planar(x, y, yaw))
+    return OdometryReading(nanoseconds(stamp), Pose.planar(x, y, yaw))
 
 
 pose = st.tuples(st.floats(-3.0, 3.0), st.floats(-3.0, 3.0), st.floats(-math.pi, math.pi))
@@ -148,7 +148,7 @@ def test_odometry_that_jumps_or_begins_anew_is_refused_and_a_localiser_may_corre
     assert words in str(raised.value)
     estimator.begin(Pose.planar(0.0, 0.0))
     for stamp, x in ((20.0, 0.0), (20.1, 0.15)):
-        estimator.update(OdometryReading(stamp, Pose.planar(x, 0.0), localised=True))
+        estimator.update(OdometryReading(nanoseconds(stamp), Pose.planar(x, 0.0), localised=True))
 
 
 ARM = {name: position for name, position in at_rest(UR).items() if name != HAND}
@@ -163,10 +163,10 @@ def test_arm_and_hand_that_are_published_apart_are_one_reading_with_the_stamp_of
     assert merged.merge(reading(1.0, {HAND: 0.3})) is None
     assert "without shoulder_pan_joint, shoulder_lift_joint" in merged.problem
     first = merged.merge(reading(1.02, ARM | {"wheel": math.nan}))
-    assert first.stamp == 1.02 and dict(zip(first.names, first.positions, strict=True)) == ARM | {HAND: 0.3}
+    assert first.stamp == 1_020_000_000 and dict(zip(first.names, first.positions, strict=True)) == ARM | {HAND: 0.3}
     assert merged.merge(reading(1.03, {HAND: 0.4})) is None, "a hand alone is no new state of the arm"
     last = merged.merge(reading(1.04, ARM))
-    assert last.stamp == 1.04 and last.positions[last.names.index(HAND)] == 0.4
+    assert last.stamp == 1_040_000_000 and last.positions[last.names.index(HAND)] == 0.4
     assert merged.groups == {frozenset(ARM), frozenset({*ARM, "wheel"}), frozenset({HAND})}
 
 
