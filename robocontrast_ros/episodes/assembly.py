@@ -134,8 +134,8 @@ class EpisodeAssembly:
             number += 1
             reading = self._read(reading.stamp)
 
-    def _read(self, after: float) -> Reading:
-        """Return the first reading later than a time [s].
+    def _read(self, after: int) -> Reading:
+        """Return the first reading later than a time [ns].
 
         Raises:
             BenchFault: ROBOT_FAULT where the robot cannot be there.

@@ -23,11 +23,10 @@ HAND_LATE = 0.1
 SILENCE = 2.0
 """Between two readings of odometry in an episode [s]. A driver that was started again counts from another place."""
 
-
 REFUSED, BELIEVED = 0.1, 10.0
 """After a reading was refused, the robot is taken to have moved for the first of these times and not longer: it is
-stopped, and a driver that goes on to publish zeros is not to be believed. It is after the second [s]: who moved it did
-so while nothing was read."""
+stopped, and a driver that goes on to publish zeros is not to be believed. After the second it is [s]: somebody moved
+the robot while nothing was read."""
 
 MOST_GROUPS = 16
 """Kinds of joint states of one topic that are told apart."""
@@ -62,7 +61,7 @@ class Axes:
 
     Attributes:
         axes: the numbers.
-        stamping: names of those whose stamps are the reading's; others may be older or newer by ``apart``.
+        stamping: names of the joints whose stamp is that of a merged reading: the arm's.
         silence: greatest time between two readings in an episode [s].
     """
 
@@ -88,7 +87,7 @@ def joints(speeds: Mapping[str, float], hand: Collection[str]) -> Axes:
 def odometry(linear: float, angular: float) -> Axes:
     """Return what is used of a base's readings, with its greatest speeds [m/s], [rad/s]."""
     axes = Axis("x", linear, "m"), Axis("y", linear, "m"), Axis("yaw", angular, turns=True)
-    return Axes(axes, frozenset(axis.name for axis in axes), SILENCE)
+    return Axes(axes, silence=SILENCE)
 
 
 class ReadingCheck:
@@ -190,7 +189,7 @@ class JointMerger:
     """Makes one reading of all joints that are used from those of drivers that publish some of them each.
 
     Attributes:
-        groups: the joints of each kind of reading that came, since ``forget``.
+        groups: the joints of each kind of reading that came; emptied by whoever learns that others publish.
         newest: the newest reading: of all joints that are used and have come, however old.
     """
 
@@ -200,10 +199,6 @@ class JointMerger:
         self._apart, self._last, self._told = apart, dict[str, tuple[int, float]](), -1
         self.newest: Reading | None = None
         self.groups: set[frozenset[str]] = set()
-
-    def forget(self) -> None:
-        """Forget which kinds of readings came."""
-        self.groups.clear()
 
     @property
     def problem(self) -> str:

@@ -31,6 +31,7 @@ from tf2_msgs.msg import TFMessage
 from robocontrast_ros.configuration import ConfigurationError, load_plugin
 from robocontrast_ros.domain import Fault, Pose, nanoseconds
 from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
@@ -371,6 +372,10 @@ class TestState:
             reading = robot.state(stamp)
             assert reading.stamp > stamp and state.update(reading).gripper_width == pytest.approx(0.06)
             stamp = reading.stamp
+
+    def test_joints_without_a_position_each_are_told(self):
+        with pytest.raises(ValueError, match="2 names and 1 positions; have the robot's driver"):
+            reading_from_msg(JointState(name=["a", "b"], position=[0.0]))
 
     @pytest.mark.parametrize("wrong", [math.nan, 1000.0])
     def test_a_joint_that_jumps_is_a_fault_before_any_command_and_a_stop_goes_where_it_was_before(self, lab, wrong):

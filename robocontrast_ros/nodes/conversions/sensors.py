@@ -18,9 +18,12 @@ def reading_from_msg(message: Any) -> Reading:
     """Return the reading of a message of the state interface.
 
     Raises:
-        ValueError: an odometry's pose is not valid.
+        ValueError: an odometry's pose is not valid, or joints have no position each.
     """
     stamp = stamp_from_msg(message.header.stamp)
     if isinstance(message, Odometry):
         return OdometryReading(stamp, pose_from_msg(message.pose.pose))
+    if len(message.name) != len(message.position):
+        given = f"{len(message.name)} names and {len(message.position)} positions"
+        raise ValueError(f"joint states: {given}; have the robot's driver publish a position of each joint")
     return JointReading(stamp, tuple(message.name), tuple(message.position))

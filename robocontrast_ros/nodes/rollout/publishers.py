@@ -15,8 +15,8 @@ APART = 1.0
 POLL = 0.05
 """How often a wait for them looks [s]."""
 
-UNKNOWN = "_NODE_NAME_UNKNOWN_"
-"""What a graph has for the name, or the namespace, of a node that it does not know yet."""
+UNKNOWN = "_UNKNOWN_"
+"""End of what a graph has for name and namespace of a node that it does not know yet."""
 
 
 class Publishers:
@@ -79,7 +79,7 @@ def offers(node: Node, topic: str) -> str:
 def node_name(endpoint: Any) -> str:
     """Return the full name of a publisher's node."""
     name, namespace = endpoint.node_name, endpoint.node_namespace
-    if UNKNOWN in (name, namespace) or not name:
+    if not name or name.endswith(UNKNOWN):
         return "(a node whose name is not known)"
     return f"{namespace.rstrip('/')}/{name}"
 
