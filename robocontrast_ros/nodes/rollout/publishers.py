@@ -62,10 +62,12 @@ class Publishers:
             return ""
         if time.monotonic() - self._changed < APART:
             return None
+        names = sorted(map(node_name, found))
+        killed = " A node that was killed is listed for some 20 s." if len(set(names)) < len(names) else ""
         return (
-            f"{self._node.resolve_topic_name(self._topic)} has {len(found)} publishers: "
-            f"{', '.join(sorted(map(node_name, found)))}. One alone may say where a joint, or a base, is: end the "
-            "others, or give their topic another name (a joint_state_publisher beside the driver publishes zeros)"
+            f"{self._node.resolve_topic_name(self._topic)} has {len(found)} publishers: {', '.join(names)}. One alone "
+            "may say where a joint, or a base, is: end the others, or give their topic another name (a "
+            f"joint_state_publisher beside the driver publishes zeros).{killed}"
         )
 
 
