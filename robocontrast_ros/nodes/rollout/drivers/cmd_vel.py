@@ -117,5 +117,5 @@ class CmdVelRobot(DriverRobot):
         self._stream.play(tick)
 
     def _publish(self, command: TwistCommand) -> None:
-        ((_, message),) = command_to_msgs(self._profile, command, 0.0)
+        ((_, message),) = command_to_msgs(self._profile, command, 0)
         self._publisher.publish(message)
