@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain import NANOSECONDS, Pose
 from robocontrast_ros.domain.rotations import between
 from robocontrast_ros.objects import Grasp, ObjectModel, load_library, tool_pose
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand
@@ -176,9 +176,9 @@ class Bench:
             begin, steps = time.process_time(), 0
             while steps * self.world.step_duration < seconds:
                 for y in (-0.2, 0.2):
-                    now = self.world.time
+                    now = self.world.time_ns
                     self.go(pointing_down(0.45, y, 0.35, 0.0))
-                    steps += round((self.world.time - now) / self.world.step_duration)
+                    steps += round((self.world.time_ns - now) / NANOSECONDS / self.world.step_duration)
             rates.append(steps / (time.process_time() - begin))
         return rates[0], rates[1]
 

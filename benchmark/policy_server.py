@@ -196,7 +196,7 @@ def ask_ours(cameras: int, by_service: bool) -> None:
 
     def act() -> NDArray[np.float64]:
         pose = Pose((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
-        observation = Observation(0.0, {}, names, (0.0,) * JOINTS, pose)
+        observation = Observation(0, {}, names, (0.0,) * JOINTS, pose)
         if not by_service:
             return LocalActions(local, replace(observation, images=PolicyClient.shown(images))).result().actions
         request = Act.Request(observation=observation_to_msg(observation, "world", images))

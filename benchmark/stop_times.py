@@ -46,12 +46,13 @@ from sensor_msgs.msg import JointState
 
 from robocontrast_ros.cli.processes import node_environment
 from robocontrast_ros.configuration import load_plugin
+from robocontrast_ros.domain import seconds
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.pacing import WallClock
 from robocontrast_ros.graph.description import NO_SHARED_MEMORY
 from robocontrast_ros.graph.ros_domain import Domain
+from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.nodes.conversions.commands import command_from_msg
-from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.guard import Guard, GuardedRobot
 from robocontrast_ros.nodes.rollout.inbox import Inbox
@@ -129,7 +130,7 @@ def source(robot_path: Path) -> None:
         while guard.monitor.reason:
             time.sleep(0.01)
         with guard.episode():
-            stamp = 0.0
+            stamp = 0
             try:
                 guard.prove()
                 pacer.begin()
@@ -264,12 +265,12 @@ class Driver:
 
     def _on_beat(self, message: Heartbeat) -> None:
         with self.changed:
-            self.beat = seconds(message.stamp)
+            self.beat = seconds(stamp_from_msg(message.stamp))
             self.changed.notify_all()
 
     def _on_stopped(self, message: Stopped) -> None:
         with self.changed:
-            self.stopped, self.spoken = message, seconds(message.stamp)
+            self.stopped, self.spoken = message, seconds(stamp_from_msg(message.stamp))
             self.changed.notify_all()
 
     def wait(self, condition: Callable[[], bool], what: str, timeout: float = TIMEOUT) -> None:

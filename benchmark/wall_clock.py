@@ -31,8 +31,8 @@ from rich.table import Table
 from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
 from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
 from robocontrast_ros.bags.reader import read_bag
-from robocontrast_ros.domain import BASE
-from robocontrast_ros.messages.decoding import NANOSECONDS, stamp_from_msg
+from robocontrast_ros.domain import BASE, NANOSECONDS
+from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.runs.events import TrialFinished, TrialVoid
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.fast_mode import open_bench

@@ -68,8 +68,8 @@ class TrialRecorder:
         self.images = any(camera.image_topic in self._topics for camera in profile.cameras)
         self.every_step = every_step and self.images
 
-    def keep(self, stamp: float, sensors: Iterable[Sensor]) -> None:
-        """Put what the robot's driver publishes once, at a time [s], to the beginning of every bag."""
+    def keep(self, stamp: int, sensors: Iterable[Sensor]) -> None:
+        """Put what the robot's driver publishes once, at a time [ns], to the beginning of every bag."""
         encode = DriverEncoder(self._messages.make).sensor
         self._kept += [
             (sensor.topic, self._messages.cdr(encode(sensor, stamp)))
@@ -77,7 +77,7 @@ class TrialRecorder:
             if sensor.topic in self._topics
         ]
 
-    def begin(self, trial: Trial, attempt: int, policy: str, start_scene: Scene, start: float) -> TrialBag:
+    def begin(self, trial: Trial, attempt: int, policy: str, start_scene: Scene, start: int) -> TrialBag:
         """Open the bag of a trial; it begins with what was published once, and the trial."""
         name = bag_name(trial.trial_id, attempt)
         with _recorder_lost():
@@ -115,17 +115,17 @@ class TrialBag:
         self._cameras = {camera.name: camera for camera in profile.cameras if camera.image_topic in topics}
         self._latest = self._flushed = 0
 
-    def trial(self, trial: Trial, context: TrialContext, start_scene: Scene, start: float) -> None:
-        """Write the trial, and the scene that it starts in at a time [s]."""
+    def trial(self, trial: Trial, context: TrialContext, start_scene: Scene, start: int) -> None:
+        """Write the trial, and the scene that it starts in at a time [ns]."""
         self._write("trial", self._domain.trial(trial, context, start_scene, start))
 
-    def sensors(self, stamp: float, sensors: Iterable[Sensor]) -> None:
+    def sensors(self, stamp: int, sensors: Iterable[Sensor]) -> None:
         """Write the clock and what the robot's driver publishes."""
         self._write("clock", self._driver.clock(stamp))
         for sensor in sensors:
             self._write(sensor.topic, self._driver.sensor(sensor, stamp))
 
-    def images(self, stamp: float, images: Mapping[str, TakenImage]) -> None:
+    def images(self, stamp: int, images: Mapping[str, TakenImage]) -> None:
         """Write an image of each camera that is recorded, and its intrinsics."""
         for name, camera in self._cameras.items():
             info, pixels = images[name]
@@ -139,16 +139,16 @@ class TrialBag:
             packed = {n: self._driver.image(image, frames[n], observation.stamp) for n, image in images.items()}
             self._write(SHOWN.name, self._driver.observation(observation, self._frame, packed))
 
-    def intervened(self, stamp: float, interventions: Sequence[Intervention]) -> None:
+    def intervened(self, stamp: int, interventions: Sequence[Intervention]) -> None:
         """Write what the safety filter did to a command."""
         for each in interventions:
             self._write(SAFETY.name, self._domain.intervention(each, stamp))
 
-    def scene(self, stamp: float, scene: Scene) -> None:
+    def scene(self, stamp: int, scene: Scene) -> None:
         """Write the ground truth."""
         self._write("scene", self._domain.scene(scene, stamp))
 
-    def tool_pose(self, stamp: float, pose: Pose) -> None:
+    def tool_pose(self, stamp: int, pose: Pose) -> None:
         """Write the robot's own estimate of its pose."""
         self._write("tool_pose", self._domain.tool_pose(pose, self._frame, stamp))
 
@@ -156,12 +156,12 @@ class TrialBag:
         """Write the score of a control step."""
         self._write("progress", self._domain.progress(progress, self._frame))
 
-    def command(self, command: RobotCommand, stamp: float) -> None:
+    def command(self, command: RobotCommand, stamp: int) -> None:
         """Write a command."""
         for topic, message in self._driver.command(self._profile, command, stamp):
             self._write(topic, message)
 
-    def end(self, result: TrialResult, stamp: float) -> Recording:
+    def end(self, result: TrialResult, stamp: int) -> Recording:
         """Write the scores, close the bag and return what is in it."""
         self._write("trial_result", self._domain.result(result, stamp))
         self.close()

@@ -133,4 +133,4 @@ def _draw(
 
 
 def _filtered(filters: Filters, images: dict[str, NDArray[np.uint8]]) -> dict[str, NDArray[np.uint8]]:
-    return filters.apply(Observation(0.0, images, (), (), Pose())).images
+    return filters.apply(Observation(0, images, (), (), Pose())).images

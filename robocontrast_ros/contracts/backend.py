@@ -134,7 +134,7 @@ class BackendContract:
     def test_the_scene_is_known_before_one_was_set_up(self) -> None:
         """The first moves start from it."""
         stamp, scene = self.opened().read()
-        promise(math.isfinite(stamp), f"`read` returns the time of the scene; got {stamp!r}")
+        promise(isinstance(stamp, int), f"`read` returns the time of the scene as an int [ns]; got {stamp!r}")
         promise(isinstance(scene, Scene), f"`read` returns a Scene; got {scene!r}")
 
     def test_a_scene_that_is_set_up_is_the_one_that_was_wanted(self) -> None:
@@ -164,7 +164,7 @@ class BackendContract:
         if not backend.features.streams:
             return
         self.set_up(backend, self.wanted()[0])
-        answers: list[tuple[float, Scene]] = []
+        answers: list[tuple[int, Scene]] = []
         faults: list[Exception] = []
         backend.request(lambda stamp, scene: answers.append((stamp, scene)), faults.append)
         promise(answers and not faults, f"`request` answers with the scene; got {faults or 'nothing'}")

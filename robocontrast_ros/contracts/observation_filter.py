@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from robocontrast_ros.contracts.checking import promise
-from robocontrast_ros.domain import ObjectState, Pose, Scene
+from robocontrast_ros.domain import NANOSECONDS, ObjectState, Pose, Scene
 from robocontrast_ros.observations.protocol import ObservationFilter, delays_answers, moves_cameras
 from robocontrast_ros.policies.protocol import Observation
 
@@ -76,7 +76,7 @@ class ObservationFilterContract:
                         image.shape == was.images[name].shape and image.dtype == np.uint8,
                         f"images stay of shape {was.images[name].shape} and uint8; got {image.shape}, {image.dtype}",
                     )
-                promise(got.stamp == was.stamp, f"the stamp stays {was.stamp} s; got {got.stamp} s")
+                promise(got.stamp == was.stamp, f"the stamp stays {was.stamp} ns; got {got.stamp} ns")
                 promise(
                     got.joint_names == was.joint_names and len(got.joint_positions) == len(was.joint_positions),
                     f"joints stay {was.joint_names}; got {got.joint_names} with {len(got.joint_positions)} positions",
@@ -145,7 +145,7 @@ def seen(number: int) -> Observation:
     image = np.stack([rows * 7 + number, columns * 5 + number, rows * columns + 3 * number], axis=2).astype(np.uint8)
     objects = tuple(ObjectState(name, name, Pose((0.1 * n, 0.01 * number, 0.0))) for n, name in enumerate("abcde"))
     return Observation(
-        stamp=number / 10,
+        stamp=number * NANOSECONDS // 10,
         images={"wrist": image[::-1].copy(), "front": image},
         joint_names=("shoulder", "elbow"),
         joint_positions=(0.1 * number, 1.0),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robocontrast_ros.configuration import find_configured, load_configured
 from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.contracts.checking import nothing_to_check, promise
-from robocontrast_ros.domain import Crop, Pose, Segment, TestInstance, plain_text
+from robocontrast_ros.domain import NANOSECONDS, Crop, Pose, Segment, TestInstance, plain_text
 from robocontrast_ros.domain.channels import GRIPPER_OBSERVATIONS
 from robocontrast_ros.policies.protocol import Observation, Policy, PolicyDescription
 from robocontrast_ros.policies.segments import as_told, one_segment, to_send
@@ -84,7 +84,7 @@ class PolicyContract:
         hand = any(name in GRIPPER_OBSERVATIONS for name in wanted.observes)
         return [
             Observation(
-                stamp=0.1 * (k + 1),
+                stamp=(k + 1) * NANOSECONDS // 10,
                 images={
                     camera: rng.integers(0, 256, (*shape, 3), np.uint8)
                     for camera, shape in self.image_shapes(wanted).items()

@@ -15,6 +15,7 @@ from robocontrast_ros.domain.perturbed import AXES, Expectation, NotApplicable, 
 from robocontrast_ros.domain.robot import RobotState
 from robocontrast_ros.domain.scene import ObjectState, Scene, SetupMove
 from robocontrast_ros.domain.scores import SCORES_ONCE_FIELDS, ScoreSpec, find_spec
+from robocontrast_ros.domain.stamps import NANOSECONDS, nanoseconds, seconds, stamp_text
 from robocontrast_ros.domain.trial import (
     BASE,
     Delivery,
@@ -30,6 +31,7 @@ from robocontrast_ros.domain.trial import (
 __all__ = [
     "AXES",
     "BASE",
+    "NANOSECONDS",
     "SCORES_ONCE_FIELDS",
     "ActionConventions",
     "Budget",
@@ -61,6 +63,9 @@ __all__ = [
     "Trial",
     "TrialResult",
     "find_spec",
+    "nanoseconds",
     "plain_text",
+    "seconds",
     "segments_digest",
+    "stamp_text",
 ]

@@ -12,7 +12,7 @@ class RobotState:
     """Where the robot is, by its own estimate.
 
     Attributes:
-        stamp: time of the sensors [s].
+        stamp: time of the sensors [ns].
         pose: of the tool (manipulator) or of the base (mobile robot), in the world frame.
         joint_names: names of the joints; empty where they do not matter.
         joint_positions: positions in the order of the names [rad or m]; a gripper's joints are not among them.
@@ -21,7 +21,7 @@ class RobotState:
         force: magnitude of the force at the tool [N]; None where the driver does not report it.
     """
 
-    stamp: float
+    stamp: int
     pose: Pose
     joint_names: tuple[str, ...] = ()
     joint_positions: tuple[float, ...] = ()

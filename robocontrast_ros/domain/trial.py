@@ -140,12 +140,12 @@ class Progress:
     """A trial's state at one instant.
 
     Attributes:
-        stamp: time of the scene it was computed from [s].
+        stamp: time of the scene it was computed from [ns].
         success: whether the goal predicate holds.
         scores: name -> value, up to now, of the scores that are live (``ScoreSpec.live``).
     """
 
-    stamp: float
+    stamp: int
     success: bool
     scores: Mapping[str, float]
 
@@ -162,7 +162,7 @@ class TrialResult:
             does not exist, and all NaN when void. A score that an older record did not have is missing.
         optimal_path_length: the planner's [m].
         steps: control steps executed.
-        duration: from the first to the last scored scene [s].
+        duration: from the first to the last scored scene [ns].
         clamped_steps: control steps whose action was clamped to a limit.
         final_scene: the scene at the end, which the next trial starts from.
         stopped: whether the policy itself ended the trial, by the action ``stop``.

@@ -57,9 +57,9 @@ class EpisodeAssembly:
         self.policy = policy
         self._robot, self._estimator, self._pacer = robot, estimator, pacer
         self._surroundings, self._period = surroundings, period
-        self._stamp, self._filters = 0.0, Filters((), 0)
+        self._stamp, self._filters = 0, Filters((), 0)
         self.sent, self._asked = Observed(), False
-        self._safety, self._state, self.interventions = safety, RobotState(0.0, Pose()), Counter[str]()
+        self._safety, self._state, self.interventions = safety, RobotState(0, Pose()), Counter[str]()
 
     def begin(self, request: EpisodeRequest, cancelled: Callable[[], bool] = lambda: False) -> None:
         """Move the cameras that stand elsewhere, and bring the robot to its start, where the world has not.
@@ -91,7 +91,7 @@ class EpisodeAssembly:
             self._pacer.begin()
             self._go(None, self._stamp)
 
-    def _go(self, start: Pose | None, after: float, cancelled: Callable[[], bool] = lambda: False) -> None:
+    def _go(self, start: Pose | None, after: int, cancelled: Callable[[], bool] = lambda: False) -> None:
         way = self._robot.way(start, after)
         try:
             for command in way:
@@ -102,8 +102,8 @@ class EpisodeAssembly:
                 self.stop()
             raise
 
-    def _go_one_piece(self, command: RobotCommand, after: float, cancelled: Callable[[], bool]) -> float:
-        """Return when the robot has arrived: the next piece was checked from there.
+    def _go_one_piece(self, command: RobotCommand, after: int, cancelled: Callable[[], bool]) -> int:
+        """Return when the robot has arrived [ns]: the next piece was checked from there.
 
         Its state is read in each control period: its driver may have a fault, the force may become too great, and a
         person may come near, or leave, for whom the rest of the piece is commanded again at another speed.
@@ -134,8 +134,8 @@ class EpisodeAssembly:
             number += 1
             reading = self._read(reading.stamp)
 
-    def _read(self, after: float) -> Reading:
-        """Return the first reading later than a time [s].
+    def _read(self, after: int) -> Reading:
+        """Return the first reading later than a time [ns].
 
         Raises:
             BenchFault: ROBOT_FAULT where the robot cannot be there.
@@ -177,8 +177,8 @@ class EpisodeAssembly:
         """Let one control period pass."""
         self._pacer.step()
 
-    def observe(self, after: float) -> Observation:
-        """Return the first observation later than a time [s], without images, which only the policy is shown."""
+    def observe(self, after: int) -> Observation:
+        """Return the first observation later than a time [ns], without images, which only the policy is shown."""
         try:
             robot = self._estimator.update(self._robot.state(after))
         except ImpossibleReading as error:
@@ -225,8 +225,8 @@ class EpisodeAssembly:
         self._surroundings.shown(shown, images)
         return shown, images
 
-    def progress(self, stamp: float) -> Progress:
-        """Return the score of a time [s]."""
+    def progress(self, stamp: int) -> Progress:
+        """Return the score of a time [ns]."""
         return self._surroundings.progress(stamp)
 
     def command(self, command: RobotCommand) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 
-JUMP = 0.1
-"""Beyond what a clock was set, rather than that a message was late, or that two overtook each other [s]."""
+from robocontrast_ros.domain import NANOSECONDS, nanoseconds
 
-WINDOW, ENOUGH = 1.0, 5
-"""Least time [s] and least number of messages of a window, of which the least delay is kept."""
+JUMP = nanoseconds(0.1)
+"""Beyond what a clock was set, rather than that a message was late, or that two overtook each other [ns]."""
 
-KEPT = 30.0
-"""How long it is kept [s]: clocks drift."""
+WINDOW, ENOUGH = NANOSECONDS, 5
+"""Least time [ns] and least number of messages of a window, of which the least delay is kept."""
+
+KEPT = 30 * NANOSECONDS
+"""How long it is kept [ns]: clocks drift."""
 
 KNOWN = 2
 """Windows after which the least delay is known well enough to say that a message came too early."""
@@ -27,40 +28,41 @@ class StampClock:
 
     def __init__(self) -> None:
         """Begin without messages."""
-        self._last = -math.inf
-        self._windows: deque[tuple[float, float]] = deque()
-        self._ahead = self._back = 0.0
+        self._last: int | None = None
+        self._windows: deque[tuple[int, int]] = deque()
+        self._ahead = self._back = 0
         self._begin()
 
-    def take(self, stamp: float, arrival: float) -> None:
-        """Take a message of a time [s] that arrived at a time of the steady clock [s]."""
+    def take(self, stamp: int, arrival: int) -> None:
+        """Take a message of a time [ns] that arrived at a time of the steady clock [ns]."""
         apart = arrival - stamp
         while self._windows and arrival - self._windows[0][1] > KEPT:
             self._windows.popleft()
-        early = min(self._windows)[0] - apart if len(self._windows) >= KNOWN else 0.0
-        if (back := self._last - stamp) > JUMP:
-            self._back = max(self._back, back)
+        early = min(self._windows)[0] - apart if len(self._windows) >= KNOWN else 0
+        if self._last is not None and self._last - stamp > JUMP:
+            self._back = max(self._back, self._last - stamp)
             self._forget()
         elif early > JUMP:
             self._ahead = max(self._ahead, early)
             self._forget()
         self._last = stamp
-        self._began = min(self._began, arrival)
+        self._began = arrival if self._began is None else self._began
         self._count += 1
-        self._least = min(self._least, apart)
+        self._least = apart if self._least is None else min(self._least, apart)
         if self._count >= ENOUGH and arrival - self._began >= WINDOW:
             self._windows.append((self._least, arrival))
             self._begin()
 
     @property
-    def least(self) -> float:
-        """The least time from a stamp to its arrival by the steady clock [s]; infinite before the first message."""
-        return min((self._least, *(least for least, _ in self._windows)))
+    def least(self) -> int:
+        """The least time from a stamp to its arrival by the steady clock [ns], after a first message."""
+        present = () if self._least is None else (self._least,)
+        return min((*present, *(least for least, _ in self._windows)))
 
-    def set_by(self) -> float:
-        """Return by how much the clock was set since this was asked last [s]: above 0 ahead, below 0 back, 0 if not."""
+    def set_by(self) -> int:
+        """Return by how much the clock was set since the last call [ns]: above 0 ahead, below 0 back, 0 if not."""
         ahead, back = self._ahead, self._back
-        self._ahead = self._back = 0.0
+        self._ahead = self._back = 0
         return -back if back else ahead
 
     def _forget(self) -> None:
@@ -68,4 +70,6 @@ class StampClock:
         self._begin()
 
     def _begin(self) -> None:
-        self._least, self._began, self._count = math.inf, math.inf, 0
+        self._least: int | None = None
+        self._began: int | None = None
+        self._count = 0

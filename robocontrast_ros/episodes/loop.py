@@ -35,7 +35,7 @@ class EpisodeRequest:
         seed: of the policy's own randomness, and of the filters'.
         step_limit: control steps after which the episode ends, at least 1.
         stop_on_success: whether it ends when the scorer reports success.
-        start: time of the scene as it was set up [s]; the first observation is later.
+        start: time of the scene as it was set up [ns]; the first observation is later.
         start_pose: where the robot (its tool, or the base of a mobile robot) then is, in the world frame.
         filters: what comes between the sensors and the policy.
         segments: the parts of the instruction, without what they are about; empty where it was not taken apart.
@@ -46,7 +46,7 @@ class EpisodeRequest:
     seed: int
     step_limit: int
     stop_on_success: bool
-    start: float
+    start: int
     start_pose: Pose
     filters: tuple[Filter, ...] = ()
     segments: tuple[Segment, ...] = ()
@@ -62,7 +62,7 @@ class EpisodeReport:
         steps: control steps executed.
         clamped_steps: control steps whose action was clamped to a limit of the robot.
         observations: observations made.
-        last_stamp: time of the last observation [s]; the start when there was none.
+        last_stamp: time of the last observation [ns]; the start when there was none.
         observed: what the policy server says it received.
         delivered: whether that is what was sent.
         policy_latency: time of each answer [s].
@@ -79,7 +79,7 @@ class EpisodeReport:
     steps: int
     clamped_steps: int
     observations: int
-    last_stamp: float
+    last_stamp: int
     observed: Observed
     delivered: Delivery
     policy_latency: tuple[float, ...]
@@ -119,8 +119,8 @@ class EpisodeBench(Protocol):
     def step(self) -> None:
         """Let one control period pass."""
 
-    def observe(self, after: float) -> Observation:
-        """Return the first observation later than a time [s]."""
+    def observe(self, after: int) -> Observation:
+        """Return the first observation later than a time [ns]."""
 
     def request_actions(self, observation: Observation) -> PendingAnswer:
         """Ask the policy, without waiting for the answer."""
@@ -133,8 +133,8 @@ class EpisodeBench(Protocol):
             wait: whether to wait for it until the present control period ends.
         """
 
-    def progress(self, stamp: float) -> Progress:
-        """Return the score of the scene of a time [s]."""
+    def progress(self, stamp: int) -> Progress:
+        """Return the score of the scene of a time [ns]."""
 
     def command(self, command: RobotCommand) -> None:
         """Send a command to the robot, for the coming control period; raises PolicyFault where that is unsafe."""
@@ -198,7 +198,7 @@ def run_episode(
 
 
 class _State:
-    def __init__(self, start: float) -> None:
+    def __init__(self, start: int) -> None:
         self.steps = 0
         self.clamped_steps = 0
         self.observations = 0
@@ -209,7 +209,7 @@ class _State:
         self.latency: list[float] = []
         self.stopped = False
         self.waits: list[int] = []
-        self.scored: tuple[float, bool] | None = None
+        self.scored: tuple[int, bool] | None = None
 
 
 def _loop(

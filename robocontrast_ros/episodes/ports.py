@@ -37,21 +37,21 @@ class RobotPort(Protocol):
         wall clock begins, before anybody sets a scene up.
         """
 
-    def state(self, after: float) -> Reading:
-        """Return the first reading later than a time [s], in the clock of the stamps; wait for it."""
+    def state(self, after: int) -> Reading:
+        """Return the first reading later than a time [ns], in the clock of the stamps; wait for it."""
 
-    def command(self, command: RobotCommand, stamp: float) -> None:
-        """Send a command for the coming control period, which answers the observation of a time [s]."""
+    def command(self, command: RobotCommand, stamp: int) -> None:
+        """Send a command for the coming control period, which answers the observation of a time [ns]."""
 
-    def hold(self, command: RobotCommand, stamp: float) -> None:
+    def hold(self, command: RobotCommand, stamp: int) -> None:
         """End a motion: send the controller's command to stop and stay; a driver that follows goals cancels them."""
 
-    def way(self, start: Pose | None, after: float) -> Sequence[RobotCommand]:
+    def way(self, start: Pose | None, after: int) -> Sequence[RobotCommand]:
         """Return the commands, each with its duration, that bring the robot to where an episode starts, one by one.
 
         Args:
             start: pose of its tool; None for its posture of rest, out of the way of whoever sets the next scene up.
-            after: the way begins at its first reading later than this time [s].
+            after: the way begins at its first reading later than this time [ns].
 
         Raises:
             BenchFault: ROBOT_NOT_READY where there is no such way that was checked: somebody has to move it by hand.
@@ -104,23 +104,23 @@ class Surroundings(Protocol):
     def move_cameras(self, offsets: Mapping[str, Pose]) -> None:
         """Move cameras, by name -> pose in the optical frame at its place [m], until the next scene is set up."""
 
-    def located(self, stamp: float, pose: Pose) -> None:
-        """Take the robot's own estimate of where its tool (or base) is at a time [s]."""
+    def located(self, stamp: int, pose: Pose) -> None:
+        """Take the robot's own estimate of where its tool (or base) is at a time [ns]."""
 
-    def scene(self, stamp: float) -> Scene:
-        """Return the ground truth of a time [s], which privileged policies are shown."""
+    def scene(self, stamp: int) -> Scene:
+        """Return the ground truth of a time [ns], which privileged policies are shown."""
 
-    def images(self, stamp: float) -> Images:
-        """Return an image of each camera that the policy asks for, of a time [s]."""
+    def images(self, stamp: int) -> Images:
+        """Return an image of each camera that the policy asks for, of a time [ns]."""
 
     def shown(self, observation: Observation, images: Images) -> None:
         """Take what the policy is shown where filters change it: the observation, which has no images, and these."""
 
-    def intervened(self, stamp: float, interventions: Sequence[Intervention]) -> None:
-        """Take what the safety filter did to the command that answers the observation of a time [s]."""
+    def intervened(self, stamp: int, interventions: Sequence[Intervention]) -> None:
+        """Take what the safety filter did to the command that answers the observation of a time [ns]."""
 
-    def progress(self, stamp: float) -> Progress:
-        """Return what the judge and the scores say of a time [s]; ``located`` was called with it."""
+    def progress(self, stamp: int) -> Progress:
+        """Return what the judge and the scores say of a time [ns]; ``located`` was called with it."""
 
 
 class PendingAnswer(Protocol):

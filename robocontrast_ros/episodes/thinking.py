@@ -4,33 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from robocontrast_ros.domain import nanoseconds
 from robocontrast_ros.episodes.ports import PendingAnswer
 from robocontrast_ros.policies.protocol import PolicyFault
 from robocontrast_ros.policies.serving.runner import Answer
 
-ROUNDING = 1e-6
-"""Stamps are no more exact than that [s]."""
+ROUNDING = 1_000
+"""Delays, and periods of control steps, are no more exact than that [ns]."""
 
 
 class ThoughtOver:
     """An answer that counts as given some time after the observation that it answers."""
 
-    def __init__(self, pending: PendingAnswer, asked: float, delay: Callable[[float], float]) -> None:
-        """Take the answer, the observation's stamp [s], and what gives its delay [s] from the time it took [s]."""
+    def __init__(self, pending: PendingAnswer, asked: int, delay: Callable[[float], float]) -> None:
+        """Take the answer, the observation's stamp [ns], and what gives its delay [s] from the time it took [s]."""
         self._pending, self._asked, self._delay = pending, asked, delay
         self._answer: Answer | PolicyFault | None = None
-        self._due = 0.0
+        self._due = 0
 
     def arrived(self, timeout: float) -> bool:
         """Wait up to a time [s], and return whether the policy itself has answered."""
         return self._answer is not None or self._pending.arrived(timeout)
 
-    def due(self, now: float) -> bool:
-        """Tell whether the answer counts as given at a time of the world [s]; a policy that fails does so at once."""
+    def due(self, now: int) -> bool:
+        """Tell whether the answer counts as given at a time of the world [ns]; a policy that fails does so at once."""
         if self._answer is None:
             try:
                 self._answer = self._pending.result()
-                self._due = self._asked + self._delay(self._answer.latency)
+                self._due = self._asked + nanoseconds(self._delay(self._answer.latency))
             except PolicyFault as error:
                 self._answer, self._due = error, self._asked
         return now >= self._due - ROUNDING

@@ -48,12 +48,12 @@ class Beat:
     Attributes:
         phase: what the rollout does.
         turns: how often the control loop has begun or ended a wait; it stands still while the loop hangs.
-        waiting_since: since when the policy's answer is waited for, in any clock [s]; 0 while it is not.
+        waiting_since: since when the policy's answer is waited for, in any clock [ns]; 0 while it is not.
     """
 
     phase: Phase
     turns: int
-    waiting_since: float = 0.0
+    waiting_since: int = 0
 
 
 @dataclass(frozen=True)

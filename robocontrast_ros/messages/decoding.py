@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from robocontrast_ros.domain import (
+    NANOSECONDS,
     SCORES_ONCE_FIELDS,
     Crop,
     Fault,
@@ -33,14 +34,12 @@ from robocontrast_ros.domain import (
 )
 from robocontrast_ros.messages.images import image_to_array
 
-NANOSECONDS = 1_000_000_000
-
 _PROGRESS_FIELDS = tuple(name for name in SCORES_ONCE_FIELDS if name != "success")
 """The success of a running trial is no score."""
 
 
 def stamp_from_msg(message: Any) -> int:
-    """Return a builtin_interfaces/Time in nanoseconds."""
+    """Return a builtin_interfaces/Time as a stamp [ns]."""
     return int(message.sec) * NANOSECONDS + int(message.nanosec)
 
 
@@ -177,7 +176,7 @@ def judgement_from_msg(message: Any) -> Judgement:
 def progress_from_msg(message: Any) -> Progress:
     """Return a Progress."""
     return Progress(
-        stamp=stamp_from_msg(message.header.stamp) / NANOSECONDS,
+        stamp=stamp_from_msg(message.header.stamp),
         success=message.success,
         scores=_scores(message, _PROGRESS_FIELDS),
     )

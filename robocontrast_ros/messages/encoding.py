@@ -6,6 +6,7 @@ those of rosbags (``bags/messages.py``). The same code fills both, so that they 
 
 from __future__ import annotations
 
+import operator
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros import domain
-from robocontrast_ros.domain import Fault, Pose, Proof
-from robocontrast_ros.messages.decoding import NANOSECONDS
+from robocontrast_ros.domain import NANOSECONDS, Fault, Pose, Proof
 
 
 class MakeMessage(Protocol):
@@ -50,19 +50,23 @@ class TrialContext:
 
 
 class Encoder:
-    """Makes messages of domain values. Times are in seconds and are rounded to the nanosecond."""
+    """Makes messages of domain values. Stamps are in nanoseconds, as ``domain.stamps`` says."""
 
     def __init__(self, make: MakeMessage) -> None:
         """Take what makes a message."""
         self._make = make
 
-    def time(self, seconds: float) -> Any:
-        """Return a time [s] as builtin_interfaces/Time."""
-        total = round(seconds * NANOSECONDS)
-        return self._make("builtin_interfaces/msg/Time", sec=total // NANOSECONDS, nanosec=total % NANOSECONDS)
+    def time(self, stamp: int) -> Any:
+        """Return a stamp [ns] as builtin_interfaces/Time.
 
-    def header(self, frame_id: str, stamp: float = 0.0) -> Any:
-        """Return a header of a frame and a time [s]."""
+        Raises:
+            TypeError: it is no integer.
+        """
+        whole, rest = divmod(operator.index(stamp), NANOSECONDS)
+        return self._make("builtin_interfaces/msg/Time", sec=whole, nanosec=rest)
+
+    def header(self, frame_id: str, stamp: int = 0) -> Any:
+        """Return a header of a frame and a time [ns]."""
         return self._make("std_msgs/msg/Header", stamp=self.time(stamp), frame_id=frame_id)
 
     def pose(self, pose: Pose) -> Any:
@@ -76,12 +80,12 @@ class Encoder:
             orientation=make("geometry_msgs/msg/Quaternion", x=qx, y=qy, z=qz, w=qw),
         )
 
-    def tool_pose(self, pose: Pose, frame_id: str, stamp: float) -> Any:
-        """Return the pose in a frame at a time [s] as geometry_msgs/PoseStamped."""
+    def tool_pose(self, pose: Pose, frame_id: str, stamp: int) -> Any:
+        """Return the pose in a frame at a time [ns] as geometry_msgs/PoseStamped."""
         return self._make("geometry_msgs/msg/PoseStamped", header=self.header(frame_id, stamp), pose=self.pose(pose))
 
-    def scene(self, scene: domain.Scene, stamp: float = 0.0) -> Any:
-        """Return the scene, stamped with a time [s]."""
+    def scene(self, scene: domain.Scene, stamp: int = 0) -> Any:
+        """Return the scene, stamped with a time [ns]."""
         make, pose = self._make, self.pose
         return make(
             "robocontrast_ros/msg/Scene",
@@ -141,7 +145,7 @@ class Encoder:
             for segment in segments
         ]
 
-    def image(self, pixels: NDArray[np.uint8], frame_id: str = "", stamp: float = 0.0) -> Any:
+    def image(self, pixels: NDArray[np.uint8], frame_id: str = "", stamp: int = 0) -> Any:
         """Return uint8 pixels of shape (height, width, 3), RGB, as an image of encoding rgb8."""
         # Messages of all classes take an array of bytes whole; any other sequence is checked number by number.
         data = array("B")
@@ -160,8 +164,8 @@ class Encoder:
         """Return the observation filters, in their order."""
         return [self._make("robocontrast_ros/msg/ObservationFilter", **vars(shown)) for shown in filters]
 
-    def trial(self, trial: domain.Trial, context: TrialContext, start_scene: domain.Scene, start: float) -> Any:
-        """Return the trial with the scene it starts in, as read back at a time [s]."""
+    def trial(self, trial: domain.Trial, context: TrialContext, start_scene: domain.Scene, start: int) -> Any:
+        """Return the trial with the scene it starts in, as read back at a time [ns]."""
         symbol, axes = context.symbols.get(trial.perturbation, ("", ""))
         return self._make(
             "robocontrast_ros/msg/Trial",
@@ -202,22 +206,22 @@ class Encoder:
             scores=self._measures(progress.scores.items()),
         )
 
-    def intervention(self, intervention: domain.Intervention, stamp: float) -> Any:
-        """Return what the safety filter did to the command that answers the observation of a time [s]."""
+    def intervention(self, intervention: domain.Intervention, stamp: int) -> Any:
+        """Return what the safety filter did to the command that answers the observation of a time [ns]."""
         return self._make(
             "robocontrast_ros/msg/SafetyIntervention", header=self.header("", stamp), **vars(intervention)
         )
 
-    def judgement(self, judgement: domain.Judgement, stamp: float) -> Any:
-        """Return what somebody outside says, stamped with the time of the last control step [s]."""
+    def judgement(self, judgement: domain.Judgement, stamp: int) -> Any:
+        """Return what somebody outside says, stamped with the time of the last control step [ns]."""
         return self._make(
             "robocontrast_ros/msg/Judgement",
             header=self.header("", stamp),
             **{**vars(judgement), "tags": list(judgement.tags)},
         )
 
-    def result(self, result: domain.TrialResult, stamp: float) -> Any:
-        """Return the scores, stamped with the time of the last scored scene [s]."""
+    def result(self, result: domain.TrialResult, stamp: int) -> Any:
+        """Return the scores, stamped with the time of the last scored scene [ns]."""
         return self._make(
             "robocontrast_ros/msg/TrialResult",
             header=self.header(result.final_scene.frame_id, stamp),

@@ -240,7 +240,7 @@ class Operator(Node):
         response.fault = _fault_of(answer)
         if answer.judgement is not None:
             self._console.remember(trial.trial_id, answer.judgement, subgoals)
-            response.judgement = judgement_to_msg(replace(answer.judgement, advises=seen), 0.0)
+            response.judgement = judgement_to_msg(replace(answer.judgement, advises=seen), 0)
         return response
 
     def _subgoals(self, instruction: Instruction, scene: Scene) -> int:

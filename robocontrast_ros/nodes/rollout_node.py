@@ -22,11 +22,11 @@ from robocontrast_ros.domain import Fault, Progress
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeReport, EpisodeRequest, run_episode
 from robocontrast_ros.graph.description import NO_SHARED_MEMORY
-from robocontrast_ros.messages.decoding import filters_from_msg, pose_from_msg, segments_from_msg
+from robocontrast_ros.messages.decoding import filters_from_msg, pose_from_msg, segments_from_msg, stamp_from_msg
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg, progress_to_msg
 from robocontrast_ros.nodes.conversions.encoders import DOMAIN
-from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
+from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.rollout.bench import RosEpisodeBench
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.runtime.diagnostics import Diagnostics
@@ -144,7 +144,7 @@ def _request(goal: RunEpisode.Goal) -> EpisodeRequest:
         seed=goal.seed,
         step_limit=goal.step_limit,
         stop_on_success=goal.stop_on_success,
-        start=seconds(goal.start),
+        start=stamp_from_msg(goal.start),
         start_pose=pose_from_msg(goal.start_pose),
         filters=filters_from_msg(goal.filters),
     )

@@ -12,11 +12,10 @@ from rclpy.node import Node
 from std_msgs.msg import Empty
 
 from robocontrast_ros.configuration import load_configured, load_plugin, record
-from robocontrast_ros.domain import Fault, Outcome
+from robocontrast_ros.domain import Fault, Outcome, seconds
 from robocontrast_ros.episodes.judging import Judge
 from robocontrast_ros.episodes.scoring import EpisodeScorer, Join, Sample, load_scores, make_join
 from robocontrast_ros.messages.decoding import (
-    NANOSECONDS,
     interventions_from_msg,
     judgement_from_msg,
     pose_from_msg,
@@ -124,7 +123,7 @@ class Scorer(Node):
         last = stamp_from_msg(request.last_stamp)
         scored = scorer.last_stamp or 0
         if fault is Fault.NONE and scored != last:
-            late = (last - scored) / NANOSECONDS
+            late = seconds(last - scored)
             detail = f"the last scored scene is {late:.3f} s older than the last observation"
             response.fault = fault_to_msg(Fault.SCORER_LOST, detail)
             return response
@@ -135,7 +134,7 @@ class Scorer(Node):
             return response
         counts = interventions_from_msg(request)
         result = scorer.result(fault, detail, request.steps, request.clamped_steps, request.stopped, counts)
-        response.result = result_to_msg(result, scored / NANOSECONDS)
+        response.result = result_to_msg(result, scored)
         self._result.publish(response.result)
         return response
 

@@ -12,13 +12,12 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 
 from robocontrast_ros.configuration import load_configured, load_plugin
-from robocontrast_ros.domain import Fault, Scene
+from robocontrast_ros.domain import Fault, Scene, stamp_text
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.messages.decoding import NANOSECONDS, move_from_msg, scene_from_msg, stamp_from_msg
+from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, stamp_from_msg
 from robocontrast_ros.msg import Contacts
 from robocontrast_ros.msg import Scene as SceneMsg
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg, scene_to_msg
-from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.clock import now
 from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher, subscribe
@@ -103,7 +102,7 @@ class SimBridge(Node):
         return simulation
 
     def _on_clock(self, message: Clock) -> None:
-        now = seconds(message.clock)
+        now = stamp_from_msg(message.clock)
         if self._backend is not None and self._schedule.due(now):
             self._schedule.done(now)
             self._backend.request(self._on_scene, self._on_failure)
@@ -111,14 +110,14 @@ class SimBridge(Node):
     def _on_tool_pose(self, message: PoseStamped) -> None:
         """Have the scene read: it is paired with this pose, and is later by what that takes, a few milliseconds."""
         if self._backend is not None:
-            stamp = seconds(message.header.stamp)
+            stamp = stamp_from_msg(message.header.stamp)
             self._backend.request(lambda _, scene: self._on_scene(stamp, scene), self._on_failure)
 
-    def _on_scene(self, stamp: float, scene: Scene) -> None:
+    def _on_scene(self, stamp: int, scene: Scene) -> None:
         if not self._node_parameters.contacts_topic:
             self._publisher.publish(scene_to_msg(scene, stamp))
         else:
-            self._publish(self._join.add_scene(round(stamp * NANOSECONDS), scene))
+            self._publish(self._join.add_scene(stamp, scene))
 
     def _on_failure(self, error: BenchFault) -> None:
         self.get_logger().error(str(error), throttle_duration_sec=5.0)
@@ -129,19 +128,19 @@ class SimBridge(Node):
 
     def _publish(self, complete: list[Stamped]) -> None:
         for stamp, scene in complete:
-            self._publisher.publish(scene_to_msg(scene, stamp / NANOSECONDS))
+            self._publisher.publish(scene_to_msg(scene, stamp))
 
-    def _forget_contacts(self, stamp: float) -> None:
-        """Forget what was touched up to a time [s], once it is known.
+    def _forget_contacts(self, stamp: int) -> None:
+        """Forget what was touched up to a time [ns], once it is known.
 
         Raises:
             BenchFault: it does not arrive, so that no scene of the trial would be complete.
         """
         topic, timeout = self._node_parameters.contacts_topic, self._node_parameters.sensor_timeout
-        if self._streams and topic and not self._join.forget(round(stamp * NANOSECONDS), timeout):
-            raise BenchFault(Fault.SENSOR_LOST, f"nothing on {topic} of {stamp:.3f} s within {timeout:g} s")
+        if self._streams and topic and not self._join.forget(stamp, timeout):
+            raise BenchFault(Fault.SENSOR_LOST, f"nothing on {topic} of {stamp_text(stamp)} within {timeout:g} s")
 
-    def _answered(self, stamp: float, scene: Scene) -> SceneMsg:
+    def _answered(self, stamp: int, scene: Scene) -> SceneMsg:
         """Return the scene for an answer, and publish it where no stream has it."""
         message = scene_to_msg(scene, stamp)
         if not self._streams:

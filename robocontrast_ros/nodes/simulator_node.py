@@ -20,7 +20,7 @@ from tf2_msgs.msg import TFMessage
 
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.images.rendering import Camera
-from robocontrast_ros.messages.decoding import NANOSECONDS, pose_from_msg
+from robocontrast_ros.messages.decoding import pose_from_msg
 from robocontrast_ros.messages.topics import TF_MESSAGE, Topic
 from robocontrast_ros.nodes.conversions.commands import command_from_msg
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg
@@ -192,13 +192,11 @@ class Simulator(Node):
 
     def _publish_clock(self) -> None:
         if self._clock_publisher is not None:
-            self._clock_publisher.publish(clock_to_msg(self._world.time))
+            self._clock_publisher.publish(clock_to_msg(self._world.time_ns))
 
-    def _now(self) -> float:
-        """Return the time of the world's present state, for stamps [s]."""
-        if not self._real_time:
-            return self._world.time
-        return self.get_clock().now().nanoseconds / NANOSECONDS - self._control.behind
+    def _now(self) -> int:
+        """Return the time of the world's present state, for stamps [ns]."""
+        return self._control.now if self._real_time else self._world.time_ns
 
 
 def _tags(parameters: SimulatorParameters) -> Tags | None:

@@ -14,9 +14,11 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from robocontrast_ros.configuration import load_plugin
+from robocontrast_ros.domain import nanoseconds
 from robocontrast_ros.episodes.watch import BEATS, Beat, Limits, Phase, Stop, Watch
+from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.msg import Heartbeat, Stopped
-from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
+from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.recorder_watch import Uncounted
 from robocontrast_ros.nodes.runtime.main import run_node
@@ -70,7 +72,7 @@ class Watchdog(Node):
         self.create_timer(parameters.control_period / LOOKS, self._look, clock=steady)
 
     def _beat(self, message: Heartbeat) -> None:
-        beat = Beat(Phase(message.phase), message.turns, seconds(message.waiting_since))
+        beat = Beat(Phase(message.phase), message.turns, stamp_from_msg(message.waiting_since))
         self._watch.beat(beat, time.monotonic())
         if beat.phase is Phase.PROVING and not self._proven and self._inbox.newest(self._robot.topic) is not None:
             # A publisher's first message may take long: it must not be the one that counts.
@@ -132,10 +134,10 @@ class Watchdog(Node):
                 self.get_logger().error(f"the robot's port cannot stop it: {failure}")
 
     def _publish(self, stop: Stop | None, now: float) -> None:
-        message = Stopped(stamp=time_to_msg(time.time()), stopped=stop is not None, proven=self._proven)
+        message = Stopped(stamp=time_to_msg(time.time_ns()), stopped=stop is not None, proven=self._proven)
         message.by = self._watch.released_by
         if stop is not None:
-            message.since = time_to_msg(time.time() - (now - stop.since))
+            message.since = time_to_msg(time.time_ns() - nanoseconds(now - stop.since))
             message.source, message.reason, message.by = stop.source, stop.reason, stop.by
         self._publisher.publish(message)
 

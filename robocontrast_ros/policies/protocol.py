@@ -24,7 +24,7 @@ class Observation:
     """What the robot senses at one instant.
 
     Attributes:
-        stamp: time of the sensors [s].
+        stamp: time of the sensors, whole nanoseconds of whichever clock stamps them [ns].
         images: camera name -> uint8 array of shape (height, width, 3), RGB.
         joint_names: names of the joints.
         joint_positions: positions in the order of the names [rad or m]; a gripper's joints are not among them.
@@ -34,7 +34,7 @@ class Observation:
         gripper_closed: how far the gripper is closed, 0 (wide open) to 1; None without a gripper.
     """
 
-    stamp: float
+    stamp: int
     images: dict[str, NDArray[np.uint8]]
     joint_names: tuple[str, ...]
     joint_positions: tuple[float, ...]

@@ -6,11 +6,12 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from robocontrast_ros.domain import Pose, RobotState
+from robocontrast_ros.domain import Pose, RobotState, seconds, stamp_text
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading, Reading, StateEstimator
 
 FASTER = 1.5
-"""How many times its greatest speed something may be read to move at: it overshoots, is pushed, and encoders round."""
+"""How many times its greatest speed something may be read to move at: it overshoots, is pushed, and encoders round. In
+the golden trials nothing is faster than its greatest speed, and fingers are as fast."""
 
 LATE = 0.02
 """By how much the time between two stamps may be too short [s]: drivers that stamp when they publish are late by a
@@ -22,11 +23,10 @@ HAND_LATE = 0.1
 SILENCE = 2.0
 """Between two readings of odometry in an episode [s]. A driver that was started again counts from another place."""
 
-
 REFUSED, BELIEVED = 0.1, 10.0
 """After a reading was refused, the robot is taken to have moved for the first of these times and not longer: it is
-stopped, and a driver that goes on to publish zeros is not to be believed. It is after the second [s]: who moved it did
-so while nothing was read."""
+stopped, and a driver that goes on to publish zeros is not to be believed. After the second it is [s]: somebody moved
+the robot while nothing was read."""
 
 MOST_GROUPS = 16
 """Kinds of joint states of one topic that are told apart."""
@@ -61,7 +61,7 @@ class Axes:
 
     Attributes:
         axes: the numbers.
-        stamping: names of those whose stamps are the reading's; others may be older or newer by ``apart``.
+        stamping: names of the joints whose stamp is that of a merged reading: the arm's.
         silence: greatest time between two readings in an episode [s].
     """
 
@@ -87,7 +87,7 @@ def joints(speeds: Mapping[str, float], hand: Collection[str]) -> Axes:
 def odometry(linear: float, angular: float) -> Axes:
     """Return what is used of a base's readings, with its greatest speeds [m/s], [rad/s]."""
     axes = Axis("x", linear, "m"), Axis("y", linear, "m"), Axis("yaw", angular, turns=True)
-    return Axes(axes, frozenset(axis.name for axis in axes), SILENCE)
+    return Axes(axes, silence=SILENCE)
 
 
 class ReadingCheck:
@@ -100,7 +100,7 @@ class ReadingCheck:
 
     def begin(self) -> None:
         """Forget the last readings: the world may put the robot elsewhere, or nobody read where it was moved."""
-        self._last: dict[str, tuple[float, float]] = {}
+        self._last: dict[str, tuple[int, float]] = {}
         self._refused: set[str] = set()
 
     def check(self, reading: Reading) -> None:
@@ -119,9 +119,14 @@ class ReadingCheck:
         for axis, value in used:
             if not math.isfinite(value):
                 raise ImpossibleReading(
-                    f"'{axis.name}' is read as {value:g} at {reading.stamp:.3f} s, which is no position: look at the "
-                    "log of the robot's driver"
+                    f"'{axis.name}' is read as {value:g} at {stamp_text(reading.stamp)}, which is no position: look at "
+                    "the log of the robot's driver"
                 )
+        if isinstance(reading, JointReading) and not math.isfinite(reading.force or 0.0):
+            raise ImpossibleReading(
+                f"the force at the tool is read as {reading.force:g}, so that `safety.force` holds nothing: look at "
+                "the log of the robot's driver"
+            )
         # A localiser may correct itself at once.
         if isinstance(reading, OdometryReading) and reading.localised:
             return
@@ -136,8 +141,8 @@ class ReadingCheck:
         self._refused -= names
         self._last |= {axis.name: (reading.stamp, value) for axis, value in used}
 
-    def _compare(self, axis: Axis, stamp: float, value: float, last_stamp: float, last: float) -> None:
-        passed = abs(stamp - last_stamp)
+    def _compare(self, axis: Axis, stamp: int, value: float, last_stamp: int, last: float) -> None:
+        passed = seconds(abs(stamp - last_stamp))
         refused = axis.name in self._refused
         if passed > self._axes.silence and not refused:
             raise ImpossibleReading(
@@ -184,20 +189,16 @@ class JointMerger:
     """Makes one reading of all joints that are used from those of drivers that publish some of them each.
 
     Attributes:
-        groups: the joints of each kind of reading that came, since ``forget``.
+        groups: the joints of each kind of reading that came; emptied by whoever learns that others publish.
         newest: the newest reading: of all joints that are used and have come, however old.
     """
 
     def __init__(self, axes: Axes, apart: float) -> None:
         """Take what is used, and how far apart the stamps of a hand's joints and an arm's may be [s]."""
         self._names, self._stamping = tuple(axis.name for axis in axes.axes), axes.stamping
-        self._apart, self._last, self._told = apart, dict[str, tuple[float, float]](), -math.inf
+        self._apart, self._last, self._told = apart, dict[str, tuple[int, float]](), -1
         self.newest: Reading | None = None
         self.groups: set[frozenset[str]] = set()
-
-    def forget(self) -> None:
-        """Forget which kinds of readings came."""
-        self.groups.clear()
 
     @property
     def problem(self) -> str:
@@ -211,9 +212,10 @@ class JointMerger:
                 "`joints` in the robot's file (a prefix?), or start the driver that publishes them"
             )
         if late := self._apart_from(self._stamp()) if self._last else []:
+            hand, arm = stamp_text(self._last[late[0]][0]), stamp_text(self._stamp())
             return (
-                f"has {', '.join(late)} at {self._last[late[0]][0]:.3f} s and the arm at {self._stamp():.3f} s, more "
-                f"apart than `state.staleness` ({self._apart:g} s): see whether both drivers run, and by one clock"
+                f"has {', '.join(late)} at {hand} and the arm at {arm}, farther apart than `state.staleness` "
+                f"({self._apart:g} s): see whether both drivers run, and by one clock"
             )
         return ""
 
@@ -242,11 +244,11 @@ class JointMerger:
         self._told = stamp
         return JointReading(stamp, self._names, tuple(self._last[name][1] for name in self._names))
 
-    def _stamp(self) -> float:
+    def _stamp(self) -> int:
         return min(self._last[name][0] for name in self._stamping)
 
-    def _apart_from(self, stamp: float) -> list[str]:
-        return [name for name in self._names if abs(self._last[name][0] - stamp) > self._apart]
+    def _apart_from(self, stamp: int) -> list[str]:
+        return [name for name in self._names if seconds(abs(self._last[name][0] - stamp)) > self._apart]
 
 
 def _values(reading: Reading) -> dict[str, float]:

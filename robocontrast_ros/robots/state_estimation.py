@@ -25,13 +25,13 @@ class JointReading:
     """The joints as a driver publishes them, in any order.
 
     Attributes:
-        stamp: time of the reading [s].
+        stamp: time of the reading [ns].
         names: names of the joints.
         positions: in the order of the names [rad or m].
         force: magnitude of the force at the tool [N]; None where the driver does not report it.
     """
 
-    stamp: float
+    stamp: int
     names: tuple[str, ...]
     positions: tuple[float, ...]
     force: float | None = None
@@ -42,12 +42,12 @@ class OdometryReading:
     """Odometry of a base since its driver was started, or where a localiser has the base.
 
     Attributes:
-        stamp: time of the reading [s].
+        stamp: time of the reading [ns].
         pose: of the base in the driver's odometry frame; in the world frame where it is localised.
         localised: whether a localiser says where in the world the base is.
     """
 
-    stamp: float
+    stamp: int
     pose: Pose
     localised: bool = False
 

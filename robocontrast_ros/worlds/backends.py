@@ -109,7 +109,7 @@ class BackendContext:
     Attributes:
         task: the session's task.
         robot: the robot's profile.
-        now: returns the time in the clock of the robot's stamps [s].
+        now: returns the time in the clock of the robot's stamps [ns].
         simulation: connects to a simulator's standard services, and returns them.
         settle_steps: physics steps after objects were placed, before they are read, in a simulator.
         tolerance: how far an object may be from where it was put [m]; infinite: it is not checked.
@@ -120,7 +120,7 @@ class BackendContext:
 
     task: Task
     robot: RobotProfile
-    now: Callable[[], float]
+    now: Callable[[], int]
     simulation: Callable[[], Simulation]
     settle_steps: int = 50
     tolerance: float = 0.01
@@ -143,15 +143,15 @@ class SceneBackend(Protocol):
     features: ClassVar[BackendFeatures]
     description: str
 
-    def read(self) -> tuple[float, Scene]:
-        """Return the scene as it is, and its time [s].
+    def read(self) -> tuple[int, Scene]:
+        """Return the scene as it is, and its time [ns].
 
         Raises:
             BenchFault: it cannot be read.
         """
 
-    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> tuple[float, Scene]:
-        """Carry out moves, so that the scene is the target; return the scene as read back, and its time [s].
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> tuple[int, Scene]:
+        """Carry out moves, so that the scene is the target; return the scene as read back, and its time [ns].
 
         Args:
             target: the scene that is wanted; an object without a move is to stay where it is.

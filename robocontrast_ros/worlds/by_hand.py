@@ -33,8 +33,8 @@ class Table(Protocol):
 
     seen: bool
 
-    def read(self) -> tuple[float, TableReading]:
-        """Return the time [s] and what stands where, as far as it can be told."""
+    def read(self) -> tuple[int, TableReading]:
+        """Return the time [ns] and what stands where, as far as it can be told."""
 
     def carry(self, target: Scene, moved: tuple[str, ...]) -> None:
         """Take note that the person says these objects were brought to the target; a simulated table moves them."""
@@ -68,13 +68,13 @@ class ByHand:
         self._table, self._console, self._tolerances, self._store = table, console, tolerances, store
         self.seconds, self.seen, self.overruled = 0.0, None, ()
 
-    def read(self) -> tuple[float, Scene]:
-        """Return the scene as far as it can be told, and its time [s]."""
+    def read(self) -> tuple[int, Scene]:
+        """Return the scene as far as it can be told, and its time [ns]."""
         stamp, reading = self._table.read()
         return stamp, reading.scene
 
-    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> tuple[float, Scene]:
-        """Have a person carry out moves until the scene is the target, and return it as read back, and its time [s].
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> tuple[int, Scene]:
+        """Have a person carry out moves until the scene is the target, and return it as read back, and its time [ns].
 
         All that stands farther from its place than the tolerances allow is asked for, whether it was to be moved or was
         pushed away; what stands within them stays. What is fixed is taken to stand as the target says. A robot that
@@ -169,11 +169,11 @@ class ToldTable:
 
     seen = False
 
-    def __init__(self, now: Callable[[], float], frame_id: str) -> None:
-        """Begin with an empty table; ``now`` is the clock of the robot's stamps [s]."""
+    def __init__(self, now: Callable[[], int], frame_id: str) -> None:
+        """Begin with an empty table; ``now`` is the clock of the robot's stamps [ns]."""
         self._now, self._scene = now, Scene(frame_id=frame_id)
 
-    def read(self) -> tuple[float, TableReading]:
+    def read(self) -> tuple[int, TableReading]:
         """Return the scene that was set up last."""
         return self._now(), TableReading(self._scene)
 
@@ -187,17 +187,17 @@ class SeenTable:
 
     seen = True
 
-    def __init__(self, now: Callable[[], float], frame_id: str, console: ConsolePort) -> None:
+    def __init__(self, now: Callable[[], int], frame_id: str, console: ConsolePort) -> None:
         """Begin with an empty table.
 
         Args:
-            now: the clock of the robot's stamps [s].
+            now: the clock of the robot's stamps [ns].
             frame_id: of the scenes.
             console: whose camera looks at it.
         """
         self._now, self._expected, self._console = now, Scene(frame_id=frame_id), console
 
-    def read(self) -> tuple[float, TableReading]:
+    def read(self) -> tuple[int, TableReading]:
         """Return what the camera sees."""
         if not self._expected.objects:
             return self._now(), TableReading(self._expected)
@@ -221,7 +221,7 @@ class PractisedTable:
         """Take the simulated scene, and what looks at it; the truth where nothing does."""
         self._simulated, self._camera = simulated, camera
 
-    def read(self) -> tuple[float, TableReading]:
+    def read(self) -> tuple[int, TableReading]:
         """Return what stands where, as the camera sees it, or as it is."""
         if self._camera is not None:
             return self._camera.read()

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import Scene
-from robocontrast_ros.messages.decoding import NANOSECONDS
+from robocontrast_ros.domain import NANOSECONDS, Scene, nanoseconds
 from robocontrast_ros.messages.encoding import Encoder, MakeMessage
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand, TwistCommand
@@ -31,7 +30,7 @@ from robocontrast_ros.worlds.mujoco.sensors import (
 
 
 class DriverEncoder:
-    """Makes the messages of a driver; stamps are times [s]."""
+    """Makes the messages of a driver; stamps are in nanoseconds."""
 
     def __init__(self, make: MakeMessage) -> None:
         """Take what makes a message."""
@@ -44,21 +43,21 @@ class DriverEncoder:
             Transforms: self._transforms,
         }
 
-    def clock(self, stamp: float) -> Any:
+    def clock(self, stamp: int) -> Any:
         """Return a time as rosgraph_msgs/Clock."""
         return self._make("rosgraph_msgs/msg/Clock", clock=self._domain.time(stamp))
 
-    def sensor(self, sensor: Sensor, stamp: float) -> Any:
+    def sensor(self, sensor: Sensor, stamp: int) -> Any:
         """Return the message that the driver publishes for a sensor."""
         return self._sensors[type(sensor.value)](sensor.value, self._domain.header(sensor.frame_id, stamp))
 
-    def command(self, robot: RobotProfile, command: RobotCommand, stamp: float) -> Iterator[tuple[str, Any]]:
+    def command(self, robot: RobotProfile, command: RobotCommand, stamp: int) -> Iterator[tuple[str, Any]]:
         """Yield the messages that a command is, as the driver takes them, each with its topic.
 
         Args:
             robot: whose driver it is.
             command: for the robot.
-            stamp: time of the observation that it answers [s]; only a joint trajectory has a stamp.
+            stamp: time of the observation that it answers [ns]; only a joint trajectory has a stamp.
         """
         if isinstance(command, TwistCommand):
             yield robot.command_topic(robot.command), self._twist(command.linear, command.angular)
@@ -72,8 +71,8 @@ class DriverEncoder:
                 self._make("std_msgs/msg/Float64MultiArray", data=[position]),
             )
 
-    def _joint_trajectory(self, command: JointTrajectoryCommand, stamp: float) -> Any:
-        duration = round(command.duration * NANOSECONDS)
+    def _joint_trajectory(self, command: JointTrajectoryCommand, stamp: int) -> Any:
+        duration = nanoseconds(command.duration)
         point = self._make(
             "trajectory_msgs/msg/JointTrajectoryPoint",
             positions=list(command.positions),
@@ -88,7 +87,7 @@ class DriverEncoder:
             points=[point],
         )
 
-    def image(self, pixels: NDArray[np.uint8], frame_id: str, stamp: float) -> Any:
+    def image(self, pixels: NDArray[np.uint8], frame_id: str, stamp: int) -> Any:
         """Return uint8 pixels of shape (height, width, 3), RGB, as an image of encoding rgb8."""
         return self._domain.image(pixels, frame_id, stamp)
 
@@ -113,7 +112,7 @@ class DriverEncoder:
             scene=domain.scene(observation.scene or Scene(frame_id=frame_id), stamp),
         )
 
-    def camera_info(self, info: CameraInfo, frame_id: str, stamp: float) -> Any:
+    def camera_info(self, info: CameraInfo, frame_id: str, stamp: int) -> Any:
         """Return a camera's intrinsics: no distortion, no rectification."""
         fx, _, cx, _, fy, cy, *_ = info.k
         return self._make(

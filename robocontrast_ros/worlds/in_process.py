@@ -26,7 +26,6 @@ from robocontrast_ros.episodes.pacing import Lockstep
 from robocontrast_ros.episodes.ports import Images, PendingAnswer
 from robocontrast_ros.episodes.scoring import STANDARD, EpisodeScorer, Sample, Score
 from robocontrast_ros.images.rendering import Camera
-from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.segments import to_send
@@ -63,11 +62,11 @@ class WorldSimulation:
         """Return all features that set-up can use."""
         return frozenset(int(feature) for feature in Feature)
 
-    def poses(self) -> tuple[float, dict[str, Pose]]:
-        """Return the time [s] and every entity's pose in the world frame."""
-        return self._world.time, self._world.poses()
+    def poses(self) -> tuple[int, dict[str, Pose]]:
+        """Return the time [ns] and every entity's pose in the world frame."""
+        return self._world.time_ns, self._world.poses()
 
-    def request_poses(self, then: Callable[[float, dict[str, Pose]], None]) -> None:
+    def request_poses(self, then: Callable[[int, dict[str, Pose]], None]) -> None:
         """Hand the poses over at once."""
         then(*self.poses())
 
@@ -130,17 +129,17 @@ class WorldRobot:
     def prepare(self) -> None:
         """Do nothing: it is always ready."""
 
-    def state(self, after: float) -> Reading:
+    def state(self, after: int) -> Reading:
         """Return the present reading."""
         return self._world.reading()
 
-    def command(self, command: RobotCommand, stamp: float) -> None:
+    def command(self, command: RobotCommand, stamp: int) -> None:
         """Apply a command for the coming control period."""
         self._world.apply_command(command)
 
     hold = command
 
-    def way(self, start: Pose | None, after: float) -> Sequence[RobotCommand]:
+    def way(self, start: Pose | None, after: int) -> Sequence[RobotCommand]:
         """Return nothing: the robot is there."""
         return ()
 
@@ -165,28 +164,28 @@ class WorldSurroundings:
         """Move cameras of the world until it is reset."""
         self._world.cameras.move(offsets)
 
-    def located(self, stamp: float, pose: Pose) -> None:
+    def located(self, stamp: int, pose: Pose) -> None:
         """Read the scene of this time, to be scored with the robot's own estimate of its pose."""
         _, scene = self._scene.read()
         if self._contacts:
             scene = replace(scene, contacts=self._world.touched(), carried=self._world.carried())
         self._sample = Sample(self._world.time_ns, scene, pose)
 
-    def scene(self, stamp: float) -> Scene:
+    def scene(self, stamp: int) -> Scene:
         """Return the scene of this time."""
         return self._sample.scene
 
-    def images(self, stamp: float) -> Images:
+    def images(self, stamp: int) -> Images:
         """Render every camera, as in the graph."""
         return {camera.name: self._world.cameras.render(camera.name) for camera in self._world.cameras}
 
     def shown(self, observation: Observation, images: Images) -> None:
         """Do nothing: it is recorded, where anything is."""
 
-    def intervened(self, stamp: float, interventions: Sequence[Intervention]) -> None:
+    def intervened(self, stamp: int, interventions: Sequence[Intervention]) -> None:
         """Do nothing: it is recorded, where anything is."""
 
-    def progress(self, stamp: float) -> Progress:
+    def progress(self, stamp: int) -> Progress:
         """Score the scene of this time."""
         return self._scorer.update(self._sample)
 
@@ -254,7 +253,7 @@ class InProcessBench:
         """
         self._recorder = recorder
         if recorder is not None:
-            recorder.keep(world.time, world.latched_sensors())
+            recorder.keep(world.time_ns, world.latched_sensors())
         self._world, self._task, self._slot = world, task, PolicySlot(runner)
         self._scene = _scene_of(world, task, settle_steps, tolerance)
         self._period = 1.0 / task.control_rate
@@ -332,7 +331,7 @@ class InProcessBench:
         recording = None
         if self._recorder is not None:
             policy = self._shown or self._slot.serving.description.name
-            recording = self._recorder.begin(trial, attempt, policy, start, self._world.time)
+            recording = self._recorder.begin(trial, attempt, policy, start, self._world.time_ns)
         with contextlib.closing(recording) if recording is not None else contextlib.nullcontext():
             report = self._run(trial, start, scorer, recording)
             result = scorer.result(
@@ -348,7 +347,7 @@ class InProcessBench:
             where = Recording()
             try:
                 if recording is not None:
-                    where = recording.end(result, (scorer.last_stamp or 0) / NANOSECONDS)
+                    where = recording.end(result, scorer.last_stamp or 0)
             except BenchFault as error:
                 void = void or error
         if void is not None:
@@ -392,7 +391,7 @@ class InProcessBench:
             seed=trial.seed,
             step_limit=self._task.step_limit,
             stop_on_success=self._stop_on_success,
-            start=self._world.time,
+            start=self._world.time_ns,
             start_pose=robot_start(self._task, start),
             filters=trial.instance.observation,
         )

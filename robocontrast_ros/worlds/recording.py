@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -35,36 +34,36 @@ class TakenImage(NamedTuple):
 
 
 class TrialRecording(Protocol):
-    """Takes what is published during one trial, in this order; stamps are in seconds.
+    """Takes what is published during one trial, in this order; stamps are in nanoseconds.
 
     All of it may raise BenchFault, RECORDER_LOST.
     """
 
-    def sensors(self, stamp: float, sensors: Iterable[Sensor]) -> None:
+    def sensors(self, stamp: int, sensors: Iterable[Sensor]) -> None:
         """Take the clock and what the robot's driver publishes at the end of a control period."""
 
-    def images(self, stamp: float, images: Mapping[str, TakenImage]) -> None:
+    def images(self, stamp: int, images: Mapping[str, TakenImage]) -> None:
         """Take an image of each camera, by its name."""
 
     def shown(self, observation: Observation, images: Images) -> None:
         """Take what the policy is shown where filters change it: the observation, without images, and these."""
 
-    def intervened(self, stamp: float, interventions: Sequence[Intervention]) -> None:
+    def intervened(self, stamp: int, interventions: Sequence[Intervention]) -> None:
         """Take what the safety filter did to a command, which answers the observation of a time."""
 
-    def scene(self, stamp: float, scene: Scene) -> None:
+    def scene(self, stamp: int, scene: Scene) -> None:
         """Take the ground truth."""
 
-    def tool_pose(self, stamp: float, pose: Pose) -> None:
+    def tool_pose(self, stamp: int, pose: Pose) -> None:
         """Take the robot's own estimate of its pose."""
 
     def progress(self, progress: Progress) -> None:
         """Take the score of a control step."""
 
-    def command(self, command: RobotCommand, stamp: float) -> None:
+    def command(self, command: RobotCommand, stamp: int) -> None:
         """Take a command, which answers the observation of a time."""
 
-    def end(self, result: TrialResult, stamp: float) -> Recording:
+    def end(self, result: TrialResult, stamp: int) -> Recording:
         """Take the scores, of the last scored scene's time, and end the recording; return what is in it."""
 
     def close(self) -> None:
@@ -80,10 +79,10 @@ class TrialRecorder(Protocol):
 
     every_step: bool
 
-    def keep(self, stamp: float, sensors: Iterable[Sensor]) -> None:
+    def keep(self, stamp: int, sensors: Iterable[Sensor]) -> None:
         """Take what the robot's driver publishes once: it belongs to every recording."""
 
-    def begin(self, trial: Trial, attempt: int, policy: str, start_scene: Scene, start: float) -> TrialRecording:
+    def begin(self, trial: Trial, attempt: int, policy: str, start_scene: Scene, start: int) -> TrialRecording:
         """Begin the recording of a trial.
 
         Args:
@@ -91,7 +90,7 @@ class TrialRecorder(Protocol):
             attempt: how often its execution was begun before.
             policy: name of the policy that serves.
             start_scene: the scene that the trial starts in.
-            start: its time [s].
+            start: its time [ns].
 
         Raises:
             BenchFault: RECORDER_LOST: it cannot be begun.
@@ -129,7 +128,7 @@ def recorded(
 
     def step() -> None:
         ports.step()
-        recording.sensors(world.time, world.sensors())
+        recording.sensors(world.time_ns, world.sensors())
         if every_step:
             cameras.take()
 
@@ -148,7 +147,7 @@ class _Cameras:
     def take(self) -> None:
         cameras = self._world.cameras
         taken = {camera.name: TakenImage(cameras.info(camera.name), cameras.render(camera.name)) for camera in cameras}
-        self._recording.images(self._world.time, taken)
+        self._recording.images(self._world.time_ns, taken)
         self.latest = {name: image.pixels for name, image in taken.items()}
 
 
@@ -157,22 +156,22 @@ class _RecordedRobot:
         self._robot, self._profile, self._recording, self._period = robot, profile, recording, period
         self.homes, self.prepare = robot.homes, robot.prepare
 
-    def state(self, after: float) -> Reading:
+    def state(self, after: int) -> Reading:
         return self._robot.state(after)
 
-    def command(self, command: RobotCommand, stamp: float) -> None:
+    def command(self, command: RobotCommand, stamp: int) -> None:
         self._robot.command(command, stamp)
         self._recording.command(command, stamp)
 
-    def hold(self, command: RobotCommand, stamp: float) -> None:
+    def hold(self, command: RobotCommand, stamp: int) -> None:
         self._robot.hold(command, stamp)
         self._recording.command(command, stamp)
 
-    def way(self, start: Pose | None, after: float) -> Sequence[RobotCommand]:
+    def way(self, start: Pose | None, after: int) -> Sequence[RobotCommand]:
         return self._robot.way(start, after)
 
     def stop(self) -> None:
-        reading = self._robot.state(-math.inf)
+        reading = self._robot.state(-1)
         self.command(stop_command(self._profile, reading, self._period), reading.stamp)
 
 
@@ -187,15 +186,15 @@ class _RecordedSurroundings:
     def move_cameras(self, offsets: Mapping[str, Pose]) -> None:
         self._surroundings.move_cameras(offsets)
 
-    def located(self, stamp: float, pose: Pose) -> None:
+    def located(self, stamp: int, pose: Pose) -> None:
         self._surroundings.located(stamp, pose)
         self._recording.scene(stamp, self._surroundings.scene(stamp))
         self._recording.tool_pose(stamp, pose)
 
-    def scene(self, stamp: float) -> Scene:
+    def scene(self, stamp: int) -> Scene:
         return self._surroundings.scene(stamp)
 
-    def images(self, stamp: float) -> Images:
+    def images(self, stamp: int) -> Images:
         if not self._every_step:
             self._cameras.take()
         return self._cameras.latest
@@ -203,14 +202,14 @@ class _RecordedSurroundings:
     def shown(self, observation: Observation, images: Images) -> None:
         self._recording.shown(observation, images)
 
-    def intervened(self, stamp: float, interventions: Sequence[Intervention]) -> None:
+    def intervened(self, stamp: int, interventions: Sequence[Intervention]) -> None:
         self._recording.intervened(stamp, interventions)
 
     @property
     def person_near(self) -> bool:
         return self._surroundings.person_near
 
-    def progress(self, stamp: float) -> Progress:
+    def progress(self, stamp: int) -> Progress:
         progress = self._surroundings.progress(stamp)
         self._recording.progress(progress)
         return progress

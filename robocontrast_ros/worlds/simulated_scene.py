@@ -55,11 +55,11 @@ class Simulation(Protocol):
     def features(self) -> frozenset[int]:
         """Return the numbers of the simulator's features."""
 
-    def poses(self) -> tuple[float, dict[str, Pose]]:
-        """Return the time [s] and every entity's pose in the world frame."""
+    def poses(self) -> tuple[int, dict[str, Pose]]:
+        """Return the time [ns] and every entity's pose in the world frame."""
 
-    def request_poses(self, then: Callable[[float, dict[str, Pose]], None]) -> None:
-        """Ask for the poses without waiting; ``then`` is called with time [s] and poses when they come."""
+    def request_poses(self, then: Callable[[int, dict[str, Pose]], None]) -> None:
+        """Ask for the poses without waiting; ``then`` is called with time [ns] and poses when they come."""
 
     def set_pose(self, entity: str, pose: Pose) -> None:
         """Put an entity, at rest, at a pose in the world frame."""
@@ -141,8 +141,8 @@ class SimulatedScene:
         if plays:
             simulation.play(True)
 
-    def read(self) -> tuple[float, Scene]:
-        """Return the time [s] and the objects that are there; contacts are not known from states.
+    def read(self) -> tuple[int, Scene]:
+        """Return the time [ns] and the objects that are there; contacts are not known from states.
 
         Raises:
             BenchFault: the simulator does not answer, or refuses, or has lost the robot.
@@ -153,10 +153,10 @@ class SimulatedScene:
             raise BenchFault(Fault.SIMULATOR_LOST, str(error)) from None
         return stamp, self._scene(poses)
 
-    def request(self, then: Callable[[float, Scene], None], failed: Callable[[BenchFault], None]) -> None:
-        """Have the scene read without waiting; ``then`` is called with time [s] and scene when it is known."""
+    def request(self, then: Callable[[int, Scene], None], failed: Callable[[BenchFault], None]) -> None:
+        """Have the scene read without waiting; ``then`` is called with time [ns] and scene when it is known."""
 
-        def received(stamp: float, poses: dict[str, Pose]) -> None:
+        def received(stamp: int, poses: dict[str, Pose]) -> None:
             try:
                 scene = self._scene(poses)
             except BenchFault as error:
@@ -188,7 +188,7 @@ class SimulatedScene:
             poses[self._robot] if self._robot else None,
         )
 
-    def set_up(self, target: Scene, moves: tuple[SetupMove, ...] | None = None) -> tuple[float, Scene]:
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...] | None = None) -> tuple[int, Scene]:
         """Put the robot to its start and the objects to their poses; return the time and the scene as read back.
 
         The pose of an object that did not have to be moved is not checked: jammed blocks slide apart when the robot

@@ -1,8 +1,13 @@
-"""What is done at most once a period of simulated time."""
+"""What is done at most once a period of simulated time, and the time of day of a world that plays."""
 
 from __future__ import annotations
 
-import math
+import time
+
+from robocontrast_ros.domain import nanoseconds
+
+READINGS = 10
+"""Pairs of readings of two clocks, of which the closest counts."""
 
 
 class Periodic:
@@ -10,13 +15,32 @@ class Periodic:
 
     def __init__(self, period: float) -> None:
         """Take the period [s]; with 0 it is never due."""
-        self._period, self._last = period, -math.inf
+        self._period, self._last = nanoseconds(period), None
 
-    def due(self, now: float) -> bool:
-        """Tell whether a period is over at a time [s], or time stands still or was set back."""
+    def due(self, now: int) -> bool:
+        """Tell whether a period is over at a time [ns], or time stands still or was set back."""
         # A nanosecond more or less must not cost one.
-        return bool(self._period) and not 0.0 < now - self._last < 0.999 * self._period
+        if self._last is None:
+            return bool(self._period)
+        return bool(self._period) and not 0 < now - self._last < 0.999 * self._period
 
-    def done(self, now: float) -> None:
-        """Begin a period at a time [s]; at -inf, it is due at any time."""
+    def done(self, now: int | None) -> None:
+        """Begin a period at a time [ns]; at None, it is due at any time."""
         self._last = now
+
+
+class TimeOfDay:
+    """Tells the time of day by the steady clock, so that it never goes back, whatever happens to this process.
+
+    How far apart the two clocks are is read once: two clocks that are read again and again are read at two times, and
+    this process may stand still between them. A system clock that is set afterwards is not followed.
+    """
+
+    def __init__(self) -> None:
+        """Read both clocks."""
+        # The system clock is read last: what passes between the two makes the difference greater, never less.
+        self._apart = min(-time.monotonic_ns() + time.time_ns() for _ in range(READINGS))
+
+    def at(self, steady: int) -> int:
+        """Return the time of day at a time of the steady clock, ``time.monotonic_ns`` [ns]."""
+        return steady + self._apart

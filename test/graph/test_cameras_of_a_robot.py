@@ -27,10 +27,11 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robocontrast_ros.analysis.figures.trial_picture import read_images
 from robocontrast_ros.configuration import resolve_uri
-from robocontrast_ros.domain import Fault, Outcome
+from robocontrast_ros.domain import Fault, Outcome, nanoseconds
 from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.messages.topics import Topic
-from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
+from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
@@ -161,16 +162,16 @@ def test_images_whose_clock_is_ahead_of_the_states_do_not_pass_as_new_and_old_on
         images = drivers.create_publisher(Image, IMAGE, 10)
 
         def publish() -> None:
-            now = time.time()
+            now = time.time_ns()
             state, image = JointState(), Image(height=1, width=1, encoding="rgb8", step=3, data=bytes(3))
-            state.header.stamp, image.header.stamp = time_to_msg(now), time_to_msg(now + ahead)
+            state.header.stamp, image.header.stamp = time_to_msg(now), time_to_msg(now + nanoseconds(ahead))
             states.publish(state)
             images.publish(image)
 
         drivers.create_timer(0.02, publish)
-        state = inbox.wait((profile.state.topic,), 0.0, 60.0)[profile.state.topic]
-        inbox.wait((IMAGE,), 0.0, 60.0)
-        due = seconds(state.header.stamp) + (100.0 if ahead < 0.0 else 0.0)
+        state = inbox.wait((profile.state.topic,), 0, 60.0)[profile.state.topic]
+        inbox.wait((IMAGE,), 0, 60.0)
+        due = stamp_from_msg(state.header.stamp) + (nanoseconds(100.0) if ahead < 0.0 else 0)
         if not words:
             assert seen.images(due)["board"].width == 1
             return

@@ -57,13 +57,13 @@ class Rig:
         self.guard = Guard(client, parameters, self.inbox, self.port)
         self.robot = GuardedRobot(self.port, self.guard)
         self.guard.start(LONG)
-        self.stamp = self.robot.state(0.0).stamp
+        self.stamp = self.robot.state(0).stamp
 
     def _let_go(self) -> None:
         self.let_go += 1
 
     def _speak(self) -> None:
-        now = time_to_msg(time.time())
+        now = time_to_msg(time.time_ns())
         self._said.publish(Stopped(stamp=now, stopped=self.stopped, proven=True, by="a person", reason="a test"))
         message = JointState(name=list(self.profile.joint_names), position=list(self.profile.home))
         message.header.stamp = now

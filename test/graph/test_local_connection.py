@@ -30,7 +30,7 @@ from robocontrast_ros.policies.serving.runner import image_digest
 MAIN = "from robocontrast_ros.nodes.policy_server_node import main; main()"
 SUPPORT = Path(__file__).parents[1] / "support"
 NOW = Observation(
-    1795286728.515173578, {}, ("elbow", "wrist"), (0.1, -1 / 3), Pose((0.1, 0.2, 0.3), (0.0, 0.0, 0.6, 0.8))
+    1_795_286_728_515_173_632, {}, ("elbow", "wrist"), (0.1, -1 / 3), Pose((0.1, 0.2, 0.3), (0.0, 0.0, 0.6, 0.8))
 )
 
 

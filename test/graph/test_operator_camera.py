@@ -15,7 +15,9 @@ from sensor_msgs.msg import Image  # noqa: E402
 from session_runs import wait_until  # noqa: E402
 from spinning import spun_node  # noqa: E402
 
-from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg  # noqa: E402
+from robocontrast_ros.domain import nanoseconds  # noqa: E402
+from robocontrast_ros.messages.decoding import stamp_from_msg  # noqa: E402
+from robocontrast_ros.nodes.conversions.time import time_to_msg  # noqa: E402
 from robocontrast_ros.nodes.operator.camera import CameraView  # noqa: E402
 from robocontrast_ros.robots.profile_base import CameraInterface  # noqa: E402
 
@@ -35,12 +37,16 @@ class Driver:
         while not self._ended.wait(period):
             self._taken += 1
             image = Image(height=1, width=1, encoding=self.encoding, step=3, data=bytes([self._taken % 256] * 3))
-            image.header.stamp = time_to_msg(time.time() + self.off)
+            image.header.stamp = time_to_msg(time.time_ns() + nanoseconds(self.off))
             self._publisher.publish(image)
 
     def close(self):
         self._ended.set()
         self._thread.join()
+
+
+def off_by(image) -> int:
+    return abs(stamp_from_msg(image.header.stamp) - time.time_ns())
 
 
 @pytest.fixture(scope="module")
@@ -56,18 +62,16 @@ def test_a_picture_that_was_taken_before_it_was_asked_for_is_not_judged(scene):
     assert view.next_picture(60.0).shape == (1, 1, 3)
     # As a driver does that needs a while for each picture.
     driver.off = -0.4
-    asked = time.time()
+    asked = time.time_ns()
     assert view.next_picture(60.0) is not None
-    assert view.stamp > asked and time.time() - asked > 0.4
+    assert view.stamp > asked and time.time_ns() - asked > nanoseconds(0.4)
 
 
 @pytest.mark.parametrize(("off", "when"), [(-300.0, r"30\d\.\d s ago"), (300.0, r"(299|300)\.\d s from now")])
 def test_a_camera_with_another_clock_is_told_and_trusted_again_when_it_is_right(scene, off, when):
     driver, view = scene
     driver.off = off
-    wait_until(
-        lambda: view._message and abs(seconds(view._message.header.stamp) - time.time()) > 100.0, "such a picture"
-    )
+    wait_until(lambda: view._message and off_by(view._message) > nanoseconds(100.0), "such a picture")
     assert view.next_picture(0.3) is None
     assert re.search(f"the newest is stamped ({when})", view.silence) and "chrony" in view.silence
     # What it shows may still be looked at.

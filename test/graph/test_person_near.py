@@ -50,7 +50,7 @@ def test_the_newest_message_or_silence_says_whether_a_person_is_near_and_what_th
             wait_until(lambda near=near: told_that(near), "the message")
         wait_until(lambda: heard.person_near, "silence, which counts as a person")
         assert not deaf.person_near
-        heard.intervened(7.25, [SLOWED])
+        heard.intervened(7_250_000_000, [SLOWED])
         assert recorder.published["safety"] == 1
         (message,) = wait_until(lambda: told, "the intervention")
     assert (message.header.stamp.sec, message.header.stamp.nanosec) == (7, 250_000_000)

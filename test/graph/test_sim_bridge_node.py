@@ -55,7 +55,7 @@ class Bridge:
 
     def touch(self, stamp: int, *entities: str, carried: tuple[str, ...] = ()) -> None:
         message = Contacts(entities=list(entities), carried=list(carried))
-        message.header.stamp = time_to_msg(stamp / 1e9)
+        message.header.stamp = time_to_msg(stamp)
         self._bumpers.publish(message)
 
 

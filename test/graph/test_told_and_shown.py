@@ -128,7 +128,7 @@ def test_the_bag_has_what_the_camera_gave_and_what_the_policy_was_shown(session)
         (image,) = message.images
         stamp = stamp_from_msg(image.header.stamp)
         camera = next(pixels(each) for each in given if stamp_from_msg(each.header.stamp) == stamp)
-        expected = made.apply(Observation(0.0, {"board": camera}, (), (), None)).images["board"]
+        expected = made.apply(Observation(0, {"board": camera}, (), (), None)).images["board"]
         assert np.array_equal(pixels(image), expected)
         assert not np.array_equal(pixels(image), camera)
     assert messages(run, of(run, BASE), "shown") == [], "nothing was changed"

@@ -28,8 +28,8 @@ from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from robocontrast_ros.domain import Fault
-from robocontrast_ros.nodes.conversions.time import seconds
+from robocontrast_ros.domain import Fault, seconds
+from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.nodes.runtime.channel import call
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED
 from robocontrast_ros.runs.events import Paused, ProcessDied, Resumed, SetUp, TrialVoid
@@ -63,7 +63,7 @@ class Witness:
 
     def _on_state(self, message) -> None:
         with self._lock:
-            self._places.setdefault(tuple(message.position), seconds(message.header.stamp))
+            self._places.setdefault(tuple(message.position), seconds(stamp_from_msg(message.header.stamp)))
 
     def _on_first(self, message, info: dict[str, Any]) -> None:
         self.first.append((1e-9 * info["source_timestamp"], message.data))
@@ -72,7 +72,7 @@ class Witness:
         """Take note of a command, with the time at which it was sent: this process may be slow to take it."""
         with self._lock:
             goal = tuple(message.points[0].positions)
-            self._told.append((1e-9 * info["source_timestamp"], seconds(message.header.stamp), goal))
+            self._told.append((1e-9 * info["source_timestamp"], seconds(stamp_from_msg(message.header.stamp)), goal))
 
     @property
     def commands(self) -> list[tuple[float, bool]]:

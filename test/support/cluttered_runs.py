@@ -13,10 +13,9 @@ from line_world import LineTask
 from trial_bags import TRIAL_TOPICS, Messages
 
 from robocontrast_ros.bags.writer import BagWriter
-from robocontrast_ros.domain import BASE, Fault, Observed, Outcome, Proof, ScoreSpec, Trial, TrialResult
+from robocontrast_ros.domain import BASE, NANOSECONDS, Fault, Observed, Outcome, Proof, ScoreSpec, Trial, TrialResult
 from robocontrast_ros.episodes.bench import Recording
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
-from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.runs.events import SessionFinished, SessionStarted, TrialFinished
 from robocontrast_ros.runs.journal import JournalWriter
 from robocontrast_ros.runs.run_folder import RunFolder

@@ -33,7 +33,7 @@ def between(limits: tuple[float, float], share: float) -> float:
 
 def at(joints: tuple[float, ...]) -> RobotState:
     """Return the state of an arm with its joints somewhere; its controller takes nothing else from it."""
-    return RobotState(0.0, Pose(), joint_positions=tuple(joints))
+    return RobotState(0, Pose(), joint_positions=tuple(joints))
 
 
 def carry_out(controller: Controller, action: tuple[float, ...], state: RobotState) -> ControlStep:
@@ -354,7 +354,7 @@ class IdealBase:
         self.stuck = False
 
     def state(self) -> RobotState:
-        return RobotState(0.0, Pose.planar(self.x, self.y, self.yaw))
+        return RobotState(0, Pose.planar(self.x, self.y, self.yaw))
 
     def move(self, command: TwistCommand, period: float) -> None:
         """Follow a command for a period [s]."""

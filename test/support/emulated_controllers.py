@@ -32,6 +32,8 @@ from std_msgs.msg import Bool, Float64, Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from ur_dashboard_msgs.msg import RobotMode, SafetyMode
 
+from robocontrast_ros.domain import nanoseconds
+from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.robots.drivers import FrankaGripper, GripperAction
 from robocontrast_ros.robots.end_effectors.base import EndEffector
@@ -456,8 +458,7 @@ class EmulatedControllers:
             names = self.misbehaviour.state_names or (*self._joints, *self._fingers.names)
         shift = self.misbehaviour.shift
         message = JointState(name=list(names), position=[here.get(name, 0.0) + shift.get(name, 0.0) for name in names])
-        stamp = time.time() + self.misbehaviour.clock_offset
-        message.header.stamp.sec, message.header.stamp.nanosec = int(stamp), int(stamp % 1.0 * 1e9)
+        message.header.stamp = time_to_msg(time.time_ns() + nanoseconds(self.misbehaviour.clock_offset))
         self._states.publish(message)
 
     def _later(self, work: Callable[[], None]) -> None:

@@ -13,7 +13,6 @@ import copy
 import heapq
 import itertools
 import json
-import math
 import threading
 import time
 from collections import Counter
@@ -28,6 +27,7 @@ from pydantic import Field
 from rclpy.node import Node
 
 from robocontrast_ros.configuration import record
+from robocontrast_ros.domain import nanoseconds
 from robocontrast_ros.images.rendering import Renderer
 from robocontrast_ros.nodes.conversions.observation import array_to_image
 from robocontrast_ros.nodes.conversions.sensors import sensor_to_msg
@@ -102,9 +102,9 @@ class LabCameras(CameraPublishers):
         missed: how often it was time for one while the last was still being drawn.
     """
 
-    def __init__(self, node: Node, world: World, period: float, now: Callable[[], float]) -> None:
+    def __init__(self, node: Node, world: World, period: float, now: Callable[[], int]) -> None:
         super().__init__(node, world, period, now)
-        self._node, self._period, self._due_at = node, period, -math.inf
+        self._node, self._period, self._due_at = node, nanoseconds(period), 0
         self._order: Any = None
         self._ordered = threading.Condition()
         self.taken = self.missed = 0
@@ -207,7 +207,7 @@ class EmulatedLab(Simulator):
 
     def __init__(self) -> None:
         self.later, self._published, self._began = Later(), Counter(), time.monotonic()
-        self._state_due = -math.inf
+        self._state_due = 0
         super().__init__()
         # It stands for hardware and for a computer of the robot's own, which what runs here does not slow.
         run_process_sooner()
@@ -269,20 +269,24 @@ class EmulatedLab(Simulator):
             }
             Path(self.given.report).write_text(json.dumps(found))
 
+    def _now(self) -> int:
+        """Return a time as a driver has it that reads a clock: periods alone would leave its last digits alike."""
+        return super()._now() + time.monotonic_ns() % 1_000
+
     def _publish(self) -> None:
         self.later.now()
         now = self._now()
         due = now >= self._state_due
         if due:
             # On average at the driver's rate, whatever the period in which the world goes on.
-            self._state_due = max(self._state_due + 1.0 / self.given.state_rate, now)
+            self._state_due = max(self._state_due + nanoseconds(1.0 / self.given.state_rate), now)
         for sensor in self._world.sensors():
             # What was touched would be lost with a message that is left out.
             if due or isinstance(sensor.value, Contacts):
                 self._publish_late(sensor, now)
         self._cameras.time_passed()
 
-    def _publish_late(self, sensor: Sensor, now: float) -> None:
+    def _publish_late(self, sensor: Sensor, now: int) -> None:
         given = self.given
         if not given.driver or self._happens(given.state_drop):
             return
@@ -291,7 +295,8 @@ class EmulatedLab(Simulator):
             turned = JointState(*(getattr(joints, field.name)[::-1] for field in fields(joints)))
             sensor = replace(sensor, value=turned)
         jumped = time.monotonic() - self._began >= given.clock_jump_after
-        message = sensor_to_msg(sensor, now + given.clock_offset + (given.clock_jump if jumped else 0.0))
+        ahead = given.clock_offset + (given.clock_jump if jumped else 0.0)
+        message = sensor_to_msg(sensor, now + nanoseconds(ahead))
         self._published[sensor.topic] += 1
         publisher = self._sensors[sensor.topic]
         self.later.call(self._delay(given.state_latency, given.state_jitter), lambda: publisher.publish(message))

@@ -10,9 +10,8 @@ import numpy as np
 from trial_bags import TRIAL_TOPICS, Messages, play
 
 from robocontrast_ros.bags.writer import BagWriter
-from robocontrast_ros.domain import Scene, SetupMove, Trial
+from robocontrast_ros.domain import NANOSECONDS, Scene, SetupMove, Trial
 from robocontrast_ros.episodes.bench import Execution, Recording
-from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session

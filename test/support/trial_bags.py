@@ -10,9 +10,8 @@ import numpy as np
 
 from robocontrast_ros.bags import messages as bag_messages
 from robocontrast_ros.bags.writer import BagTopic, BagWriter
-from robocontrast_ros.domain import Fault, Pose, Progress, Scene, Trial, TrialResult
+from robocontrast_ros.domain import NANOSECONDS, Fault, Pose, Progress, Scene, Trial, TrialResult
 from robocontrast_ros.episodes.scoring import EpisodeScorer, StampJoin
-from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.messages.encoding import Encoder, TrialContext
 from robocontrast_ros.tasks.protocol import Task
 from robocontrast_ros.worlds.driver_messages import DriverEncoder
@@ -36,23 +35,23 @@ class Messages(bag_messages.Messages):
         self._domain, self._driver = Encoder(self.make), DriverEncoder(self.make)
 
     def scene(self, scene: Scene, stamp: int = 0) -> object:
-        return self._domain.scene(scene, stamp / NANOSECONDS)
+        return self._domain.scene(scene, stamp)
 
     def tool_pose(self, pose: Pose, stamp: int) -> object:
-        return self._domain.tool_pose(pose, "world", stamp / NANOSECONDS)
+        return self._domain.tool_pose(pose, "world", stamp)
 
     def trial(self, trial: Trial, start: Scene = NO_SCENE, start_stamp: int = 0, task_digest: str = "") -> object:
         context = TrialContext("session", "franka", "oracle", task_digest, {})
-        return self._domain.trial(trial, context, start, start_stamp / NANOSECONDS)
+        return self._domain.trial(trial, context, start, start_stamp)
 
     def progress(self, progress: Progress) -> object:
         return self._domain.progress(progress, "world")
 
     def result(self, result: TrialResult, stamp: int) -> object:
-        return self._domain.result(result, stamp / NANOSECONDS)
+        return self._domain.result(result, stamp)
 
     def image(self, pixels: np.ndarray, stamp: int) -> object:
-        return self._driver.image(pixels, "camera", stamp / NANOSECONDS)
+        return self._driver.image(pixels, "camera", stamp)
 
 
 TRIAL_TOPICS = (

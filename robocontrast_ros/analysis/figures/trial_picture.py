@@ -18,7 +18,8 @@ from robocontrast_ros.analysis.rescoring.recorded_trials import find_task
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import BagContent, read_bag, read_trial
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.messages.decoding import NANOSECONDS, stamp_from_msg
+from robocontrast_ros.domain import seconds
+from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.messages.images import image_to_array
 from robocontrast_ros.messages.topics import COMPRESSED_IMAGE, IMAGE
 
@@ -63,7 +64,7 @@ def draw_trial(bag: Path, path: Path) -> None:
     figure.suptitle(f"{title_of(content)} · {who}", fontsize=9)
     for image, axes in zip(pick_at_equal_times(images, FRAMES), frames, strict=False):
         axes.imshow(image.pixels)
-        axes.set_title(f"{(image.stamp - images[0].stamp) / NANOSECONDS:.1f} s", fontsize=9)
+        axes.set_title(f"{seconds(image.stamp - images[0].stamp):.1f} s", fontsize=9)
         axes.axis("off")
     draw_map(above, content, names_size=5.0)
     above.set_title("\n".join(wrap(legend_of(content), 60)), fontsize=6, color=GREY)

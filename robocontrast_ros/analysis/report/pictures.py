@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from robocontrast_ros.analysis.figures.trial_picture import images_of, images_only, pick_at_equal_times
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import read_bag
+from robocontrast_ros.domain import seconds
 from robocontrast_ros.images.congestion import SMALLEST, feature_congestion
 from robocontrast_ros.images.files import resized
-from robocontrast_ros.messages.decoding import NANOSECONDS
 
 KEY_FRAMES = 4
 """Camera images of a trial: the first, the last, and those between at equal distances in time."""
@@ -122,7 +122,7 @@ def _frames(run: Path, bag: str, what: str) -> tuple[tuple[Picture, ...], tuple[
         _picture(
             _narrowed(cv2.cvtColor(image.pixels, cv2.COLOR_RGB2BGR)),
             FRAME_QUALITY,
-            f"{what}, camera after {(image.stamp - begin) / NANOSECONDS:.1f} s",
+            f"{what}, camera after {seconds(image.stamp - begin):.1f} s",
         )
         for image in frames.values()
     ), missing

@@ -17,9 +17,8 @@ from robocontrast_ros.analysis.rescoring.thresholds import Rescored, Thresholds,
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import TrialRecording, read_trial
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, read_yaml
-from robocontrast_ros.domain import Judgement, ScoreSpec, Trial, TrialResult
+from robocontrast_ros.domain import Judgement, ScoreSpec, Trial, TrialResult, seconds
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS, EpisodeScorer, Sample, Score
-from robocontrast_ros.messages.decoding import NANOSECONDS
 from robocontrast_ros.runs.blinding import is_code
 from robocontrast_ros.system.processes import ProcessLost, processors, run_in_processes
 from robocontrast_ros.tasks.protocol import Task
@@ -238,7 +237,7 @@ def _score(recording: TrialRecording, samples: Sequence[Sample], task: Task, sco
     scorer = EpisodeScorer.for_instance(task, recording.trial.instance, recording.start_scene, judge, scores)
     states = [scorer.update(s) for s in samples]
     went_on = any(state.success for state in states[:-1])
-    until = None if scorer.last_stamp is None else scorer.last_stamp / NANOSECONDS
+    until = None if scorer.last_stamp is None else seconds(scorer.last_stamp)
     recorded = recording.result
     if recorded is not None:
         scorer.end(recording.end_scene, recording.judgement)

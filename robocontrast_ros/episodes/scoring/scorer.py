@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from robocontrast_ros.domain import Fault, Judgement, Outcome, Progress, Scene, TestInstance, TrialResult
+from robocontrast_ros.domain import Fault, Judgement, Outcome, Progress, Scene, TestInstance, TrialResult, seconds
 from robocontrast_ros.episodes.judging import TRUE_SCENE, Judge
 from robocontrast_ros.episodes.scoring.joining import Sample
 from robocontrast_ros.episodes.scoring.path import RobotPath
 from robocontrast_ros.episodes.scoring.score import End, Score, ScoredTrial
 from robocontrast_ros.episodes.scoring.standard import STANDARD
 from robocontrast_ros.tasks.protocol import Task, path_dimensions, robot_start
-
-NANOSECONDS = 1_000_000_000
 
 
 class EpisodeScorer:
@@ -109,7 +107,7 @@ class EpisodeScorer:
         self._last_stamp = sample.stamp
         now = End(math.nan, False, Fault.NONE, self._steps)
         return Progress(
-            stamp=sample.stamp / NANOSECONDS,
+            stamp=sample.stamp,
             success=trial.judging.holds or self._reached,
             scores={name: score.value(now) for name, score in self._live.items()},
         )
@@ -194,7 +192,7 @@ class EpisodeScorer:
     def _duration(self) -> float:
         if self._first_stamp is None or self._last_stamp is None:
             return 0.0
-        return (self._last_stamp - self._first_stamp) / NANOSECONDS
+        return seconds(self._last_stamp - self._first_stamp)
 
 
 def _outcome(success: bool, fault: Fault) -> Outcome:

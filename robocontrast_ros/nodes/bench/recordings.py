@@ -32,8 +32,8 @@ class RecordingClients:
             self._stop = node.create_client(StopRecording, f"{recorder}/stop")
             self.clients = (self._start, self._stop)
 
-    def open(self, trial: Trial, attempt: int, start: float) -> str:
-        """Begin the bag of a trial that starts at a time [s]; return its folder, relative to the run folder."""
+    def open(self, trial: Trial, attempt: int, start: int) -> str:
+        """Begin the bag of a trial that starts at a time [ns]; return its folder, relative to the run folder."""
         if not self.clients:
             return ""
         if self._to_stop is not None:

@@ -16,7 +16,7 @@ from std_srvs.srv import Trigger
 from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.domain import Delivery, Fault, Observed, Scene, SetupMove, Trial
 from robocontrast_ros.episodes.bench import BenchFault, Execution, ServingPolicy, SetByPerson
-from robocontrast_ros.messages.decoding import judgement_from_msg, result_from_msg, scene_from_msg
+from robocontrast_ros.messages.decoding import judgement_from_msg, result_from_msg, scene_from_msg, stamp_from_msg
 from robocontrast_ros.messages.encoding import TrialContext
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.msg import Trial as TrialMsg
@@ -36,7 +36,7 @@ from robocontrast_ros.nodes.conversions.domain import (
     segments_to_msg,
     trial_to_msg,
 )
-from robocontrast_ros.nodes.conversions.time import seconds, time_to_msg
+from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.runtime.channel import (
     POLL,
     Channel,
@@ -128,7 +128,7 @@ class RosBench:
         self._set_by_person: SetByPerson | None = None
         self._serving: PolicyDescription | None = None
         self._shown = ""
-        self.now = 0.0
+        self.now = 0
         """Stamp of the newest scene or observation, in the clock of the graph [s]; 0 before the first."""
         self._channel.start()
 
@@ -227,7 +227,7 @@ class RosBench:
     def scene(self) -> Scene:
         """Return the scene as it is."""
         response = self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST)
-        self.now = seconds(response.scene.header.stamp)
+        self.now = stamp_from_msg(response.scene.header.stamp)
         return scene_from_msg(response.scene)
 
     def description(self) -> str:
@@ -240,7 +240,7 @@ class RosBench:
         limit = self._parameters.setup_timeout
         response = self._patient_ask(self._setup_scene, request, Fault.SIMULATOR_LOST, limit, "the scene was set up")
         scene = scene_from_msg(response.scene)
-        self.now = seconds(response.scene.header.stamp)
+        self.now = stamp_from_msg(response.scene.header.stamp)
         self._start = self.now, scene
         read = scene_from_msg(response.read) if response.has_read else None
         by_person = SetByPerson(response.seconds, read, tuple(response.overruled))
@@ -265,7 +265,7 @@ class RosBench:
         try:
             self._ask(self._start_scoring, StartScoring.Request(trial=message), Fault.SCORER_LOST)
             episode = self._episodes.run(self._goal(trial, bag, start, scene))
-            self.now = seconds(episode.last_stamp)
+            self.now = stamp_from_msg(episode.last_stamp)
             fault, detail = fault_from_msg(episode.fault)
         except BenchFault as error:
             fault, detail = error.fault, error.detail
@@ -356,7 +356,7 @@ class RosBench:
                 self._not_home = response.message
             return
 
-    def _goal(self, trial: Trial, bag: str, start: float, scene: Scene) -> RunEpisode.Goal:
+    def _goal(self, trial: Trial, bag: str, start: int, scene: Scene) -> RunEpisode.Goal:
         return RunEpisode.Goal(
             trial_id=trial.trial_id,
             instruction=trial.instance.instruction.text,

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from rclpy.node import Node
 
+from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.msg import Stopped
-from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 
 CONFIRMATION = 0.5
@@ -33,7 +33,7 @@ class StopMonitor:
         self._watchdog, self._limit, self._changed = watchdog, limit, changed
         self._condition = threading.Condition()
         self._last: Stopped | None = None
-        self._heard = self._valid_from = 0.0
+        self._heard, self._valid_from = 0.0, 0
         node.create_subscription(Stopped, "stopped", self._take, LATCHED)
 
     @property
@@ -65,7 +65,7 @@ class StopMonitor:
         Its silence begins anew: while this process stood still, nothing could be heard.
         """
         with self._condition:
-            self._valid_from, self._heard = time.time(), time.monotonic()
+            self._valid_from, self._heard = time.time_ns(), time.monotonic()
 
     def confirmed(self) -> str:
         """Return ``reason``, once the watchdog was heard after the last doubt."""
@@ -84,8 +84,8 @@ class StopMonitor:
         with self._condition:
             return self._condition.wait_for(lambda: self._last is not None, timeout)
 
-    def _said(self) -> float:
-        return seconds(self._last.stamp)
+    def _said(self) -> int:
+        return stamp_from_msg(self._last.stamp)
 
     def _take(self, message: Stopped) -> None:
         with self._condition:

@@ -7,7 +7,7 @@ from typing import Any
 from geometry_msgs.msg import Twist
 from std_msgs.msg import Float64MultiArray
 
-from robocontrast_ros.messages.decoding import NANOSECONDS
+from robocontrast_ros.domain import NANOSECONDS
 from robocontrast_ros.nodes.conversions.encoders import DRIVER
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand, TwistCommand
 

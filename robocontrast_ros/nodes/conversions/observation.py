@@ -6,11 +6,10 @@ import math
 
 from sensor_msgs.msg import CompressedImage, Image
 
-from robocontrast_ros.messages.decoding import pose_from_msg, scene_from_msg
+from robocontrast_ros.messages.decoding import pose_from_msg, scene_from_msg, stamp_from_msg
 from robocontrast_ros.messages.images import image_to_array
 from robocontrast_ros.msg import Observation as ObservationMsg
 from robocontrast_ros.nodes.conversions.encoders import DRIVER
-from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.policies.protocol import Observation
 
 array_to_image = DRIVER.image
@@ -25,7 +24,7 @@ def decompressed(message: Image | CompressedImage) -> Image:
     """
     if isinstance(message, Image):
         return message
-    image = array_to_image(image_to_array(message), "", 0.0)
+    image = array_to_image(image_to_array(message), "", 0)
     image.header = message.header
     return image
 
@@ -34,7 +33,7 @@ def observation_from_msg(message: ObservationMsg) -> Observation:
     """Return the observation that the policy receives."""
     scene = scene_from_msg(message.scene)
     return Observation(
-        stamp=seconds(message.header.stamp),
+        stamp=stamp_from_msg(message.header.stamp),
         images={name: image_to_array(image) for name, image in zip(message.cameras, message.images, strict=True)},
         joint_names=tuple(message.joints.name),
         joint_positions=tuple(message.joints.position),

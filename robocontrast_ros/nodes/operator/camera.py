@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from typing import Any
@@ -13,16 +12,16 @@ from rclpy.clock import Clock
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 
-from robocontrast_ros.messages.decoding import NANOSECONDS
+from robocontrast_ros.domain import nanoseconds, seconds
+from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.messages.images import image_to_array
-from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.robots.profile_base import CameraInterface
 
 SILENCE = 3.0
 """Age of the last picture after which the camera counts as silent [s]."""
-AHEAD = 0.1
-"""By how much a picture's stamp may be later than the time at which it comes [s]: clocks differ a little."""
+AHEAD = nanoseconds(0.1)
+"""By how much a picture's stamp may be later than the time at which it comes [ns]: clocks differ a little."""
 
 
 class CameraView:
@@ -40,7 +39,7 @@ class CameraView:
         self.name, self._topic, self._clock = camera.name, topic, clock
         self._changed = threading.Condition()
         self._message: Any = None
-        self._taken = 0.0
+        self._taken = 0
         self._mistimed = self._unreadable = ""
         self._heard = time.monotonic()
         node.create_subscription(message_class(kind), topic, self._take, qos_profile_sensor_data)
@@ -71,7 +70,7 @@ class CameraView:
         with self._changed:
             came = self._changed.wait_for(lambda: asked < self._stamp <= self._now + AHEAD, timeout)
             message, stamp = self._message, self._stamp
-            self._mistimed = "" if came or self._age > SILENCE else self._misstamped(self._now - stamp)
+            self._mistimed = "" if came or self._age > SILENCE else self._misstamped(seconds(self._now - stamp))
             if not came:
                 return None
             self._taken = stamp
@@ -89,7 +88,7 @@ class CameraView:
 
     @property
     def stamp(self) -> float:
-        """When the last picture of ``next_picture`` was taken, in the clock of its stamps [s]; 0 before the first."""
+        """When the last picture of ``next_picture`` was taken, in the clock of its stamps [ns]; 0 before the first."""
         with self._changed:
             return self._taken
 
@@ -108,16 +107,16 @@ class CameraView:
         return time.monotonic() - self._heard
 
     @property
-    def _now(self) -> float:
-        return self._clock.now().nanoseconds / NANOSECONDS
+    def _now(self) -> int:
+        return self._clock.now().nanoseconds
 
     @property
-    def _stamp(self) -> float:
-        return seconds(self._message.header.stamp) if self._message is not None else -math.inf
+    def _stamp(self) -> int:
+        return stamp_from_msg(self._message.header.stamp) if self._message is not None else -1
 
     def _misstamped(self, late: float) -> str:
         """Return what is said of a picture whose stamp is so much earlier than now [s]."""
-        if not math.isfinite(late):
+        if self._message is None:
             return ""
         when = f"{late:.1f} s ago" if late >= 0.0 else f"{-late:.1f} s from now"
         return (

@@ -79,7 +79,7 @@ class ServiceSteering:
 
     def correct(self, trial_id: str, judgement: Judgement, reason: str) -> None:
         """Correct how a trial was judged."""
-        said = judgement_to_msg(judgement, 0.0)
+        said = judgement_to_msg(judgement, 0)
         _accepted(self._correct, CorrectTrial.Request(trial_id=trial_id, judgement=said, reason=reason), SCORING)
 
     def scene(self) -> Scene:

@@ -46,7 +46,7 @@ class Guard:
         self._robot, self._inbox, self._watchdog = robot, inbox, parameters.watchdog
         self._publisher = node.create_publisher(Heartbeat, "heartbeat", STATE)
         self.monitor = StopMonitor(node, parameters.watchdog, self._limit, self._changed)
-        self._phase, self._step, self._turns, self._waiting_since = Phase.IDLE, 0, 0, 0.0
+        self._phase, self._step, self._turns, self._waiting_since = Phase.IDLE, 0, 0, 0
         self._sequence, self._abandoned, self._last = 0, False, time.monotonic()
         self._refused = ""
         inbox.refusal = lambda: (self._refused or self.monitor.reason) if self._phase.moves else ""
@@ -76,12 +76,12 @@ class Guard:
     @contextlib.contextmanager
     def episode(self) -> Iterator[None]:
         """Have an episode begin; it ends with this context. Once it was stopped it stays so, also after a release."""
-        self._step, self._abandoned, self._refused, self._waiting_since = 0, False, "", 0.0
+        self._step, self._abandoned, self._refused, self._waiting_since = 0, False, "", 0
         self._phase = Phase.BEGINNING
         try:
             yield
         finally:
-            self._phase, self._waiting_since = Phase.IDLE, 0.0
+            self._phase, self._waiting_since = Phase.IDLE, 0
 
     def prove(self) -> None:
         """Before the first motion, have the watchdog tell the robot to stay: so its way to the driver is known to work.
@@ -116,11 +116,11 @@ class Guard:
 
     def asked(self) -> None:
         """Take note that the policy was asked."""
-        self._waiting_since = time.time()
+        self._waiting_since = time.time_ns()
 
     def answered(self) -> None:
         """Take note that its answer was taken."""
-        self._waiting_since = 0.0
+        self._waiting_since = 0
 
     def refusal(self) -> str:
         """Return why the robot must not be moved; empty where it may. After a standstill, wait for the watchdog."""
@@ -174,7 +174,7 @@ class Guard:
         since = self._waiting_since
         self._publisher.publish(
             Heartbeat(
-                stamp=time_to_msg(time.time()),
+                stamp=time_to_msg(time.time_ns()),
                 sequence=self._sequence,
                 phase=int(phase),
                 step=self._step,
@@ -199,19 +199,19 @@ class GuardedRobot:
         with self._guard.turn():
             self._robot.prepare()
 
-    def state(self, after: float) -> Reading:
-        """Return the first reading later than a time [s]."""
+    def state(self, after: int) -> Reading:
+        """Return the first reading later than a time [ns]."""
         with self._guard.turn():
             return self._robot.state(after)
 
-    def command(self, command: RobotCommand, stamp: float) -> None:
+    def command(self, command: RobotCommand, stamp: int) -> None:
         """Send a command, where the robot may be moved."""
         # A command that was allowed before the stop must not be sent after it.
         with self._guard.turn(), self._guard.commanding:
             self._guard.require_free()
             self._robot.command(command, stamp)
 
-    def hold(self, command: RobotCommand, stamp: float) -> None:
+    def hold(self, command: RobotCommand, stamp: int) -> None:
         """End a motion; where the robot is stopped, the watchdog has done that, and where that is silent, stop it."""
         with self._guard.commanding:
             if not self._guard.refusal():
@@ -219,7 +219,7 @@ class GuardedRobot:
                 return
         self.stop()
 
-    def way(self, start: Pose | None, after: float) -> Sequence[RobotCommand]:
+    def way(self, start: Pose | None, after: int) -> Sequence[RobotCommand]:
         """Return the commands to where an episode starts, or to rest, where the robot may be moved."""
         self._guard.require_free()
         with self._guard.turn():

@@ -11,20 +11,20 @@ from typing import Any
 
 from rclpy.node import Node
 
-from robocontrast_ros.domain import Fault
+from robocontrast_ros.domain import NANOSECONDS, Fault, seconds, stamp_text
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.clocks import StampClock
-from robocontrast_ros.nodes.conversions.time import seconds
+from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.nodes.runtime.intra_process import subscribe
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP
 from robocontrast_ros.robots.drivers import DriverSettings
 
-TIME_OF_DAY = 1e9
-"""Stamps before this, which was in the year 2001, are of simulated time [s]."""
+TIME_OF_DAY = 1_000_000_000 * NANOSECONDS
+"""Stamps before this, which was in the year 2001, are of simulated time [ns]."""
 
 
-Stamped = tuple[float, Any]
-"""A stamp [s], and what has it."""
+Stamped = tuple[int, Any]
+"""A stamp [ns], and what has it."""
 
 
 class Inbox:
@@ -41,7 +41,7 @@ class Inbox:
         self._node, self._heard, self.lockstep = node, heard, lockstep
         self.refusal: Callable[[], str] = lambda: ""
         self._changed = threading.Condition()
-        self._latest: dict[str, tuple[float, Any]] = {}
+        self._latest: dict[str, tuple[int, Any]] = {}
         self._received: Counter[str] = Counter()
         self._clocks: defaultdict[str, StampClock] = defaultdict(StampClock)
         self.topics: frozenset[str] = frozenset()
@@ -52,27 +52,27 @@ class Inbox:
         Args:
             kind: type of its messages.
             topic: its name.
-            read: makes of a message what is kept in its place, with its stamp [s]; None for nothing yet. It is called
+            read: makes of a message what is kept in its place, with its stamp [ns]; None for nothing yet. It is called
                 in the thread in which messages arrive.
         """
         if topic not in self.topics:
             self.topics |= {topic}
-            read = read or (lambda message: (seconds(message.header.stamp), message))
+            read = read or (lambda message: (stamp_from_msg(message.header.stamp), message))
             subscribe(self._node, kind, topic, lambda message: self._put(topic, read(message)), LOCKSTEP)
 
     def wait(
         self,
         topics: tuple[str, ...],
-        stamp: float,
+        stamp: int,
         timeout: float,
         staleness: float = math.inf,
         problem: Callable[[], str] = lambda: "",
     ) -> dict[str, Any]:
-        """Return the latest message of each topic, all of them of that time [s] or later.
+        """Return the latest message of each topic, all of them of that time [ns] or later.
 
         Args:
             topics: their names.
-            stamp: the least time of the messages [s].
+            stamp: the least time of the messages [ns].
             timeout: how long to wait for them [s].
             staleness: how old each may be, beyond the least delay of its topic [s].
             problem: says what is wrong with the messages that came, so that none is waited for; empty for nothing.
@@ -97,7 +97,7 @@ class Inbox:
                 raise BenchFault(Fault.ROBOT_FAULT, reason)
             if not came:
                 raise BenchFault(
-                    Fault.SENSOR_LOST, f"nothing on {', '.join(missing())} of {stamp:.3f} s within {timeout:g} s"
+                    Fault.SENSOR_LOST, f"nothing on {', '.join(missing())} of {stamp_text(stamp)} within {timeout:g} s"
                 )
             return {topic: self._latest[topic][1] for topic in topics}
 
@@ -114,14 +114,14 @@ class Inbox:
     def newest(self, topic: str) -> Any | None:
         """Return the latest message of a topic; None before the first."""
         with self._changed:
-            return self._latest.get(topic, (0.0, None))[1]
+            return self._latest.get(topic, (0, None))[1]
 
     def delay(self, topic: str) -> float:
         """Return how old the newest message of a topic is, beyond the least delay of the last half minute [s]."""
         with self._changed:
             if topic not in self._clocks:
                 return 0.0
-            return time.monotonic() - self._latest[topic][0] - self._clocks[topic].least
+            return seconds(time.monotonic_ns() - self._latest[topic][0] - self._clocks[topic].least)
 
     def in_real_time(self, topic: str, driver: DriverSettings | None) -> bool:
         """Tell whether a topic's stamps are known to be of a clock that goes as this machine's does.
@@ -142,14 +142,14 @@ class Inbox:
         if not (self.in_real_time(topic, driver) and self.in_real_time(other, driver)):
             return 0.0
         with self._changed:
-            return self._clocks[other].least - self._clocks[topic].least
+            return seconds(self._clocks[other].least - self._clocks[topic].least)
 
     def clock_set(self, topic: str, driver: DriverSettings | None) -> str:
         """Return how the clock of a topic's stamps was set since this was asked last, and what to do; empty if not."""
         if not self.in_real_time(topic, driver):
             return ""
         with self._changed:
-            step = self._clocks[topic].set_by()
+            step = seconds(self._clocks[topic].set_by())
         if not step:
             return ""
         how = f"jumped ahead by {step:.3f} s" if step > 0 else f"went back by {-step:.3f} s"
@@ -163,7 +163,7 @@ class Inbox:
         if not self.in_real_time(topic, driver):
             return ""
         with self._changed:
-            behind = self._clocks[topic].least + time.time() - time.monotonic()
+            behind = seconds(self._clocks[topic].least + time.time_ns() - time.monotonic_ns())
         tolerance = (driver or DriverSettings()).clock_tolerance
         if abs(behind) <= tolerance:
             return ""
@@ -187,7 +187,7 @@ class Inbox:
         with self._changed:
             if read is not None:
                 if not self.lockstep:
-                    self._clocks[topic].take(read[0], time.monotonic())
+                    self._clocks[topic].take(read[0], time.monotonic_ns())
                 self._latest[topic] = read
             self._received[topic] += 1
             self._changed.notify_all()

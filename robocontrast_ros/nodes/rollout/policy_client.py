@@ -12,12 +12,12 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.node import Node
 from sensor_msgs.msg import Image
 
-from robocontrast_ros.domain import Fault, Observed, Segment
+from robocontrast_ros.domain import Fault, Observed, Segment, stamp_text
 from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.nodes.conversions.domain import fault_from_msg, segments_to_msg
 from robocontrast_ros.nodes.conversions.observation import array_to_image, image_to_array, observation_to_msg
 from robocontrast_ros.nodes.conversions.policy import description_from_msg
-from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.runtime.channel import (
     Call,
@@ -103,7 +103,7 @@ class PolicyClient:
     def packed(images: Mapping[str, NDArray[np.uint8]], like: dict[str, Image]) -> dict[str, Image]:
         """Return images as messages, with the stamps and frames of others of the same cameras."""
         return {
-            name: array_to_image(pixels, like[name].header.frame_id, seconds(like[name].header.stamp))
+            name: array_to_image(pixels, like[name].header.frame_id, stamp_from_msg(like[name].header.stamp))
             for name, pixels in images.items()
         }
 
@@ -128,8 +128,8 @@ class PolicyClient:
 class PendingActions:
     """Actions that were requested from the policy server's service."""
 
-    def __init__(self, response: PendingResponse, stamp: float, timeout: float) -> None:
-        """Take the pending response, the observation's stamp, and the limit of waiting for it [s]."""
+    def __init__(self, response: PendingResponse, stamp: int, timeout: float) -> None:
+        """Take the pending response, the observation's stamp [ns], and the limit of waiting for it [s]."""
         self._response, self._stamp, self._timeout = response, stamp, timeout
 
     def arrived(self, timeout: float) -> bool:
@@ -141,11 +141,12 @@ class PendingActions:
         with fault_without_answer(Fault.POLICY_SERVER_LOST):
             answer = self._response.result(self._timeout)
         _raise(*fault_from_msg(answer.fault))
-        stamp = seconds(answer.stamp)
+        stamp = stamp_from_msg(answer.stamp)
         if stamp != self._stamp:
             raise PolicyFault(
                 Fault.POLICY_TIMEOUT,
-                f"late: it answered the observation of {stamp:.3f} s, asked about that of {self._stamp:.3f} s",
+                f"late: it answered the observation of {stamp_text(stamp)}, asked about that of "
+                f"{stamp_text(self._stamp)}",
             )
         actions = np.asarray(answer.actions, dtype=np.float64).reshape(answer.count, answer.size)
         observed = Observed(answer.observed_instruction, answer.image_digest, answer.told, answer.segments_digest)

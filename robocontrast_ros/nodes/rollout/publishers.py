@@ -15,8 +15,8 @@ APART = 1.0
 POLL = 0.05
 """How often a wait for them looks [s]."""
 
-UNKNOWN = "_NODE_NAME_UNKNOWN_"
-"""What a graph has for the name, or the namespace, of a node that it does not know yet."""
+UNKNOWN = "_UNKNOWN_"
+"""End of what a graph has for name and namespace of a node that it does not know yet."""
 
 
 class Publishers:
@@ -62,10 +62,12 @@ class Publishers:
             return ""
         if time.monotonic() - self._changed < APART:
             return None
+        names = sorted(map(node_name, found))
+        killed = " A node that was killed is listed for some 20 s." if len(set(names)) < len(names) else ""
         return (
-            f"{self._node.resolve_topic_name(self._topic)} has {len(found)} publishers: "
-            f"{', '.join(sorted(map(node_name, found)))}. One alone may say where a joint, or a base, is: end the "
-            "others, or give their topic another name (a joint_state_publisher beside the driver publishes zeros)"
+            f"{self._node.resolve_topic_name(self._topic)} has {len(found)} publishers: {', '.join(names)}. One alone "
+            "may say where a joint, or a base, is: end the others, or give their topic another name (a "
+            f"joint_state_publisher beside the driver publishes zeros).{killed}"
         )
 
 
@@ -79,7 +81,7 @@ def offers(node: Node, topic: str) -> str:
 def node_name(endpoint: Any) -> str:
     """Return the full name of a publisher's node."""
     name, namespace = endpoint.node_name, endpoint.node_namespace
-    if UNKNOWN in (name, namespace) or not name:
+    if not name or name.endswith(UNKNOWN):
         return "(a node whose name is not known)"
     return f"{namespace.rstrip('/')}/{name}"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rclpy.node import Node
 
-from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.domain import Fault, Pose, nanoseconds
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
@@ -73,16 +73,16 @@ class TopicRobot:
         self._check_publishers()
         # A driver that has died since has a newest state, too.
         reading = self._inbox.newest(self.topic)
-        self.state(reading.stamp if reading is not None else 0.0)
+        self.state(reading.stamp if reading is not None else 0)
 
-    def state(self, after: float) -> Reading:
-        """Return the first reading that is later than a time [s] by at least half a control period.
+    def state(self, after: int) -> Reading:
+        """Return the first reading that is later than a time [ns] by at least half a control period.
 
         Raises:
             BenchFault: SENSOR_LOST, or ROBOT_FAULT where it is the clock of the stamps that is wrong, the robot cannot
                 be where a reading since the last call had it, or two nodes publish its state.
         """
-        due, limit = after + 0.5 * self._parameters.control_period, self._parameters.sensor_timeout
+        due, limit = after + nanoseconds(0.5 * self._parameters.control_period), self._parameters.sensor_timeout
         try:
             found = self._inbox.wait((self.topic,), due, limit, self._staleness, lambda: self._impossible)
         except BenchFault as fault:
@@ -91,7 +91,7 @@ class TopicRobot:
             raise self._unready(problem)
         return found[self.topic]
 
-    def _take(self, message: Any) -> tuple[float, Reading] | None:
+    def _take(self, message: Any) -> tuple[int, Reading] | None:
         """Return the reading of all joints, once a message completes it; keep why the robot cannot be there."""
         try:
             reading = reading_from_msg(message)
@@ -146,7 +146,7 @@ class TopicRobot:
         """Return the fault of a driver that has a problem."""
         return BenchFault(Fault.ROBOT_FAULT, problem)
 
-    def command(self, command: RobotCommand, stamp: float) -> None:
+    def command(self, command: RobotCommand, stamp: int) -> None:
         """Publish a command, stamped with the observation that it answers."""
         for topic, message in command_to_msgs(self._profile, command, stamp):
             self._publishers[topic].publish(message)
@@ -154,7 +154,7 @@ class TopicRobot:
 
     hold = command
 
-    def way(self, start: Pose | None, after: float) -> Sequence[RobotCommand]:
+    def way(self, start: Pose | None, after: int) -> Sequence[RobotCommand]:
         """Return the commands that bring the robot to its start, or to its posture of rest."""
         reading = self.state(after)
         try:

@@ -11,10 +11,10 @@ from rclpy.node import Node
 from sensor_msgs.msg import CompressedImage, Image
 from std_msgs.msg import Bool
 
-from robocontrast_ros.domain import Fault, Intervention, Pose, Progress, Scene
+from robocontrast_ros.domain import Fault, Intervention, Pose, Progress, Scene, nanoseconds, seconds
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.clocks import JUMP
-from robocontrast_ros.messages.decoding import progress_from_msg, scene_from_msg
+from robocontrast_ros.messages.decoding import progress_from_msg, scene_from_msg, stamp_from_msg
 from robocontrast_ros.messages.images import check_image
 from robocontrast_ros.messages.topics import SAFETY, SHOWN, Topic
 from robocontrast_ros.msg import Observation as ObservationMsg
@@ -23,7 +23,6 @@ from robocontrast_ros.msg import SafetyIntervention
 from robocontrast_ros.msg import Scene as SceneMsg
 from robocontrast_ros.nodes.conversions.domain import intervention_to_msg, tool_pose_to_msg
 from robocontrast_ros.nodes.conversions.observation import decompressed, observation_to_msg
-from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
@@ -99,23 +98,23 @@ class TopicSurroundings:
         """How many subscribers the tool's pose has, as far as they have been discovered."""
         return self._tool_pose.subscribers()
 
-    def located(self, stamp: float, pose: Pose) -> None:
+    def located(self, stamp: int, pose: Pose) -> None:
         """Publish the robot's own estimate of its pose."""
         self._tool_pose.publish(tool_pose_to_msg(pose, self._frame, stamp))
         self._recorder.step()
 
-    def scene(self, stamp: float) -> Scene:
-        """Return the ground truth of a time [s]."""
+    def scene(self, stamp: int) -> Scene:
+        """Return the ground truth of a time [ns]."""
         return scene_from_msg(self._received(("scene",), stamp)["scene"])
 
-    def images(self, stamp: float) -> dict[str, Image]:
-        """Return the policy's images of a time [s], as they were received, or decoded where they are compressed."""
+    def images(self, stamp: int) -> dict[str, Image]:
+        """Return the policy's images of a time [ns], as they were received, or decoded where they are compressed."""
         self._capture()
         limit, found = self._parameters.sensor_timeout, {}
         for name, (topic, _) in self.cameras.items():
             older = self._older(name)
             try:
-                received = self._inbox.wait((topic,), stamp - older, limit)
+                received = self._inbox.wait((topic,), stamp - nanoseconds(older), limit)
             except BenchFault as fault:
                 raise self._explained(name, stamp, fault) from None
             self._check_clock(name)
@@ -126,13 +125,13 @@ class TopicSurroundings:
         """Return how much older than the robot's state an image may be [s]."""
         return self._staleness.get(camera, 0.5 * self._parameters.control_period)
 
-    def _explained(self, camera: str, stamp: float, fault: BenchFault) -> BenchFault:
-        """Return why no image of a camera of a time [s] came, where that is known."""
+    def _explained(self, camera: str, stamp: int, fault: BenchFault) -> BenchFault:
+        """Return why no image of a camera of a time [ns] came, where that is known."""
         newest = self._inbox.newest(self.cameras[camera].name)
         if fault.fault is not Fault.SENSOR_LOST or self._inbox.lockstep or newest is None:
             return fault
         self._check_clock(camera)
-        older = stamp - seconds(newest.header.stamp)
+        older = seconds(stamp - stamp_from_msg(newest.header.stamp))
         words = f"its newest image is {older:.3f} s older than the robot's state, more than its `staleness`"
         return BenchFault(fault.fault, f"camera '{camera}': {fault.detail}; {words} ({self._older(camera):g} s)")
 
@@ -144,7 +143,7 @@ class TopicSurroundings:
         """
         topic, state = self.cameras[camera].name, self._state
         problem = self._inbox.clock_off(topic, self._driver)
-        ahead, limit = self._inbox.ahead_of(topic, state, self._driver), max(self._older(camera), JUMP)
+        ahead, limit = self._inbox.ahead_of(topic, state, self._driver), max(self._older(camera), seconds(JUMP))
         if not problem and ahead > limit:
             problem = (
                 f"the stamps of {topic} are {ahead:.3f} s ahead of those of {state}, more than {limit:g} s: old images "
@@ -196,7 +195,7 @@ class TopicSurroundings:
         self._shown.publish(observation_to_msg(observation, self._frame, images))
         self._recorder.shown()
 
-    def intervened(self, stamp: float, interventions: Sequence[Intervention]) -> None:
+    def intervened(self, stamp: int, interventions: Sequence[Intervention]) -> None:
         """Publish what the safety filter did."""
         for each in interventions:
             self._safety.publish(intervention_to_msg(each, stamp))
@@ -210,13 +209,13 @@ class TopicSurroundings:
     def _on_person(self, message: Bool) -> None:
         self._person_near, self._person_heard = message.data, time.monotonic()
 
-    def progress(self, stamp: float) -> Progress:
-        """Return the score of a time [s]."""
+    def progress(self, stamp: int) -> Progress:
+        """Return the score of a time [ns]."""
         try:
             return progress_from_msg(self._received(("progress",), stamp)["progress"])
         except BenchFault as error:
             raise BenchFault(Fault.SCORER_LOST, error.detail) from None
 
-    def _received(self, topics: tuple[str, ...], stamp: float) -> dict[str, object]:
-        due = stamp - 0.5 * self._parameters.control_period
+    def _received(self, topics: tuple[str, ...], stamp: int) -> dict[str, object]:
+        due = stamp - nanoseconds(0.5 * self._parameters.control_period)
         return self._inbox.wait(topics, due, self._parameters.sensor_timeout)

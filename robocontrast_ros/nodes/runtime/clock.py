@@ -13,8 +13,8 @@ POLL = 0.02
 """How often it is seen whether there is a time [s]."""
 
 
-def now(node: Node, timeout: float) -> float:
-    """Return the time in the clock of a node, which another thread serves [s].
+def now(node: Node, timeout: float) -> int:
+    """Return the time in the clock of a node, which another thread serves [ns].
 
     Args:
         node: whose clock it is.
@@ -33,4 +33,4 @@ def now(node: Node, timeout: float) -> float:
                 "false on a robot, and remap /clock where a simulator in a namespace publishes it",
             )
         time.sleep(POLL)
-    return stamp / 1e9
+    return stamp

@@ -25,10 +25,9 @@ from simulation_interfaces.srv import (
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.messages.decoding import pose_from_msg
+from robocontrast_ros.messages.decoding import pose_from_msg, stamp_from_msg
 from robocontrast_ros.nodes.bench.asking import answer
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
-from robocontrast_ros.nodes.conversions.time import seconds
 from robocontrast_ros.nodes.runtime.channel import first_call
 from robocontrast_ros.nodes.simulation_version import check_spoken
 from robocontrast_ros.worlds.simulated_scene import SimulationError
@@ -113,13 +112,13 @@ class RosSimulation:
         self.description = response.features.custom_info
         return frozenset(response.features.features)
 
-    def poses(self) -> tuple[float, dict[str, Pose]]:
-        """Return the time [s] and every entity's pose in the world frame."""
+    def poses(self) -> tuple[int, dict[str, Pose]]:
+        """Return the time [ns] and every entity's pose in the world frame."""
         response = self._checked(self._states, GetEntitiesStates.Request(), "to return the entities' states")
         return poses_from_response(response)
 
-    def request_poses(self, then: Callable[[float, dict[str, Pose]], None]) -> None:
-        """Ask for the poses without waiting; ``then`` is called with time [s] and poses when they come."""
+    def request_poses(self, then: Callable[[int, dict[str, Pose]], None]) -> None:
+        """Ask for the poses without waiting; ``then`` is called with time [ns] and poses when they come."""
         future = self._states.call_async(GetEntitiesStates.Request())
         future.add_done_callback(lambda done: then(*poses_from_response(done.result())))
 
@@ -171,8 +170,8 @@ class RosSimulation:
         return response
 
 
-def poses_from_response(response: GetEntitiesStates.Response) -> tuple[float, dict[str, Pose]]:
-    """Return the time of the states [s], 0 without entities, and each entity's pose."""
-    stamp = max((seconds(state.header.stamp) for state in response.states), default=0.0)
+def poses_from_response(response: GetEntitiesStates.Response) -> tuple[int, dict[str, Pose]]:
+    """Return the time of the states [ns], 0 without entities, and each entity's pose."""
+    stamp = max((stamp_from_msg(state.header.stamp) for state in response.states), default=0)
     states = zip(response.entities, response.states, strict=True)
     return stamp, {name: pose_from_msg(state.pose) for name, state in states}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from rclpy.clock import Clock, ClockType
@@ -26,14 +25,14 @@ time than it would be without the delay: every request that can move the world h
 class CameraPublishers:
     """Draws and publishes the images of a world's cameras."""
 
-    def __init__(self, node: Node, world: World, period: float, now: Callable[[], float]) -> None:
+    def __init__(self, node: Node, world: World, period: float, now: Callable[[], int]) -> None:
         """Make the publishers.
 
         Args:
             node: that they are made of.
             world: whose cameras are drawn.
             period: least time between two images [s]; 0 for images on request only.
-            now: returns the time of the world's present state, for stamps [s].
+            now: returns the time of the world's present state, for stamps [ns].
         """
         self._world, self._now = world, now
         interfaces = {camera.name: camera for camera in world.profile.cameras}
@@ -77,4 +76,4 @@ class CameraPublishers:
 
     def reset(self) -> None:
         """Have images drawn at the next time, whichever that is."""
-        self._schedule.done(-math.inf)
+        self._schedule.done(None)

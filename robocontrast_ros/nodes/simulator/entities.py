@@ -32,8 +32,8 @@ VALID_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*
 class EntityServices:
     """Answers the requests: each method fills in its response, or raises an error, from which the result is made."""
 
-    def __init__(self, world: World, spawnables: Sequence[str], now: Callable[[], float]) -> None:
-        """Take the world, the URIs that GetSpawnables answers with, and what returns the time of its state [s]."""
+    def __init__(self, world: World, spawnables: Sequence[str], now: Callable[[], int]) -> None:
+        """Take the world, the URIs that GetSpawnables answers with, and what returns the time of its state [ns]."""
         self._world, self._spawnables, self._now = world, spawnables, now
         self._frame = world.profile.world_frame
         self._state_messages = convert.EntityStateMessages()

@@ -11,15 +11,17 @@ from rclpy.node import Node
 from simulation_interfaces.msg import SimulationState
 from simulation_interfaces.srv import SetSimulationState
 
+from robocontrast_ros.domain import nanoseconds, seconds
 from robocontrast_ros.nodes.conversions.simulation import Refusal
 from robocontrast_ros.worlds.mujoco.entities import ResetScope, SimulationDiverged
 from robocontrast_ros.worlds.mujoco.world import World
+from robocontrast_ros.worlds.timing import TimeOfDay
 
 PLAYING_PERIOD = 0.01
 """How often, at least, the world catches up with the wall clock while it is playing [s]."""
 
-LONGEST_CATCH_UP = 0.1
-"""How much it catches up at once, when the machine is too slow for real time [s]."""
+LONGEST_CATCH_UP = nanoseconds(0.1)
+"""How much it catches up at once, when the machine is too slow for real time [ns]."""
 
 STATES = (
     SimulationState.STATE_STOPPED,
@@ -53,6 +55,7 @@ class PlayControl:
         """
         self._node, self._world, self._publish, self._real_time = node, world, publish, real_time
         self._steps = max(round(publish_period / world.step_duration), 1)
+        self._time_of_day = TimeOfDay()
         self.played = self.lost = 0.0
         wall = Clock(clock_type=ClockType.STEADY_TIME)
         self._timer = node.create_timer(min(PLAYING_PERIOD, publish_period), self._pass, clock=wall)
@@ -64,9 +67,10 @@ class PlayControl:
         return self._state == SimulationState.STATE_PAUSED
 
     @property
-    def behind(self) -> float:
-        """How long ago the world should have been as it is now [s]; 0 unless it is playing."""
-        return time.monotonic() - self._reached if self._state == SimulationState.STATE_PLAYING else 0.0
+    def now(self) -> int:
+        """The time of day that the world has reached [ns]; it never goes back."""
+        playing = self._state == SimulationState.STATE_PLAYING
+        return self._time_of_day.at(self._reached if playing else time.monotonic_ns())
 
     def get(self, _: Any, response: Any) -> None:
         """Answer GetSimulationState."""
@@ -86,7 +90,7 @@ class PlayControl:
     def _enter(self, state: int) -> None:
         self._state = state
         self._timer.cancel()
-        self._reached = time.monotonic()
+        self._reached = time.monotonic_ns()
         if state == SimulationState.STATE_PLAYING or (self._real_time and self.paused):
             self._timer.reset()
         elif state == SimulationState.STATE_QUITTING:
@@ -100,15 +104,15 @@ class PlayControl:
             self._catch_up()
 
     def _catch_up(self) -> None:
-        period, behind = self._steps * self._world.step_duration, self.behind
-        late = max(behind - LONGEST_CATCH_UP, 0.0)
+        period, behind = self._steps * nanoseconds(self._world.step_duration), time.monotonic_ns() - self._reached
+        late = max(behind - LONGEST_CATCH_UP, 0)
         self._reached += late
-        self.lost += late
+        self.lost += seconds(late)
         if late:
             log, share = self._node.get_logger(), self.played / (self.played + self.lost)
             text = f"this machine is too slow for real time: the world goes at {share:.2f} of the wall clock's speed"
             log.warning(text, throttle_duration_sec=10.0)
-        for _ in range(int((behind - late) / period)):
+        for _ in range((behind - late) // period):
             try:
                 self._world.step(self._steps)
             except SimulationDiverged as error:
@@ -116,5 +120,5 @@ class PlayControl:
                 self._enter(SimulationState.STATE_PAUSED)
                 return
             self._reached += period
-            self.played += period
+            self.played += seconds(period)
             self._publish()

@@ -191,7 +191,7 @@ def made_up_observation(inputs: InputParameters) -> Observation:
     }
     joints = next((state.joints for state in inputs.state.values() if state.joints), 7)
     names = tuple(f"joint{number + 1}" for number in range(joints))
-    return Observation(0.0, images, names, (0.0,) * joints, Pose(), gripper_width=0.08, gripper_closed=0.0)
+    return Observation(0, images, names, (0.0,) * joints, Pose(), gripper_width=0.08, gripper_closed=0.0)
 
 
 def describe(parameters: AdapterParameters) -> PolicyDescription:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import Intervention, RobotState
+from robocontrast_ros.domain import Intervention, RobotState, seconds
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.controllers.arm import workspace_margins
 from robocontrast_ros.robots.kinematics import Kinematics
@@ -46,7 +46,7 @@ class ArmFilter:
         """Take the arm to be at rest where its next reading has it."""
         self._motion.rest()
         self._from = self._to = None
-        self._stamp, self._duration = -np.inf, self._period
+        self._stamp, self._duration = 0, self._period
 
     def held(self, command: RobotCommand) -> None:
         """Take the arm to be at rest where it is told to stay."""
@@ -90,11 +90,11 @@ class ArmFilter:
             command = replace(command, names=self._names, positions=tuple(end.tolist()))
         return Checked(command, tuple(found))
 
-    def _start(self, stamp: float, here: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _start(self, stamp: int, here: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return where the commanded motion has come to [rad]; forget its speed where it has ended by itself."""
         if self._to is None:
             return here
-        passed = stamp - self._stamp
+        passed = seconds(stamp - self._stamp)
         if passed > self._duration + 1.5 * self._period:
             self._motion.rest()
         elif self._duration > self._period * (1.0 + 1e-9) and passed < self._duration:

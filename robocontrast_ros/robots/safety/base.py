@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robocontrast_ros.domain import Intervention, RobotState
+from robocontrast_ros.domain import Intervention, RobotState, seconds
 from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.safety.filter import Bound, Checked, Motion, greatest_share, stops
@@ -42,7 +42,7 @@ class BaseFilter:
     def begin(self) -> None:
         """Take the base to be at rest."""
         self._motion.rest()
-        self._stamp = -math.inf
+        self._stamp = 0
 
     def held(self, command: RobotCommand) -> None:
         """Take the base to be at rest."""
@@ -54,7 +54,7 @@ class BaseFilter:
 
     def check(self, command: RobotCommand, state: RobotState, person_near: bool) -> Checked:
         """Return what may be sent in place of a command."""
-        passed, self._stamp = state.stamp - self._stamp, state.stamp
+        passed, self._stamp = seconds(state.stamp - self._stamp), state.stamp
         if command == TwistCommand():
             self._motion.rest()
             return Checked(command)

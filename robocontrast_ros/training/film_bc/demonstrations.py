@@ -195,7 +195,7 @@ class _Demonstrator:
     def _observe(self, scene: Scene) -> Observation:
         joints = self._world.joint_state()
         return Observation(
-            stamp=self._world.time,
+            stamp=self._world.time_ns,
             images={CAMERA: self._world.cameras.render(CAMERA)} if self._draws else {},
             joint_names=joints.names,
             joint_positions=joints.positions,

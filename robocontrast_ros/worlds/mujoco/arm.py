@@ -119,7 +119,7 @@ class Arm(Embodiment):
         hand = self._hand.joint_state()
         return JointState(*(getattr(arm, field.name) + getattr(hand, field.name) for field in fields(JointState)))
 
-    def reading(self, stamp: float) -> JointReading:
+    def reading(self, stamp: int) -> JointReading:
         """Return the joints."""
         joints = self.joint_state()
         return JointReading(stamp, joints.names, joints.positions)

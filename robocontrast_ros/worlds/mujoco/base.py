@@ -122,7 +122,7 @@ class Base(Embodiment):
         x, y, z, qw, qx, qy, qz = self._data.qpos[self._root_qpos : self._root_qpos + 7].tolist()
         return Pose((x, y, z), (qx, qy, qz, qw))
 
-    def reading(self, stamp: float) -> OdometryReading:
+    def reading(self, stamp: int) -> OdometryReading:
         """Return the odometry."""
         return OdometryReading(stamp, self._odometry())
 

@@ -69,7 +69,7 @@ class Embodiment(Protocol):
             tuple(self._data.actuator_force[self._actuators].tolist()),
         )
 
-    def reading(self, stamp: float) -> Reading:
+    def reading(self, stamp: int) -> Reading:
         """Return what the driver publishes as the state, for the state estimator."""
 
     def sensors(self, contacts: Contacts) -> tuple[Sensor, ...]:

@@ -15,7 +15,7 @@ import mujoco
 
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.configuration.plugins import import_object
-from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain import Pose, nanoseconds, stamp_text
 from robocontrast_ros.images.rendering import Camera, RenderingUnavailable
 from robocontrast_ros.messages.topics import ROBOT_DESCRIPTION
 from robocontrast_ros.perception import ObjectTag
@@ -54,8 +54,6 @@ from robocontrast_ros.worlds.mujoco.entities import (
 from robocontrast_ros.worlds.mujoco.sensors import Contacts, Description, JointState, Sensor, Transforms
 
 VALID_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-NANOSECONDS = 1_000_000_000
-
 _WARNING = mujoco.mjtWarning
 DIVERGED = tuple(w.value for w in (_WARNING.mjWARN_BADQPOS, _WARNING.mjWARN_BADQVEL, _WARNING.mjWARN_BADQACC))
 
@@ -122,12 +120,7 @@ class World:
     @property
     def time_ns(self) -> int:
         """Simulated time [ns]; steps times their duration, so it holds no rounding error."""
-        return self._steps * round(self.step_duration * NANOSECONDS)
-
-    @property
-    def time(self) -> float:
-        """Simulated time [s]."""
-        return self.time_ns / NANOSECONDS
+        return self._steps * nanoseconds(self.step_duration)
 
     def step(self, count: int = 1) -> None:
         """Advance the physics by a number of steps, with the robot's last command.
@@ -146,7 +139,7 @@ class World:
             self._touched.add(data.contact.geom.tobytes())
         self._steps += count
         if any(data.warning[kind].number for kind in DIVERGED):
-            raise SimulationDiverged(f"the physics diverged at {self.time:.3f} s; reset the simulation")
+            raise SimulationDiverged(f"the physics diverged at {stamp_text(self.time_ns)}; reset the simulation")
         self._bodies.refresh()
 
     def reset(self, scope: ResetScope | int = ResetScope.STATE) -> None:
@@ -205,7 +198,7 @@ class World:
 
     def reading(self) -> Reading:
         """Return what the robot's driver publishes as its state, for a state estimator."""
-        return self._robot.reading(self.time)
+        return self._robot.reading(self.time_ns)
 
     def touched(self) -> tuple[str, ...]:
         """Return the names of the entities that the robot touched during the last `step` call, sorted."""

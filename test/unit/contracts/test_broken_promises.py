@@ -878,7 +878,7 @@ class Sweeping(Nudged):
 
 class Touching(Nudged):
     def apply(self, observation):
-        return replace(observation, stamp=observation.stamp + 1.0)
+        return replace(observation, stamp=observation.stamp + 1)
 
 
 @pytest.mark.parametrize(

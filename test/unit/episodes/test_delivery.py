@@ -95,7 +95,7 @@ class Changing:
 def test_the_first_images_of_an_episode_are_digested_as_they_were_before_the_policy_had_them_and_no_others():
     policy = Changing()
     episode = EpisodeAssembly(None, None, Lockstep(0.1, lambda: None), Camera(), policy, 0.1, None)
-    observation = Observation(1.0, {}, (), (), Pose())
+    observation = Observation(1_000_000_000, {}, (), (), Pose())
     for first, instruction in ((1, "go"), (4, "come")):
         episode.reset_policy(instruction, 0)
         assert episode.sent == Observed(instruction), "nothing of the episode before is left"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robocontrast_ros.domain import Delivery, Fault, Observed, Pose, Progress
+from robocontrast_ros.domain import NANOSECONDS, Delivery, Fault, Observed, Pose, Progress, nanoseconds, seconds
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeRequest, run_episode
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
@@ -66,7 +66,7 @@ class Line:
     answers: list = field(default_factory=lambda: [[STEP]] * 100)
     fail: dict = field(default_factory=dict)
     position: float = 0.0
-    time: float = 5.0
+    time: int = 5 * NANOSECONDS
     thinking: float = 0.0
     period_errors: tuple = ()
     log: list = field(default_factory=list)
@@ -92,7 +92,7 @@ class Line:
 
     def step(self):
         self._do("step")
-        self.time += 0.1
+        self.time += NANOSECONDS // 10
 
     def observe(self, after):
         self._do("observe")
@@ -116,7 +116,7 @@ class Line:
 
     def answered(self, pending, wait):
         self._do("wait")
-        return self.time - self.asked >= self.thinking - 1e-9
+        return self.time - self.asked >= nanoseconds(self.thinking)
 
     def progress(self, stamp):
         self._do("progress")
@@ -144,7 +144,7 @@ def request(**changes):
             "seed": 1,
             "step_limit": 20,
             "stop_on_success": True,
-            "start": 5.0,
+            "start": 5 * NANOSECONDS,
             "start_pose": Pose.planar(0.3, 0.1),
             **changes,
         }
@@ -155,7 +155,7 @@ def test_an_episode_ends_at_success_and_says_what_the_policy_received():
     bench = Line()
     report = run_episode(bench, OneJoint(), POLICY, request())
     assert (report.fault, report.steps, report.observations) == (Fault.NONE, 4, 5)
-    assert report.last_stamp == pytest.approx(5.5)
+    assert report.last_stamp == 5_500_000_000
     assert report.observed == Observed("go")
     assert bench.log[:6] == ["begin", "reset", "step", "observe", "ask", "progress"], "the robot holds still first"
     assert bench.log.count("ask") == bench.log.count("answer"), "no answer is left under way"
@@ -258,8 +258,8 @@ def test_a_robot_that_was_never_observed_is_stopped_where_it_is():
 
 
 def test_how_far_the_hand_was_closed_is_known_of_the_last_observation():
-    report = run_episode(Line(gripper_closed=lambda time: 0.1 * time), OneJoint(), POLICY, request())
-    assert report.gripper_closed == 0.1 * report.last_stamp
+    report = run_episode(Line(gripper_closed=lambda time: 0.1 * seconds(time)), OneJoint(), POLICY, request())
+    assert report.gripper_closed == 0.1 * seconds(report.last_stamp)
     assert run_episode(Line(), OneJoint(), POLICY, request()).gripper_closed is None
     dark = Line(fail={("observe", 1): BenchFault(Fault.SENSOR_LOST, "dark")}, gripper_closed=lambda time: 0.5)
     assert run_episode(dark, OneJoint(), POLICY, request()).gripper_closed is None

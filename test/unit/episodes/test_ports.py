@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robocontrast_ros.domain import Fault, Observed, Pose
+from robocontrast_ros.domain import NANOSECONDS, Fault, Observed, Pose, nanoseconds
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeRequest
@@ -67,6 +67,9 @@ def test_an_answer_is_waited_for_while_the_control_period_lasts(worked, wait, le
     assert waited == [pytest.approx(left, abs=1e-9)]
 
 
+BEGIN = 7 * NANOSECONDS
+
+
 class Thinker:
     """A pending answer that is there at once, and is taken once."""
 
@@ -85,14 +88,14 @@ class Thinker:
 @given(st.floats(0.0, 5.0), st.floats(0.0, 5.0))
 def test_an_answer_counts_as_given_when_its_delay_has_passed_and_not_before(delay, passed):
     given_ = Answer(np.zeros((1, 2)), 0.004, Observed())
-    pending = ThoughtOver(Thinker(given_), 7.0, lambda latency: delay)
-    assert pending.due(7.0 + passed) == (passed >= delay - 1e-6) or abs(passed - delay) < 1e-5
+    pending = ThoughtOver(Thinker(given_), BEGIN, lambda latency: delay)
+    assert pending.due(BEGIN + nanoseconds(passed)) == (passed >= delay - 1e-6) or abs(passed - delay) < 1e-5
     assert pending.result() is given_ and pending.result() is given_
 
 
 def test_a_policy_that_fails_does_so_at_once_however_long_it_thinks():
-    pending = ThoughtOver(Thinker(PolicyFault(Fault.POLICY_RAISED, "bad")), 7.0, lambda latency: 9.0)
-    assert pending.due(7.0)
+    pending = ThoughtOver(Thinker(PolicyFault(Fault.POLICY_RAISED, "bad")), BEGIN, lambda latency: 9.0)
+    assert pending.due(BEGIN)
     with pytest.raises(PolicyFault, match="bad"):
         pending.result()
 
@@ -119,7 +122,7 @@ class Robot:
         self._behind -= 1
         if self.sent and self._behind < 0:
             (self.at,) = self.sent[-1].positions
-        return JointReading(after + 0.1, ("j",), (self.at,))
+        return JointReading(after + nanoseconds(0.1), ("j",), (self.at,))
 
     def command(self, command, stamp):
         assert stamp > self.asked[-1][1]
@@ -179,14 +182,14 @@ def unchecked(estimator):
 def test_a_robot_that_the_world_does_not_reset_is_sent_to_its_start_and_waited_for(homes, steps):
     robot, pacer, estimator = Robot(homes), Counting(), Estimator()
     start = Pose.planar(0.3, 0.1)
-    request = EpisodeRequest("0000", "go", 1, 10, True, 7.0, start)
+    request = EpisodeRequest("0000", "go", 1, 10, True, 7_000_000_000, start)
     safety = make_safety_filter(load_profile("franka"), 0.1)
     episode = EpisodeAssembly(robot, unchecked(estimator), pacer, Alone(), None, 0.1, safety)
     episode.begin(request)
     assert (pacer.began, pacer.steps, estimator.start) == (1, steps, start)
-    assert (robot.asked, robot.sent) == (([(start, 7.0)], list(WAY)) if homes else ([], []))
+    assert (robot.asked, robot.sent) == (([(start, 7_000_000_000)], list(WAY)) if homes else ([], []))
     episode.rest()
-    assert robot.asked[1:] == ([(None, 0.0)] if homes else []), "and back to its posture of rest"
+    assert robot.asked[1:] == ([(None, 0)] if homes else []), "and back to its posture of rest"
     assert len(robot.sent) == (4 if homes else 0)
     assert robot.prepared == (2 if homes else 1)
 
@@ -201,7 +204,7 @@ def homing(lag):
     )
 
 
-REQUEST = EpisodeRequest("0000", "go", 1, 10, True, 7.0, Pose.planar(0.3, 0.1))
+REQUEST = EpisodeRequest("0000", "go", 1, 10, True, 7_000_000_000, Pose.planar(0.3, 0.1))
 
 
 def test_a_robot_that_is_slow_on_its_way_is_waited_for_before_the_next_piece():
@@ -241,10 +244,10 @@ def test_a_reading_that_cannot_be_true_ends_the_way_before_any_command_and_the_r
     # As in a step of an episode.
     robot.shown = None
     episode._estimator.forget()
-    episode._estimator.check(robot.state(0.0))
+    episode._estimator.check(robot.state(0))
     robot.shown = wrong
     with pytest.raises(BenchFault, match="'j' is read as") as raised:
-        episode.observe(0.0)
+        episode.observe(0)
     assert raised.value.fault is Fault.ROBOT_FAULT
 
 
@@ -254,7 +257,7 @@ class Gliding:
     homes = True
 
     def __init__(self, *positions: float) -> None:
-        self.goals, self.now, self.at = positions, 7.0, 0.0
+        self.goals, self.now, self.at = positions, BEGIN, 0.0
         self.sent, self.speeds, self.stops, self.force, self.shown = [], [], 0, None, None
         self._left = 0.0
 
@@ -354,7 +357,7 @@ def test_stopping_is_staying_where_the_reading_is():
     franka = load_profile("franka")
     names = tuple(reversed(franka.joint_names))
     # A finger is no part of the arm, and a hand that holds something goes on holding it.
-    reading = JointReading(1.0, ("finger", *names), (0.02, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1))
+    reading = JointReading(1_000_000_000, ("finger", *names), (0.02, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1))
     held = stop_command(franka, reading, 0.1)
     assert (held.names, held.positions, held.duration) == (names, reading.positions[1:], 0.1)
-    assert stop_command(load_profile("locobot"), OdometryReading(1.0, Pose()), 0.1) == TwistCommand()
+    assert stop_command(load_profile("locobot"), OdometryReading(1_000_000_000, Pose()), 0.1) == TwistCommand()

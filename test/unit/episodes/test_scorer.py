@@ -68,7 +68,7 @@ def test_a_trial_that_reaches_its_goal_is_a_success_with_its_numbers():
     scorer = make_scorer(block=(0.55, 0.0), optimal=0.4)
     before, after = play(scorer, [((0.3, 0.0), (0.3, 0.0)), ((0.05, 0.0), (0.8, 0.0))])
     assert (before.success, after.success) == (False, True)
-    assert before.stamp == 0.1
+    assert before.stamp == STEP
     assert before.scores["progress"] == pytest.approx(0.5)
     result = scorer.result(steps=2, clamped_steps=1)
     assert result.outcome is Outcome.SUCCESS

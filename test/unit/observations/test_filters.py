@@ -30,11 +30,14 @@ PICTURES = [
     (SMOOTH + number + rng.integers(0, 20, (240, 320, 3))).clip(0, 255).astype(np.uint8) for number in range(12)
 ]
 
+TENTH = 100_000_000
+"""Of a second [ns]."""
+
 
 def seen(number, **changes):
     scene = Scene(tuple(ObjectState(name, name, Pose((x, 0.0, 0.0))) for x, name in enumerate("abcde")))
     images = {"wrist": PICTURES[number][::-1].copy(), "front": PICTURES[number].copy()}
-    observation = Observation(number / 10, images, ("j1", "j2"), (number * 0.1, 1.0), Pose((0.1, 0.2, 0.3)), scene)
+    observation = Observation(number * TENTH, images, ("j1", "j2"), (number * 0.1, 1.0), Pose((0.1, 0.2, 0.3)), scene)
     return replace(observation, gripper_width=0.04, **changes)
 
 
@@ -92,7 +95,7 @@ def test_a_greater_severity_changes_an_image_more(name):
 
 def test_noise_has_the_deviation_that_its_level_says():
     grey = {"front": np.full((200, 200, 3), 128, np.uint8)}
-    got = Filters((Filter("noise", 2),), 3).apply(Observation(0.0, grey, (), (), Pose())).images["front"]
+    got = Filters((Filter("noise", 2),), 3).apply(Observation(0, grey, (), (), Pose())).images["front"]
     assert np.std(got.astype(float) - 128) == pytest.approx(8, rel=0.02)
 
 
@@ -100,10 +103,10 @@ def test_noise_has_the_deviation_that_its_level_says():
 def test_the_blocked_part_is_as_large_as_its_level_says_and_stays_in_place(severity, share):
     white = {"front": np.full((240, 320, 3), 255, np.uint8)}
     made = Filters((Filter("blocked", severity),), 4)
-    first, second = (made.apply(Observation(t, white, (), (), Pose())).images["front"] for t in (0.0, 0.1))
+    first, second = (made.apply(Observation(t, white, (), (), Pose())).images["front"] for t in (0, TENTH))
     assert np.mean(first == 0) == pytest.approx(share, rel=0.05)
     assert np.array_equal(first, second)
-    other = Filters((Filter("blocked", severity),), 9).apply(Observation(0.0, white, (), (), Pose())).images["front"]
+    other = Filters((Filter("blocked", severity),), 9).apply(Observation(0, white, (), (), Pose())).images["front"]
     assert not np.array_equal(first, other), "another trial, another place"
 
 
@@ -133,7 +136,7 @@ def test_dropped_images_show_the_last_one_again_as_often_as_the_level_says():
 def test_latency_shows_all_of_some_observations_before(severity, steps):
     for number, got in enumerate(shown((Filter("latency", severity),))):
         before = seen(max(0, number - steps))
-        assert equal(replace(got, stamp=0.0), replace(before, stamp=0.0)) and got.stamp == number / 10
+        assert equal(replace(got, stamp=0), replace(before, stamp=0)) and got.stamp == number * TENTH
 
 
 def test_proprioception_has_the_deviation_that_its_level_says_and_images_stay():

@@ -119,7 +119,7 @@ def test_the_bag_has_the_camera_s_images_and_what_the_filter_made_of_them(watche
     assert len(shown) == len(event.policy_latency) == STEPS
     made = Filters((Filter(name, len(KINDS[name].levels)),), event.trial.seed)
     for camera, image in zip(given, shown, strict=True):
-        assert np.array_equal(made.apply(Observation(0.0, {"board": camera}, (), (), Pose())).images["board"], image)
+        assert np.array_equal(made.apply(Observation(0, {"board": camera}, (), (), Pose())).images["board"], image)
     assert any(not np.array_equal(camera, image) for camera, image in zip(given, shown, strict=True))
     assert event.observed.image_digest == image_digest({"board": shown[0]})
     assert np.array_equal(given[0], pixels(messages(run, trials[BASE], "image_raw")[0])), "the camera knows no filter"

@@ -171,7 +171,7 @@ def test_a_missing_camera_is_named():
     policy = load_configured("policies", policy_file("film_bc"))
     policy.reset("move the red moon to the blue cube", 0)
     with pytest.raises(ValueError, match="no image of camera 'board'; the observation has none"):
-        policy.act(Observation(0.1, {}, (), (), Pose()))
+        policy.act(Observation(100_000_000, {}, (), (), Pose()))
 
 
 def test_a_file_that_is_no_checkpoint_is_refused_in_words(tmp_path):

@@ -116,7 +116,7 @@ def test_on_an_arm_without_a_hand_one_line_says_that_it_has_no_gripper(name, tmp
 
 def test_the_state_has_the_gripper_and_the_rotation_vector_of_the_tool():
     pose = Pose((0.4, 0.1, 0.2), from_vector((0.1, -0.2, 0.3)))
-    observation = Observation(0.0, {}, ("j",), (0.5,), pose, gripper_width=0.06, gripper_closed=0.25)
+    observation = Observation(0, {}, ("j",), (0.5,), pose, gripper_width=0.06, gripper_closed=0.25)
     parts = ("tool_position", "tool_rotation_vector", "gripper_width", "gripper_closed")
     vector = pack_state(observation, StateParameters(parts=parts))
     assert vector == pytest.approx((0.4, 0.1, 0.2, 0.1, -0.2, 0.3, 0.06, 0.25))

@@ -43,7 +43,7 @@ def make(port, tmp_path):
 
 def seen(seed=0):
     image = np.random.default_rng(seed).integers(0, 256, (48, 64, 3), np.uint8)
-    return Observation(0.1, {"board": image}, ("j",), (0.5,), Pose((0.2, 0.1, 0.01)))
+    return Observation(100_000_000, {"board": image}, ("j",), (0.5,), Pose((0.2, 0.1, 0.01)))
 
 
 def fault_of(policy, words):

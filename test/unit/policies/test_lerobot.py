@@ -58,7 +58,7 @@ def make(tmp_path):
 
 def seen(seed=0):
     image = np.random.default_rng(seed).integers(0, 256, (48, 64, 3), np.uint8)
-    return Observation(0.1, {"board": image}, (), (), Pose((0.4, 0.0, 0.01)))
+    return Observation(100_000_000, {"board": image}, (), (), Pose((0.4, 0.0, 0.01)))
 
 
 class TestLerobotContract(PolicyContract):

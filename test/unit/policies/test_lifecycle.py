@@ -17,7 +17,7 @@ from robocontrast_ros.policies.serving import runner as runners
 from robocontrast_ros.policies.serving.lifecycle import NothingStaged, PolicySlot
 from robocontrast_ros.policies.serving.runner import PolicyRunner
 
-OBSERVATION = Observation(0.1, {}, ("j",), (0.0,), Pose())
+OBSERVATION = Observation(100_000_000, {}, ("j",), (0.0,), Pose())
 
 
 @pytest.fixture(autouse=True)

@@ -309,7 +309,7 @@ def driven(oracle: Policy, instance: TestInstance) -> tuple[float, bool, float]:
     oracle.reset(instance.instruction.text, 0)
     for _ in range(150):
         reached += reached < 2 and goal.subgoals[reached].satisfied(scene)
-        move = Move(int(oracle.act(Observation(0.0, {}, (), (), scene.robot, scene)).item()))
+        move = Move(int(oracle.act(Observation(0, {}, (), (), scene.robot, scene)).item()))
         if move is Move.STOP:
             return reached / 2, goal.satisfied(scene), least
         ahead = SIZES.carried_out(move, scene.robot)

@@ -59,7 +59,7 @@ def silent_port():
 
 def seen(seed=0, camera="board"):
     image = np.random.default_rng(seed).integers(0, 256, (48, 64, 3), np.uint8)
-    return Observation(0.1, {camera: image}, ("j",), (0.5,), Pose((0.2, 0.1, 0.01)))
+    return Observation(100_000_000, {camera: image}, ("j",), (0.5,), Pose((0.2, 0.1, 0.01)))
 
 
 def fault_of(policy, prompt):

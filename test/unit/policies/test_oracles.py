@@ -51,7 +51,7 @@ class TestRandomContract(PolicyContract):
 
 
 def seen(base, x=0.185, y=0.0, **changes):
-    observation = Observation(0.1, {}, (), (), Pose((x, y, 0.01)), base.scene)
+    observation = Observation(100_000_000, {}, (), (), Pose((x, y, 0.01)), base.scene)
     return replace(observation, **changes)
 
 
@@ -171,7 +171,7 @@ def test_habit_turns_a_direction_about_where_there_is_more_room_the_other_way():
 
     def moves_of(policy, text):
         policy.reset(text, 0)
-        return policy.act(Observation(0.1, {}, (), (), Pose((0.185, 0.0, 0.01)), where))
+        return policy.act(Observation(100_000_000, {}, (), (), Pose((0.185, 0.0, 0.01)), where))
 
     def same(first, second):
         return np.array_equal(moves_of(noisy(habit=1.0), first), moves_of(noisy(), second))

@@ -49,7 +49,7 @@ def control(listener, words="another", of="tabletop"):
 
 
 def seen(scene):
-    return Observation(0.1, {}, (), (), Pose((0.3, 0.0, 0.4)), scene)
+    return Observation(100_000_000, {}, (), (), Pose((0.3, 0.0, 0.4)), scene)
 
 
 class TestContract(PolicyContract):

@@ -68,7 +68,7 @@ def objects(count=5, seed=0):
 
 
 def seen(scene, tool=(0.185, 0.0)):
-    return Observation(0.0, {}, (), (), Pose.planar(*tool), scene)
+    return Observation(0, {}, (), (), Pose.planar(*tool), scene)
 
 
 class PromptedContract(PolicyContract):

@@ -15,7 +15,9 @@ from robocontrast_ros.domain import Crop, Fault, Pose, Segment, SegmentKind, seg
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.serving.runner import PolicyRunner, image_digest
 
-OBSERVATION = Observation(0.1, {"board": np.arange(12, dtype=np.uint8).reshape(2, 2, 3)}, ("j",), (0.0,), Pose())
+OBSERVATION = Observation(
+    100_000_000, {"board": np.arange(12, dtype=np.uint8).reshape(2, 2, 3)}, ("j",), (0.0,), Pose()
+)
 
 
 class Scripted:

@@ -97,7 +97,7 @@ def _scene(*models: str) -> Scene:
 
 def _observation(scene: Scene | None, z: float = 0.4, width: float | None = 0.08) -> Observation:
     tool = ToolPlace((0.3, 0.0, z), 0.0).pose
-    return Observation(0.0, {}, (), (), tool, scene, gripper_width=width)
+    return Observation(0, {}, (), (), tool, scene, gripper_width=width)
 
 
 def _steps(catalogue, models, things, tool, line, **changes) -> Steps:

@@ -43,7 +43,9 @@ def oracle(name="tabletop_oracle"):
 
 def seen(base, **changes):
     tool = Pose(task().scenes.start_position, (1.0, 0.0, 0.0, 0.0))
-    return replace(Observation(0.1, {}, (), (), tool, base.scene, gripper_width=0.08, gripper_closed=0.0), **changes)
+    return replace(
+        Observation(100_000_000, {}, (), (), tool, base.scene, gripper_width=0.08, gripper_closed=0.0), **changes
+    )
 
 
 class TestOracleContract(PolicyContract):

@@ -238,7 +238,7 @@ def test_what_stands_on_something_is_seen_where_the_camera_shows_it():
 
 
 def observed(images: dict, width: float | None = 0.08) -> Observation:
-    return Observation(0.0, images, (), (), tool(0.3, 0.0, 0.45), gripper_width=width)
+    return Observation(0, images, (), (), tool(0.3, 0.0, 0.45), gripper_width=width)
 
 
 def test_a_watcher_answers_with_things_and_refuses_what_does_not_fit(network):

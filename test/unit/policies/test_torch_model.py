@@ -49,7 +49,7 @@ from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 
-STATE = Observation(0.1, {}, (), (), Pose((0.3, -0.2, 0.0)))
+STATE = Observation(100_000_000, {}, (), (), Pose((0.3, -0.2, 0.0)))
 
 
 @pytest.fixture(scope="module")

@@ -294,4 +294,4 @@ def test_in_the_physics_the_tool_follows_and_the_hand_closes(robot):
     assert rot.between(first.pose.orientation, state.pose.orientation) == pytest.approx((0.0, 0.0, 0.5), abs=0.02)
     assert (first.gripper_closed, state.gripper_closed) == (pytest.approx(0.0, abs=0.01), pytest.approx(1.0, abs=0.02))
     assert state.pose.distance_to(world.tool_pose()) < 1e-3
-    assert replace(state, stamp=0.0) == replace(estimator.update(world.reading()), stamp=0.0)
+    assert replace(state, stamp=0) == replace(estimator.update(world.reading()), stamp=0)

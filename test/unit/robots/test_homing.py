@@ -62,7 +62,7 @@ def test_the_tool_goes_straight_up_over_and_straight_down_and_no_link_comes_low_
     goal = data.draw(st.one_of(st.none(), places(name)))
     start = None if goal is None else Pose(goal[0])
     # A driver may list its joints in any order, and others besides.
-    reading = JointReading(1.0, (*reversed(profile.joint_names), "another"), (*reversed(here), 0.0))
+    reading = JointReading(1_000_000_000, (*reversed(profile.joint_names), "another"), (*reversed(here), 0.0))
     try:
         way = way_of_arm(profile, reading, start)
     except Unreachable:
@@ -94,7 +94,7 @@ def test_the_tool_goes_straight_up_over_and_straight_down_and_no_link_comes_low_
 def test_a_hand_opens_where_it_is_before_the_arm_goes_up():
     profile = load_profile("ur5e_2f85")
     here = arm_of("ur5e_2f85").posture((0.45, 0.1, 0.1))
-    first, *rest = way_of_arm(profile, JointReading(1.0, profile.joint_names, here), None)
+    first, *rest = way_of_arm(profile, JointReading(1_000_000_000, profile.joint_names, here), None)
     assert first.positions == pytest.approx(here) and first.duration == pytest.approx(1.0)
     assert {command.gripper for command in (first, *rest)} == {profile.end_effector.joints[0].open}
 
@@ -103,7 +103,7 @@ def test_an_arm_whose_joints_have_a_low_limit_of_velocity_goes_home_no_faster():
     profile = load_profile("franka")
     slow = replace(profile, safety=replace(profile.safety, velocity=Limit(limit=0.05)))
     here = arm_of("franka").posture((0.45, 0.1, 0.1))
-    reading = JointReading(1.0, profile.joint_names, here)
+    reading = JointReading(1_000_000_000, profile.joint_names, here)
     usual, slower = (sum(command.duration for command in way_of_arm(p, reading, None)) for p in (profile, slow))
     assert slower == pytest.approx(usual * profile.safety.homing_speed / 0.05)
 
@@ -111,17 +111,17 @@ def test_an_arm_whose_joints_have_a_low_limit_of_velocity_goes_home_no_faster():
 def test_an_arm_that_lacks_a_joint_or_cannot_go_up_is_not_moved():
     profile = load_profile("franka_hand")
     with pytest.raises(ValueError, match="expected also fr3_joint7"):
-        way_of_arm(profile, JointReading(1.0, profile.joint_names[:6], profile.home[:6]), None)
+        way_of_arm(profile, JointReading(1_000_000_000, profile.joint_names[:6], profile.home[:6]), None)
     workspace = profile.workspace
     high = replace(profile, workspace=replace(workspace, z=(workspace.z[0], 3.0)))
     with pytest.raises(Unreachable, match=r"cannot go straight up .* by hand"):
-        way_of_arm(high, JointReading(1.0, profile.joint_names, profile.home), None)
+        way_of_arm(high, JointReading(1_000_000_000, profile.joint_names, profile.home), None)
 
 
 @pytest.mark.parametrize(("name", "place"), [("franka", (0.1, -0.071, 0.01)), ("franka_hand", (0.281, -0.02, 0.048))])
 def test_near_its_base_an_arm_goes_straight_up_though_the_tool_has_to_lean(name, place, monkeypatch):
     profile, arm = load_profile(name), arm_of(name)
-    reading = JointReading(1.0, profile.joint_names, arm.posture(place))
+    reading = JointReading(1_000_000_000, profile.joint_names, arm.posture(place))
     tools = [arm.tool_pose(command.positions) for command in way_of_arm(profile, reading, None)]
     up = list(takewhile(lambda tool: np.hypot(tool.xy[0] - place[0], tool.xy[1] - place[1]) < 0.005, tools))
     assert up[-1].position[2] > CLEAR * profile.workspace.z[1] - 0.005

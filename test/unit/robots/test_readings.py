@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain import Pose, nanoseconds
 from robocontrast_ros.robots.kinds import kind_of, make_state_estimator
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.readings import (
@@ -32,7 +33,7 @@ def at_rest(profile):
 
 
 def reading(stamp, joints):
-    return JointReading(stamp, tuple(joints), tuple(joints.values()))
+    return JointReading(nanoseconds(stamp), tuple(joints), tuple(joints.values()))
 
 
 def check_of(profile):
@@ -65,6 +66,9 @@ def test_a_joint_that_is_used_is_finite_also_in_the_first_reading(profile, value
     joint = data.draw(st.sampled_from(tuple(at_rest(profile))))
     with pytest.raises(ImpossibleReading, match=f"^'{joint}' is read as (nan|inf|-inf) at 0.000 s"):
         check_of(profile).check(reading(0.0, at_rest(profile) | {joint: value}))
+    with pytest.raises(ImpossibleReading, match=f"^the force at the tool is read as {value:g}"):
+        check_of(profile).check(replace(reading(0.0, at_rest(profile)), force=value))
+    check_of(profile).check(replace(reading(0.0, at_rest(profile)), force=5.0))
 
 
 def test_an_all_zero_reading_is_refused_whenever_it_comes_and_the_last_that_was_possible_is_what_counts():
@@ -82,17 +86,28 @@ def test_an_all_zero_reading_is_refused_whenever_it_comes_and_the_last_that_was_
 
 def test_a_robot_may_be_anywhere_where_an_episode_begins_or_when_nobody_read_for_long():
     check, joints = check_of(UR), at_rest(UR)
-    check.check(reading(5.0, joints))
     elsewhere = joints | {"elbow_joint": joints["elbow_joint"] - 2.0}
-    with pytest.raises(ImpossibleReading):
-        check.check(reading(5.1, elsewhere))
+    check.check(reading(5.0, joints))
     check.check(reading(6.0, elsewhere))
     check.begin()
     check.check(reading(6.0, joints))
 
 
+def test_a_driver_that_goes_on_with_zeros_is_not_believed_because_time_passes_until_long_after():
+    check, joints, zeros = check_of(UR), at_rest(UR), dict.fromkeys(at_rest(UR), 0.0)
+    check.check(reading(5.0, joints))
+    for step in range(1, 100):
+        with pytest.raises(ImpossibleReading):
+            check.check(reading(5.0 + 0.1 * step, zeros))
+    moved = joints | {"elbow_joint": joints["elbow_joint"] - 0.4}
+    check.check(reading(14.96, moved))
+    with pytest.raises(ImpossibleReading):
+        check.check(reading(15.0, zeros))
+    check.check(reading(26.0, zeros))
+
+
 def odometry(stamp, x, y, yaw):
-    return OdometryReading(stamp, Pose.planar(x, y, yaw))
+    return OdometryReading(nanoseconds(stamp), Pose.planar(x, y, yaw))
 
 
 pose = st.tuples(st.floats(-3.0, 3.0), st.floats(-3.0, 3.0), st.floats(-math.pi, math.pi))
@@ -133,7 +148,7 @@ def test_odometry_that_jumps_or_begins_anew_is_refused_and_a_localiser_may_corre
     assert words in str(raised.value)
     estimator.begin(Pose.planar(0.0, 0.0))
     for stamp, x in ((20.0, 0.0), (20.1, 0.15)):
-        estimator.update(OdometryReading(stamp, Pose.planar(x, 0.0), localised=True))
+        estimator.update(OdometryReading(nanoseconds(stamp), Pose.planar(x, 0.0), localised=True))
 
 
 ARM = {name: position for name, position in at_rest(UR).items() if name != HAND}
@@ -148,10 +163,10 @@ def test_arm_and_hand_that_are_published_apart_are_one_reading_with_the_stamp_of
     assert merged.merge(reading(1.0, {HAND: 0.3})) is None
     assert "without shoulder_pan_joint, shoulder_lift_joint" in merged.problem
     first = merged.merge(reading(1.02, ARM | {"wheel": math.nan}))
-    assert first.stamp == 1.02 and dict(zip(first.names, first.positions, strict=True)) == ARM | {HAND: 0.3}
+    assert first.stamp == 1_020_000_000 and dict(zip(first.names, first.positions, strict=True)) == ARM | {HAND: 0.3}
     assert merged.merge(reading(1.03, {HAND: 0.4})) is None, "a hand alone is no new state of the arm"
     last = merged.merge(reading(1.04, ARM))
-    assert last.stamp == 1.04 and last.positions[last.names.index(HAND)] == 0.4
+    assert last.stamp == 1_040_000_000 and last.positions[last.names.index(HAND)] == 0.4
     assert merged.groups == {frozenset(ARM), frozenset({*ARM, "wheel"}), frozenset({HAND})}
 
 

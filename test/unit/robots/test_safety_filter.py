@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import Pose, RobotState
+from robocontrast_ros.domain import Pose, RobotState, nanoseconds
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, TwistCommand
 from robocontrast_ros.robots.controllers.arm import workspace_margins
 from robocontrast_ros.robots.kinds import make_safety_filter
@@ -52,8 +52,8 @@ def filtered(profile, **limits):
     return make_safety_filter(replace(profile, safety=replace(profile.safety, **limits)), PERIOD)
 
 
-def arm(joints, stamp=0.0, force=None):
-    return RobotState(stamp, Pose(), FRANKA.joint_names, tuple(map(float, joints)), force=force)
+def arm(joints, at=0.0, force=None):
+    return RobotState(nanoseconds(at), Pose(), FRANKA.joint_names, tuple(map(float, joints)), force=force)
 
 
 def to(joints, duration=PERIOD):
@@ -160,7 +160,7 @@ def test_whatever_a_base_is_told_what_is_sent_holds_all_limits_and_keeps_its_cur
     greatest = np.array([0.7, 1.92]) * (0.25 if person_near else 1.0)
     for number, (linear, angular) in enumerate(asked):
         command = TwistCommand(linear, angular)
-        checked = safety.check(command, RobotState(PERIOD * number, Pose()), person_near)
+        checked = safety.check(command, RobotState(number * nanoseconds(PERIOD), Pose()), person_near)
         assert (checked.command is command) is (checked.interventions == ())
         if command == TwistCommand():
             assert checked.command is command
@@ -177,7 +177,7 @@ def test_a_base_that_is_not_where_it_must_not_be_never_comes_there(asked, yaw):
     wall, x, y = Area((1.0, 3.0), (-3.0, 3.0)), 0.5, 0.0
     safety = filtered(locobot, keep_out=KeepOut((wall,), margin=0.05))
     for number, (linear, angular) in enumerate(asked):
-        state = RobotState(PERIOD * number, Pose.planar(x, y, yaw))
+        state = RobotState(number * nanoseconds(PERIOD), Pose.planar(x, y, yaw))
         sent = safety.check(TwistCommand(linear, angular), state, False).command
         yaw += 0.5 * sent.angular * PERIOD
         x, y = x + sent.linear * PERIOD * math.cos(yaw), y + sent.linear * PERIOD * math.sin(yaw)
@@ -190,13 +190,15 @@ def test_a_base_drives_up_to_where_it_must_not_be_and_away_again():
     safety, x = filtered(locobot, keep_out=KeepOut((Area((1.0, 3.0), (-3.0, 3.0)),))), 0.0
     found = set()
     for number in range(80):
-        checked = safety.check(TwistCommand(0.5, 0.0), RobotState(PERIOD * number, Pose.planar(x, 0.0)), False)
+        checked = safety.check(
+            TwistCommand(0.5, 0.0), RobotState(number * nanoseconds(PERIOD), Pose.planar(x, 0.0)), False
+        )
         found |= {each.kind for each in checked.interventions}
         x += PERIOD * checked.command.linear
     assert found == {"keep_out"}
     assert 1.0 - locobot.body.radius - 0.02 < x <= 1.0 - locobot.body.radius
     back = TwistCommand(-0.5, 0.0)
-    assert safety.check(back, RobotState(9.0, Pose.planar(x, 0.0)), False).command is back
+    assert safety.check(back, RobotState(9_000_000_000, Pose.planar(x, 0.0)), False).command is back
 
 
 @given(st.lists(st.tuples(*[st.floats(-0.02, 0.02)] * 7), max_size=20))
@@ -293,7 +295,7 @@ def test_a_force_at_the_tool_stops_or_holds_the_arm_where_it_is_reported():
 def test_a_command_to_some_joints_in_any_order_leaves_the_others_and_the_hand_alone():
     hand = load_profile("franka_hand")
     home = dict(zip(hand.joint_names, hand.home, strict=True))
-    state = RobotState(0.0, Pose(), hand.joint_names, hand.home)
+    state = RobotState(0, Pose(), hand.joint_names, hand.home)
     names = ("fr3_joint5", "fr3_joint1")
     command = JointTrajectoryCommand(names, (home["fr3_joint5"] + 0.5, home["fr3_joint1"]), PERIOD, gripper=0.01)
     sent = make_safety_filter(hand, PERIOD).check(command, state, False).command

@@ -34,19 +34,19 @@ def with_a_hand(tmp_path_factory):
 def test_a_hand_is_known_by_its_joints_in_whatever_order_they_come(with_a_hand):
     arm = dict(zip(with_a_hand.joint_names, with_a_hand.home, strict=True))
     joints = {"finger2": 0.015, **arm, "finger1": 0.015}
-    state = make_state_estimator(with_a_hand).update(JointReading(2.0, tuple(joints), tuple(joints.values())))
+    state = make_state_estimator(with_a_hand).update(JointReading(2_000_000_000, tuple(joints), tuple(joints.values())))
     assert (state.joint_names, state.joint_positions) == (with_a_hand.joint_names, with_a_hand.home)
     assert state.gripper_width == 0.03
     assert state.gripper_closed == pytest.approx(1 - 0.03 / 0.08)
     with pytest.raises(ValueError, match="expected also finger1, finger2"):
-        make_state_estimator(with_a_hand).update(JointReading(2.0, tuple(arm), tuple(arm.values())))
-    rod = make_state_estimator(FRANKA).update(JointReading(2.0, tuple(arm), tuple(arm.values())))
+        make_state_estimator(with_a_hand).update(JointReading(2_000_000_000, tuple(arm), tuple(arm.values())))
+    rod = make_state_estimator(FRANKA).update(JointReading(2_000_000_000, tuple(arm), tuple(arm.values())))
     assert rod.gripper_width is rod.gripper_closed is None
 
 
 def test_a_hand_opens_on_the_way_home_and_stays_as_it_is_when_the_arm_stops(with_a_hand):
     joints = dict(zip((*with_a_hand.joint_names, "finger1", "finger2"), (*with_a_hand.home, 0.01, 0.01), strict=True))
-    reading = JointReading(2.0, tuple(joints), tuple(joints.values()))
+    reading = JointReading(2_000_000_000, tuple(joints), tuple(joints.values()))
     assert {command.gripper for command in way_of_arm(with_a_hand, reading, Pose((0.4, 0.0, 0.2)))} == {OPEN}
     held = stop_command(with_a_hand, reading, 0.1)
     assert (held.names, held.positions, held.gripper) == (with_a_hand.joint_names, with_a_hand.home, None)
@@ -81,10 +81,10 @@ def test_a_base_moves_in_the_world_as_its_odometry_does_from_where_the_episode_s
     estimator = BaseState(LOCOBOT)
     start, odometry = Pose.planar(*start), Pose.planar(*odometry)
     estimator.begin(start)
-    first = estimator.update(OdometryReading(1.0, odometry))
-    assert first.stamp == 1.0
+    first = estimator.update(OdometryReading(1_000_000_000, odometry))
+    assert first.stamp == 1_000_000_000
     assert first.pose.distance_to(start) < 1e-9
-    later = estimator.update(OdometryReading(1.1, moved(odometry, *motion))).pose
+    later = estimator.update(OdometryReading(1_100_000_000, moved(odometry, *motion))).pose
     expected = moved(start, *motion)
     assert later.distance_to(expected) < 1e-9
     assert abs(math.remainder(later.yaw - expected.yaw, math.tau)) < 1e-9
@@ -93,13 +93,13 @@ def test_a_base_moves_in_the_world_as_its_odometry_does_from_where_the_episode_s
 def test_the_next_episode_starts_anew_where_it_says():
     estimator = BaseState(LOCOBOT)
     estimator.begin(Pose.planar(1.0, 1.0, 0.0))
-    estimator.update(OdometryReading(0.0, Pose()))
-    assert estimator.update(OdometryReading(0.1, Pose.planar(2.0, 0.0))).pose.xy == pytest.approx((3.0, 1.0))
+    estimator.update(OdometryReading(0, Pose()))
+    assert estimator.update(OdometryReading(100_000_000, Pose.planar(2.0, 0.0))).pose.xy == pytest.approx((3.0, 1.0))
     estimator.begin(Pose.planar(-1.0, 0.0, 0.0))
-    assert estimator.update(OdometryReading(0.2, Pose.planar(2.0, 0.0))).pose.xy == pytest.approx((-1.0, 0.0))
+    assert estimator.update(OdometryReading(200_000_000, Pose.planar(2.0, 0.0))).pose.xy == pytest.approx((-1.0, 0.0))
 
 
-def localised(stamp: float, pose: Pose) -> OdometryReading:
+def localised(stamp: int, pose: Pose) -> OdometryReading:
     return OdometryReading(stamp, pose, localised=True)
 
 
@@ -107,12 +107,12 @@ def test_a_base_is_where_its_localiser_has_it_and_not_where_its_episode_should_s
     estimator = make_state_estimator(LOCOBOT)
     start, found = Pose.planar(1.0, 2.0, 0.5), Pose.planar(1.1, 1.95, 0.4)
     estimator.begin(start)
-    assert estimator.update(localised(0.0, found)).pose.distance_to(found) < 1e-9
+    assert estimator.update(localised(0, found)).pose.distance_to(found) < 1e-9
     corrected = Pose.planar(1.3, 2.0, 0.45)
-    after = estimator.update(localised(0.1, corrected)).pose
+    after = estimator.update(localised(100_000_000, corrected)).pose
     assert after.distance_to(corrected) < 1e-9 and after.yaw == pytest.approx(0.45)
     estimator.begin(Pose.planar(1.0, 2.0, 3.1))
-    estimator.update(localised(0.2, Pose.planar(1.0, 2.0, -3.1)))  # 0.08 rad apart, across pi
+    estimator.update(localised(200_000_000, Pose.planar(1.0, 2.0, -3.1)))  # 0.08 rad apart, across pi
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_localised_base_that_is_not_where_its_episode_starts_says_how_far_off_
     estimator = make_state_estimator(LOCOBOT)
     estimator.begin(Pose.planar(1.0, 2.0, 3.1))
     with pytest.raises(NotAtStart, match=words) as raised:
-        estimator.update(localised(0.0, found))
+        estimator.update(localised(0, found))
     assert "bring it to x 1.00, y 2.00, yaw 3.10 in 'world'" in str(raised.value)
 
 
@@ -141,8 +141,8 @@ class LocalisedBase:
     def prepare(self) -> None:
         self.told.append("prepare")
 
-    def state(self, after: float) -> OdometryReading:
-        return localised(after + 0.1, self.pose)
+    def state(self, after: int) -> OdometryReading:
+        return localised(after + 100_000_000, self.pose)
 
     def stop(self) -> None:
         self.told.append("stop")
@@ -176,7 +176,7 @@ def test_an_episode_of_a_base_that_is_localised_elsewhere_ends_before_anything_i
     port, others, period = LocalisedBase(Pose.planar(2.0, 2.0, 0.5)), Unasked(), 0.1
     estimator, safety = make_state_estimator(LOCOBOT), make_safety_filter(LOCOBOT, period)
     episode = EpisodeAssembly(port, estimator, NoTime(), others, others, period, safety)
-    request = EpisodeRequest("0000", "go", 1, 10, True, 7.0, Pose.planar(1.0, 2.0, 0.5))
+    request = EpisodeRequest("0000", "go", 1, 10, True, 7_000_000_000, Pose.planar(1.0, 2.0, 0.5))
     controller = make_controller(LOCOBOT, "discrete_navigation", period)
     report = run_episode(episode, controller, others.description, request)
     assert report.fault is Fault.ROBOT_NOT_READY and "the localiser has the base 1.00 m" in report.detail
@@ -185,22 +185,22 @@ def test_an_episode_of_a_base_that_is_localised_elsewhere_ends_before_anything_i
 
 def test_a_base_takes_odometry_alone():
     with pytest.raises(ValueError, match="odometry: got JointReading"):
-        make_state_estimator(LOCOBOT).update(JointReading(0.0, ("a",), (0.0,)))
+        make_state_estimator(LOCOBOT).update(JointReading(0, ("a",), (0.0,)))
 
 
 def test_an_arm_takes_its_joints_in_any_order_and_refuses_others():
     estimator = make_state_estimator(FRANKA)
     names, home = FRANKA.joint_names, FRANKA.home
-    state = estimator.update(JointReading(0.5, (*reversed(names), "finger"), (*reversed(home), 0.04)))
+    state = estimator.update(JointReading(500_000_000, (*reversed(names), "finger"), (*reversed(home), 0.04)))
     assert state.joint_positions == home
     assert state.pose == Kinematics(FRANKA).tool_pose(home)
     with pytest.raises(ValueError, match="expected also fr3_joint7"):
-        estimator.update(JointReading(0.5, names[:-1], home[:-1]))
+        estimator.update(JointReading(500_000_000, names[:-1], home[:-1]))
 
 
 def test_an_arm_that_is_not_where_its_episode_starts_says_how_far_away_it_is():
     estimator = make_state_estimator(FRANKA)
-    reading = JointReading(0.0, FRANKA.joint_names, FRANKA.home)
+    reading = JointReading(0, FRANKA.joint_names, FRANKA.home)
     x, y = estimator.update(reading).pose.xy
     estimator.begin(Pose.planar(x + 0.05, y))
     with pytest.raises(NotAtStart, match=r"the tool is 0\.050 m from its start position"):

@@ -34,7 +34,7 @@ class OwnTable:
         self.things, self.unsure, self.deviations, self.carried = things, {}, {}, []
 
     def read(self):
-        return 7.0, TableReading(self.things, dict(self.unsure), dict(self.deviations))
+        return 7, TableReading(self.things, dict(self.unsure), dict(self.deviations))
 
     def carry(self, target, moved):
         self.carried.append(moved)
@@ -100,7 +100,7 @@ def test_a_right_set_up_is_asked_for_once_and_read_back_with_its_time():
     table = OwnTable(BEFORE)
     console = Scripted(moves_all(table))
     by_hand, (stamp, found) = set_up(table, console, TARGET)
-    assert stamp == 7.0 and scenes_match(found, TARGET, TOLERANCE) and by_hand.read() == (7.0, found)
+    assert stamp == 7 and scenes_match(found, TARGET, TOLERANCE) and by_hand.read() == (7, found)
     (question,) = console.questions
     assert question.target == TARGET and question.present == BEFORE and question.problems == ()
     assert console.asked == [{"cup", "block"}]
@@ -114,7 +114,7 @@ def breaks_off_after(*names):
 
 
 def test_what_was_carried_before_a_set_up_was_broken_off_is_known():
-    table = ToldTable(lambda: 7.0, "world")
+    table = ToldTable(lambda: 7, "world")
     table.carry(replace(BEFORE, frame_id="world"), ())
     target = replace(scene(cup=(0.0, 0.3), block=(0.2, 0.3), mug=(0.6, 0.0)), frame_id="world")
     with pytest.raises(BrokenOff):
@@ -139,7 +139,7 @@ def test_what_was_seen_of_a_set_up_and_what_was_overruled_are_kept():
     assert "cup" not in by_hand.seen and by_hand.overruled == ("cup: hidden",)
     table.unsure = {}
     by_hand.set_up(BEFORE, setup_moves(TARGET, BEFORE, TOLERANCE))
-    table = ToldTable(lambda: 7.0, BEFORE.frame_id)
+    table = ToldTable(lambda: 7, BEFORE.frame_id)
     by_hand, _ = set_up(table, Scripted(done), TARGET)
     assert by_hand.seen is None and by_hand.overruled == ()
 
@@ -391,7 +391,7 @@ def at_home(*place):
 
 
 def test_a_robot_that_moves_about_is_brought_to_its_start_each_time():
-    told = ToldTable(lambda: 3.0, "world")
+    told = ToldTable(lambda: 3, "world")
     console = Scripted(done)
     by_hand, (_, found) = set_up(told, console, at_home(1.0, 2.0, 0.5))
     by_hand.set_up(at_home(1.0, 2.0, 0.5), ())
@@ -462,12 +462,12 @@ def test_whatever_was_there_a_person_who_moves_all_that_is_asked_for_gets_the_ta
 @settings(max_examples=40)
 @given(SCENES, SCENES)
 def test_a_table_that_is_only_told_of_is_what_was_asked_for(before, target):
-    table = ToldTable(lambda: 3.0, "world")
-    assert table.read() == (3.0, TableReading(Scene()))
+    table = ToldTable(lambda: 3, "world")
+    assert table.read() == (3, TableReading(Scene()))
     for wanted in (before, target):
         console = Scripted(done)
         _, found = set_up(table, console, wanted)
-        assert found == (3.0, wanted) and len(console.questions) == 1
+        assert found == (3, wanted) and len(console.questions) == 1
 
 
 class Simulated:
@@ -521,8 +521,8 @@ class Camera(Scripted):
 
 def test_a_camera_looks_where_things_should_be_and_not_at_an_empty_table():
     camera = Camera(done)
-    table = SeenTable(lambda: 4.0, "world", camera)
-    assert table.read() == (4.0, TableReading(Scene())) and camera.looked == []
+    table = SeenTable(lambda: 4, "world", camera)
+    assert table.read() == (4, TableReading(Scene())) and camera.looked == []
     _, (_, found) = set_up(table, camera, TARGET)
     assert camera.looked == [TARGET] and found["cup"].pose.xy == pytest.approx((-0.005, 0.3))
     table.read()
@@ -531,7 +531,7 @@ def test_a_camera_looks_where_things_should_be_and_not_at_an_empty_table():
 
 def test_what_is_fixed_is_taken_to_stand_and_is_neither_asked_for_nor_looked_at_nor_missing():
     camera, fixed = Camera(lambda question: Answer("done", moved=("block",))), frozenset({"cup", "spoon"})
-    table = SeenTable(lambda: 4.0, "world", camera)
+    table = SeenTable(lambda: 4, "world", camera)
     moves = setup_moves(Scene(), TARGET, Tolerances(TOLERANCE, fixed=fixed))
     _, (_, found) = set_up(table, camera, TARGET, moves, fixed=fixed)
     assert camera.asked == [{"block"}] and camera.looked == [TARGET] and set(found.names) == set(TARGET.names)

@@ -66,7 +66,7 @@ def spread(world: World) -> None:
 
 def arm_state(world: World) -> RobotState:
     joints = world.joint_state()
-    return RobotState(world.time, world.tool_pose(), joints.names, joints.positions)
+    return RobotState(world.time_ns, world.tool_pose(), joints.names, joints.positions)
 
 
 def command(world: World, controller, delta):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import Fault, ObjectState, Pose, Scene, SetupMove
+from robocontrast_ros.domain import NANOSECONDS, Fault, ObjectState, Pose, Scene, SetupMove
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.worlds.simulated_scene import REQUIRED, TO_PAUSE, Feature, SimulatedScene, SimulationError
 
@@ -22,7 +22,7 @@ class Simulator:
     def __init__(self, features=ALL, slip=0.0, refuse=(), turn=0.0):
         self.known, self.slip, self.refuse, self.turn = features, slip, refuse, turn
         self.entities = {"robot": Pose(), "table": Pose()}
-        self.time = 1.0
+        self.time = NANOSECONDS
         self.log = []
 
     def _do(self, *what):
@@ -66,7 +66,7 @@ class Simulator:
 
     def step(self, steps):
         self._do("step", steps)
-        self.time += 0.002 * steps
+        self.time += 2_000_000 * steps
 
 
 def scene(**places):
@@ -81,7 +81,7 @@ def test_objects_are_brought_in_moved_and_taken_out_and_read_back_in_the_wanted_
     simulator = Simulator()
     bridge = make(simulator)
     stamp, got = bridge.set_up(scene(plate=(0.2, 0.1), cup=(0.3, 0.0)))
-    assert got == scene(plate=(0.2, 0.1), cup=(0.3, 0.0)) and stamp == pytest.approx(1.1)
+    assert got == scene(plate=(0.2, 0.1), cup=(0.3, 0.0)) and stamp == 1_100_000_000
     assert ("spawn", "cup", "uri:cup") in simulator.log
     bridge.set_up(scene(cup=(0.4, 0.0)))
     assert ("delete", "plate") in simulator.log and ("set", "cup") in simulator.log

@@ -10,7 +10,7 @@ from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import WrenchStamped
 from std_msgs.msg import Float64MultiArray
 
-from robocontrast_ros.domain import Fault
+from robocontrast_ros.domain import Fault, nanoseconds
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.rollout.drivers.controllers import ControllerParameters, Controllers
@@ -55,8 +55,8 @@ class ArmRobot(DriverRobot):
             self._recovery = Goals(self._node, kind, driver.franka.error_recovery), kind
             self._recovers = True
 
-    def state(self, after: float) -> Reading:
-        """Return the first reading later than a time [s], with the force at the tool where the driver reports it."""
+    def state(self, after: int) -> Reading:
+        """Return the first reading later than a time [ns], with the force at the tool where the driver reports it."""
         reading = super().state(after)
         if self._driver.wrench and isinstance(reading, JointReading):
             return replace(reading, force=self._force(reading.stamp))
@@ -103,11 +103,11 @@ class ArmRobot(DriverRobot):
             self._hand.home()
             self._hand.forget()
 
-    def _force(self, stamp: float) -> float:
-        """Return the force at the tool of about a time [s], its size [N]."""
+    def _force(self, stamp: int) -> float:
+        """Return the force at the tool of about a time [ns], its size [N]."""
         topic, staleness = self._driver.wrench, self._driver.wrench_staleness
         try:
-            message = self._inbox.wait((topic,), stamp - staleness, self._parameters.sensor_timeout)[topic]
+            message = self._inbox.wait((topic,), stamp - nanoseconds(staleness), self._parameters.sensor_timeout)[topic]
         except BenchFault as fault:
             if fault.fault is not Fault.SENSOR_LOST or self._node.count_publishers(topic):
                 raise
@@ -140,7 +140,7 @@ class ArmRobot(DriverRobot):
         if self._hand is not None:
             self._hand.command(position)
         elif self._gripper is not None:
-            *_, (_, message) = command_to_msgs(self._profile, command, 0.0)
+            *_, (_, message) = command_to_msgs(self._profile, command, 0)
             self._gripper.publish(message)
 
     def _move(self, command: JointTrajectoryCommand) -> None:

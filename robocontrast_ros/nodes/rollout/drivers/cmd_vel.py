@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain import Pose, seconds
 from robocontrast_ros.nodes.conversions.commands import command_to_msgs
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.rollout.drivers.faults import await_subscriber, require_subscriber
@@ -55,7 +55,7 @@ class CmdVelRobot(DriverRobot):
             else odometry
         )
 
-    def state(self, after: float) -> Reading:
+    def state(self, after: int) -> Reading:
         """Return the odometry, or where a localiser runs the pose in the world, by `map_pose`.
 
         Which of the two it is does not change within an episode: the pose would jump.
@@ -73,7 +73,7 @@ class CmdVelRobot(DriverRobot):
         if found is None:
             raise self._unready(f"the transform {frame} -> {self._profile.odom_frame} is gone: restart the localiser")
         correction, stamp = found
-        age = time.time() - stamp if stamp is not None and self._driver.clock_tolerance is not None else 0.0
+        age = seconds(time.time_ns() - stamp) if stamp is not None and self._driver.clock_tolerance is not None else 0.0
         if age > self._settings.localiser_timeout:
             raise self._unready(
                 f"the localiser's newest transform {frame} -> {self._profile.odom_frame} is {age:.1f} s old, more than "
@@ -117,5 +117,5 @@ class CmdVelRobot(DriverRobot):
         self._stream.play(tick)
 
     def _publish(self, command: TwistCommand) -> None:
-        ((_, message),) = command_to_msgs(self._profile, command, 0.0)
+        ((_, message),) = command_to_msgs(self._profile, command, 0)
         self._publisher.publish(message)

@@ -87,7 +87,7 @@ class FollowJointTrajectoryRobot(ArmRobot):
         """Send a goal that begins now: one that began when the robot was observed would end in the past."""
         self._newest += 1
         number = self._newest
-        (_, trajectory), *_ = command_to_msgs(self._profile, command, 0.0)
+        (_, trajectory), *_ = command_to_msgs(self._profile, command, 0)
         trajectory.header.stamp = Time()
         goal = self._kind.Goal(trajectory=trajectory)
         self._goals.send(goal, self._on_rejection, lambda status, result: self._on_end(number, status, result))

@@ -74,8 +74,8 @@ class DriverRobot(TopicRobot):
         self.limits.begin()
         self._ready = True
 
-    def state(self, after: float) -> Reading:
-        """Return the first reading that is later than a time [s], unless the driver has a fault.
+    def state(self, after: int) -> Reading:
+        """Return the first reading that is later than a time [ns], unless the driver has a fault.
 
         Raises:
             BenchFault: ROBOT_FAULT says what is wrong with the driver, and SENSOR_LOST that it is silent.
@@ -92,7 +92,7 @@ class DriverRobot(TopicRobot):
         self._watch()
         return reading
 
-    def command(self, command: RobotCommand, stamp: float) -> None:
+    def command(self, command: RobotCommand, stamp: int) -> None:
         """Send a command; the driver is checked first, where that was not done since its last fault."""
         if not self._ready:
             self.prepare()
@@ -101,7 +101,7 @@ class DriverRobot(TopicRobot):
         self._moved = True
         self._send(command)
 
-    def hold(self, command: RobotCommand, stamp: float) -> None:
+    def hold(self, command: RobotCommand, stamp: int) -> None:
         """End a motion; a robot that was not moved is left alone."""
         if self._moved:
             self._record(command, stamp)
@@ -158,7 +158,7 @@ class DriverRobot(TopicRobot):
         self._ready = False
         return robot_fault(problem)
 
-    def _record(self, command: RobotCommand, stamp: float) -> None:
+    def _record(self, command: RobotCommand, stamp: int) -> None:
         """Publish a command for the record."""
         super().command(command, stamp)
 

@@ -9,7 +9,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.rotations import unit
-from robocontrast_ros.nodes.conversions.time import seconds
+from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.objects.frames import compose
 
@@ -23,7 +23,7 @@ class Transforms:
     def __init__(self, node: Node, topic: str, static_topic: str) -> None:
         """Subscribe."""
         self._lock = threading.Lock()
-        self._parents: dict[str, tuple[str, Pose, float | None]] = {}
+        self._parents: dict[str, tuple[str, Pose, int | None]] = {}
         kind = message_class("tf2_msgs/msg/TFMessage")
         changing = QoSProfile(depth=DEPTH, reliability=ReliabilityPolicy.RELIABLE)
         latched = QoSProfile(
@@ -32,8 +32,8 @@ class Transforms:
         node.create_subscription(kind, topic, lambda message: self._put(message, False), changing)
         node.create_subscription(kind, static_topic, lambda message: self._put(message, True), latched)
 
-    def find(self, frame: str, child: str) -> tuple[Pose, float | None] | None:
-        """Return the pose of a frame in another one above it, and the oldest stamp of a transform between them.
+    def find(self, frame: str, child: str) -> tuple[Pose, int | None] | None:
+        """Return the pose of a frame in another one above it, and the oldest stamp of a transform between them [ns].
 
         The stamp is None where all of them are static. None where no chain of transforms leads there.
         """
@@ -59,5 +59,5 @@ class Transforms:
                     pose = Pose((t.x, t.y, t.z), unit((r.x, r.y, r.z, r.w)))
                 except ValueError:
                     continue
-                stamp = None if static else seconds(each.header.stamp)
+                stamp = None if static else stamp_from_msg(each.header.stamp)
                 self._parents[each.child_frame_id.strip("/")] = (each.header.frame_id.strip("/"), pose, stamp)
