@@ -240,7 +240,7 @@ class TestFollowJointTrajectory:
         driver.misbehaviour.state_names = tuple(f"left_{name}" for name in load_profile("ur5e").joint_names)
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert "joint_states has the joints left_shoulder_pan_joint" in said.words
         assert "without shoulder_pan_joint, shoulder_lift_joint" in said.words and "correct the names" in said.words
 
@@ -249,7 +249,7 @@ class TestFollowJointTrajectory:
         driver.parameters[TRAJECTORY, "joints"] = ["a", "b"]
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert f"'{TRAJECTORY}' moves the joints a, b, the robot's file has shoulder_pan_joint" in said.words
 
     def test_a_rejection_is_a_fault_of_the_robot(self, lab):
@@ -341,7 +341,7 @@ class TestControllers:
         driver.misbehaviour.refuse_switch = "command interface elbow_joint/position is not available"
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert f"does not activate {TRAJECTORY}: command interface elbow_joint/position is not" in said.words
 
     def test_one_that_is_not_loaded_is_told_with_those_that_are(self, lab):
@@ -349,7 +349,7 @@ class TestControllers:
         robot = lab.port(follow_joint_trajectory={"controller": "scaled"})
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert f"'scaled' is not loaded; there are: {TRAJECTORY} (active), {POSITION} (inactive)" in said.words
 
 
@@ -366,7 +366,7 @@ class TestWhatIsNotThere:
         robot = lab.port(follow_joint_trajectory={"controller": "scaled"}, controller_manager="", answer_timeout=2.0)
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert "the action /scaled/follow_joint_trajectory is not there" in said.words
         assert f"there is /{TRAJECTORY}/follow_joint_trajectory" in said.words
 
@@ -438,7 +438,7 @@ class TestForce:
         robot = lab.port(safety={"force": {"limit": 40.0}})
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert "`driver.wrench`" in said.words
 
 
@@ -496,7 +496,7 @@ class TestUniversalRobots:
         until(lambda: "PROTECTIVE_STOP" in faulty(robot))
         goals = len(driver.seen.goals)
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert "unlock the protective stop on the pendant" in said.words
         assert len(driver.seen.goals) == goals and not driver.seen.switches
         driver.unlock()
@@ -510,7 +510,7 @@ class TestUniversalRobots:
         driver.set_modes(robot=3)
         until(lambda: robot._problem())
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert "the mode of the robot is POWER_OFF (3), not RUNNING" in said.words
 
     def test_a_program_that_does_not_run_is_told(self, lab):
@@ -588,7 +588,7 @@ class TestStreaming:
         robot = lab.port("streaming", streaming={"controller": VELOCITY})
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert "commands the interface 'velocity'" in said.words
 
 
@@ -675,7 +675,7 @@ class TestMoveItServo:
         driver.parameters["servo_node", "moveit_servo.command_in_type"] = "unitless"
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.01), 0.0)
+            robot.command(lab.to(0.01), 0)
         assert "Servo takes `command_in_type: unitless`" in said.words and not driver.seen.twists
 
     def test_the_services_of_another_release_are_told(self, lab):
@@ -684,7 +684,7 @@ class TestMoveItServo:
         robot = lab.port("moveit_servo", moveit_servo=settings, answer_timeout=5.0)
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.01), 0.0)
+            robot.command(lab.to(0.01), 0)
         assert "`services` from Jazzy on, `start_servo` on Humble" in said.words
 
 
