@@ -767,7 +767,7 @@ class TestCmdVel:
         base_lab.stack.callback(other.close)
         begin(other)
         with fault() as said:
-            other.command(TwistCommand(0.1), 0.0)
+            other.command(TwistCommand(0.1), 0)
         assert "nobody subscribes to /base/cmd_vel; there is /locobot/mobile_base/cmd_vel" in said.words
 
 
