@@ -63,9 +63,9 @@ class BackendContract:
         return tuple(self.used_task().sample(np.random.default_rng([4, k]), "x").scene for k in range(self.draws))
 
     def context(self) -> BackendContext:
-        """Return what a backend is made from; its clock goes on by a second each time that it is read."""
+        """Return what a backend is made from; its clock goes on by a nanosecond each time that it is read."""
         ticks = iter(range(1, 1_000_000))
-        return BackendContext(self.used_task(), self.profile(), lambda: float(next(ticks)), self.simulation)
+        return BackendContext(self.used_task(), self.profile(), lambda: next(ticks), self.simulation)
 
     def opened(self) -> SceneBackend:
         """Return a backend, made afresh, that is closed at the end of the test."""

@@ -162,7 +162,7 @@ class TrialResult:
             does not exist, and all NaN when void. A score that an older record did not have is missing.
         optimal_path_length: the planner's [m].
         steps: control steps executed.
-        duration: from the first to the last scored scene [ns].
+        duration: from the first to the last scored scene [s].
         clamped_steps: control steps whose action was clamped to a limit.
         final_scene: the scene at the end, which the next trial starts from.
         stopped: whether the policy itself ended the trial, by the action ``stop``.

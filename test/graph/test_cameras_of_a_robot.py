@@ -193,8 +193,8 @@ def test_images_that_cannot_be_shown_are_told_at_the_start_and_those_that_change
         seen.need({"board": Topic(IMAGE, "sensor_msgs/msg/Image")}, False)
         images = driver.create_publisher(Image, IMAGE, 10)
 
-        def publish(encoding: str, width: int, pixel: int) -> float:
-            """Publish an image until it has arrived, and return its time [s]."""
+        def publish(encoding: str, width: int, pixel: int) -> int:
+            """Publish an image until it has arrived, and return its stamp [ns]."""
             image = Image(height=1, width=width, encoding=encoding, step=width * pixel, data=bytes(width * pixel))
             image.header.frame_id, image.header.stamp = frame, driver.get_clock().now().to_msg()
 
@@ -204,7 +204,7 @@ def test_images_that_cannot_be_shown_are_told_at_the_start_and_those_that_change
                 return newest is not None and newest.header.stamp == image.header.stamp
 
             wait_until(arrived, "the image")
-            return seconds(image.header.stamp)
+            return stamp_from_msg(image.header.stamp)
 
         def told(check: Callable[[], object]) -> str:
             with pytest.raises(BenchFault) as raised:

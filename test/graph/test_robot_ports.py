@@ -264,7 +264,7 @@ class TestFollowJointTrajectory:
         driver.parameters[TRAJECTORY, "joints"] = ["a", "b"]
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert f"'{TRAJECTORY}' moves the joints a, b, the robot's file has shoulder_pan_joint" in said.words
 
     def test_a_rejection_is_a_fault_of_the_robot(self, lab):
@@ -432,7 +432,7 @@ class TestControllers:
         driver.misbehaviour.refuse_switch = "command interface elbow_joint/position is not available"
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert f"does not activate {TRAJECTORY}: command interface elbow_joint/position is not" in said.words
 
     def test_one_that_is_not_loaded_is_told_with_those_that_are(self, lab):
@@ -440,7 +440,7 @@ class TestControllers:
         robot = lab.port(follow_joint_trajectory={"controller": "scaled"})
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert f"'scaled' is not loaded; there are: {TRAJECTORY} (active), {POSITION} (inactive)" in said.words
 
 
@@ -457,7 +457,7 @@ class TestWhatIsNotThere:
         robot = lab.port(follow_joint_trajectory={"controller": "scaled"}, controller_manager="", answer_timeout=2.0)
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert "the action /scaled/follow_joint_trajectory is not there" in said.words
         assert f"there is /{TRAJECTORY}/follow_joint_trajectory" in said.words
 
@@ -529,7 +529,7 @@ class TestForce:
         robot = lab.port(safety={"force": {"limit": 40.0}})
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert "`driver.wrench`" in said.words
 
 
@@ -587,7 +587,7 @@ class TestUniversalRobots:
         until(lambda: "PROTECTIVE_STOP" in faulty(robot))
         goals = len(driver.seen.goals)
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert "unlock the protective stop on the pendant" in said.words
         assert len(driver.seen.goals) == goals and not driver.seen.switches
         driver.unlock()
@@ -601,7 +601,7 @@ class TestUniversalRobots:
         driver.set_modes(robot=3)
         until(lambda: robot._problem())
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert "the mode of the robot is POWER_OFF (3), not RUNNING" in said.words
 
     def test_a_program_that_does_not_run_is_told(self, lab):
@@ -781,7 +781,7 @@ class TestStreaming:
         robot = lab.port("streaming", streaming={"controller": VELOCITY})
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.1), 0.0)
+            robot.command(lab.to(0.1), 0)
         assert "commands the interface 'velocity'" in said.words
 
 
@@ -868,7 +868,7 @@ class TestMoveItServo:
         driver.parameters["servo_node", "moveit_servo.command_in_type"] = "unitless"
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.01), 0.0)
+            robot.command(lab.to(0.01), 0)
         assert "Servo takes `command_in_type: unitless`" in said.words and not driver.seen.twists
 
     def test_the_services_of_another_release_are_told(self, lab):
@@ -877,7 +877,7 @@ class TestMoveItServo:
         robot = lab.port("moveit_servo", moveit_servo=settings, answer_timeout=5.0)
         begin(robot)
         with fault() as said:
-            robot.command(lab.to(0.01), 0.0)
+            robot.command(lab.to(0.01), 0)
         assert "`services` from Jazzy on, `start_servo` on Humble" in said.words
 
 
@@ -977,7 +977,7 @@ class TestCmdVel:
         base_lab.stack.callback(other.close)
         begin(other)
         with fault() as said:
-            other.command(TwistCommand(0.1), 0.0)
+            other.command(TwistCommand(0.1), 0)
         assert "nobody subscribes to /base/cmd_vel; there is /locobot/mobile_base/cmd_vel" in said.words
 
 

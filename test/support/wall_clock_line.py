@@ -164,12 +164,12 @@ class Helper:
         """Switch the arm off."""
         self._arm.close()
 
-    def read(self) -> tuple[float, Scene]:
+    def read(self) -> tuple[int, Scene]:
         """Look."""
         with self._lock:
             return self._now(), self._scene
 
-    def set_up(self, target, moves) -> tuple[float, Scene]:
+    def set_up(self, target, moves) -> tuple[int, Scene]:
         """Carry what the moves name, and nothing else."""
         with self._lock:
             objects = {o.name: o for o in self._scene}

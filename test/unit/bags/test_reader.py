@@ -140,7 +140,7 @@ def test_a_bag_whose_scores_are_fields_of_their_own_is_read_as_one_with_a_list_o
         "subgoals_reached": 1.0,
         "collisions": 3.0,
     }
-    assert decoding.progress_from_msg(recorded.decode()) == Progress(2.5, True, scores)
+    assert decoding.progress_from_msg(recorded.decode()) == Progress(2_500_000_000, True, scores)
 
 
 def test_where_the_robot_is_and_what_it_touches_is_read_back(tmp_path, messages):

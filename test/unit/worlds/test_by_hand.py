@@ -477,7 +477,7 @@ class Simulated:
         self.things, self.set_ups = things, 0
 
     def read(self):
-        return 1.0, self.things
+        return 1, self.things
 
     def set_up(self, target, moves):
         self.things, self.set_ups = target, self.set_ups + 1
