@@ -1,5 +1,6 @@
 """Evaluation of language-guided robot policies with contrast sets, as a ROS 2 package suite."""
 
+import os
 from pkgutil import extend_path
 
 # The generated message modules (robocontrast_ros.msg, .srv, .action) are installed beside this
@@ -7,3 +8,8 @@ from pkgutil import extend_path
 __path__ = extend_path(__path__, __name__)
 
 __version__ = "0.1.0"
+
+if os.environ.get("MUJOCO_GL"):
+    from robocontrast_ros.system.opengl import import_mujoco
+
+    import_mujoco()

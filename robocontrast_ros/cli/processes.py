@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from robocontrast_ros.graph.description import LEADER, NodeProcess
+from robocontrast_ros.graph.description import LEADER, NO_LOG_FILES, NodeProcess
 from robocontrast_ros.system.disk import make_folder, writing
 from robocontrast_ros.system.numerics import pin
 from robocontrast_ros.system.processes import die_with_parent
@@ -204,9 +204,13 @@ def quiet_environment() -> dict[str, str]:
 
 
 def node_command(name: str, *ros_arguments: str, arguments: Sequence[str] = ()) -> list[str]:
-    """Return the command that runs an executable of ours, with its own arguments and with ROS's."""
-    main = f"from robocontrast_ros.nodes.{name}_node import main; main()"
-    return [sys.executable, "-c", main, *arguments, "--ros-args", *ros_arguments]
+    """Return the command that runs an executable of ours, with its own arguments and with ROS's.
+
+    It logs to its output alone.
+    """
+    quiet = "from robocontrast_ros.system.starting import end_quietly; end_quietly()"
+    main = f"{quiet}; from robocontrast_ros.nodes.{name}_node import main; main()"
+    return [sys.executable, "-c", main, *arguments, *NO_LOG_FILES, *ros_arguments]
 
 
 def in_namespace(namespace: str) -> list[str]:

@@ -11,7 +11,7 @@ from robocontrast_ros.cli.processes import in_namespace, node_command, node_envi
 from robocontrast_ros.configuration import ConfigurationError, find_configured
 from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.graph.description import checked_namespace
-from robocontrast_ros.graph.ros_domain import LARGEST_DOMAIN, given_domain
+from robocontrast_ros.graph.ros_domain import LARGEST_DOMAIN, check_ros, given_domain
 
 
 def serve_policy(policy: str, domain: int | None, timeout: float, load_timeout: float, namespace: str) -> None:
@@ -25,7 +25,7 @@ def serve_policy(policy: str, domain: int | None, timeout: float, load_timeout: 
         namespace: of its node; empty for the root.
 
     Raises:
-        ConfigurationError: there is no such policy, domain or namespace.
+        ConfigurationError: there is no such policy, domain or namespace, or ROS does not run here.
     """
     file = find_file("policies", policy, "command line", "policy", Path.cwd())
     find_configured("policies", file)
@@ -33,6 +33,8 @@ def serve_policy(policy: str, domain: int | None, timeout: float, load_timeout: 
     if not 0 <= number <= LARGEST_DOMAIN:
         raise ConfigurationError("command line", "--domain", number, f"0 to {LARGEST_DOMAIN}")
     place = checked_namespace(namespace)
+    environment = node_environment(number, elsewhere=True)
+    check_ros(environment)
     option = f" --namespace {place}" if place else ""
     print(
         f"ROS domain {number}. When the policy serves, start the session, here or on a machine of the same network:\n"
@@ -42,7 +44,6 @@ def serve_policy(policy: str, domain: int | None, timeout: float, load_timeout: 
     # A string in JSON is one in YAML, which ROS reads.
     parameters = f"policy:={json.dumps(str(file))}", f"timeout:={timeout}", f"load_timeout:={load_timeout}"
     words = [*in_namespace(place), *(word for parameter in parameters for word in ("-p", parameter))]
-    environment = node_environment(number, elsewhere=True)
     # The node's log is the output of this command.
     environment.setdefault("RCUTILS_CONSOLE_OUTPUT_FORMAT", "{severity}: {message}")
     os.execve(sys.executable, node_command("policy_server", *words), environment)

@@ -40,6 +40,9 @@ A_MONTH = 30 * 86400.0
 NO_SHARED_MEMORY = "--no-shared-memory"
 """Argument of an executable whose process shares no memory with others."""
 
+NO_LOG_FILES = ["--ros-args", "--disable-external-lib-logs"]
+"""ROS's arguments without which it writes a log into the home directory, too, and does not run where it cannot."""
+
 SIMULATOR_SERVICES = (
     *("get_simulator_features", "get_entities_states", "set_entity_state", "spawn_entity", "delete_entity"),
     *("reset_simulation", "step_simulation", "set_simulation_state"),

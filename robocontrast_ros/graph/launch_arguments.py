@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from robocontrast_ros.graph.ros_domain import Domain, given_domain
 from robocontrast_ros.runs.journal import check_not_running, read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.early_stopping import begin_stopping
+from robocontrast_ros.sessions.machine_check import check_rendering
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.policy_check import check_policies
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
@@ -80,6 +81,10 @@ ARGUMENTS = {**SESSION_ARGUMENTS, **GRAPH_ARGUMENTS}
 class WrongArguments(ValueError):
     """Arguments that do not fit; the message has a line for each."""
 
+    def __init__(self, errors: Iterable[ConfigurationError]) -> None:
+        """Take what is wrong with each."""
+        super().__init__("\n".join(map(str, errors)))
+
 
 @dataclass(frozen=True)
 class LaunchedSession:
@@ -99,6 +104,12 @@ class LaunchedSession:
     domain: Domain
     log_level: str
 
+    def close(self) -> None:
+        """Release the domain; remove the run folder of a session that never began, which has its parameters alone."""
+        self.domain.close()
+        if not self.resume:
+            self.run.remove_unbegun()
+
 
 def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -> LaunchedSession:
     """Check the arguments, take the domain, and make the run folder of a new session or open that of an old one.
@@ -113,13 +124,14 @@ def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -
             nothing was started.
         JournalError: the journal of the session to resume is damaged, or the session is running.
     """
-    values = _checked({name: word for name, word in given.items() if word != ""})
+    values, wrong = _checked({name: word for name, word in given.items() if word != ""})
     resume, namespace = values.pop("resume", None), values.pop("namespace", "")
     log_level = values.pop("log_level", ARGUMENTS["log_level"].default)
     if resume is None:
         name = values.pop("session", ARGUMENTS["session"].default)
-        settings = {"composed": values.pop("composed")} if "composed" in values else {}
-        session = resolve(name, Overrides(**values, settings=settings))
+        session = _resolved(name, values, wrong)
+    elif wrong:
+        raise WrongArguments(wrong)
     else:
         run = RunFolder.open(resume)
         read_begun(run.journal)
@@ -137,6 +149,7 @@ def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -
     domain = Domain(namespace_of(session, namespace), given_domain() or 0)
     try:
         domain.start_probe(environment)
+        check_rendering(session)
         check_policies(session)
         begin_stopping(session.evaluation())
         domain.confirm()
@@ -149,7 +162,46 @@ def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -
     return LaunchedSession(session, run, resume is not None, domain, log_level)
 
 
-def _checked(given: Mapping[str, str]) -> dict[str, Any]:
+def _resolved(name: str, values: dict[str, Any], wrong: list[ConfigurationError]) -> ResolvedSession:
+    """Return the session.
+
+    Raises:
+        WrongArguments: some are wrong already, or do not fit the session; what is wrong is left out to find the rest.
+        ConfigurationError: the session itself does not fit together.
+    """
+    while True:
+        try:
+            session = resolve(name, _overrides(values))
+        except ConfigurationError as error:
+            argument = next((one for one in ("session", *values) if error.key in _keys(one, values)), "")
+            if argument and error.source == "command line":
+                wrong.append(ConfigurationError(SOURCE, argument, error.got, error.expected, error.cure))
+                if values.pop(argument, None) is not None:
+                    continue
+            elif not wrong:
+                raise
+        if wrong:
+            raise WrongArguments(wrong)
+        return session
+
+
+def _overrides(values: Mapping[str, Any]) -> Overrides:
+    options = {name: value for name, value in values.items() if name != "composed"}
+    return Overrides(**options, settings={"composed": values["composed"]} if "composed" in values else {})
+
+
+def _keys(argument: str, values: Mapping[str, Any]) -> set[str]:
+    """Return the argument, and the keys of the session's file that it sets."""
+    if argument not in values:
+        return {argument}
+    try:
+        return {argument, *_overrides({argument: values[argument]}).given()}
+    except ConfigurationError:
+        return {argument}
+
+
+def _checked(given: Mapping[str, str]) -> tuple[dict[str, Any], list[ConfigurationError]]:
+    """Return the values of the arguments by name, and what is wrong with the others."""
     values: dict[str, Any] = {}
     wrong: list[ConfigurationError] = []
     for name, word in given.items():
@@ -172,6 +224,4 @@ def _checked(given: Mapping[str, str]) -> dict[str, Any]:
             values[name] = argument.kind(word)
         except (ValueError, KeyError):
             wrong.append(ConfigurationError(SOURCE, name, word, argument.expected))
-    if wrong:
-        raise WrongArguments("\n".join(map(str, wrong)))
-    return values
+    return values, wrong

@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from typing import Any
 from typing_extensions import Self
 
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.environment import ROS_VARIABLES, SOURCE, blamed, check_values
 from robocontrast_ros.graph.description import LEADER
 from robocontrast_ros.system.processes import die_with_parent
 
@@ -41,6 +43,12 @@ One participant discovers another within 0.1 s in most cases, and in one of six 
 
 PROBE_DEADLINE = 30.0
 """Time after which a probe hangs, and is not waited for [s]."""
+
+_RAISED = re.compile(r"^(?:\[ERROR\] \[[\d.]+\] \[\w+\]: |[\w.]+(?:Error|Exception): )")
+"""What a line of ROS's log, or the last one of a traceback, begins with."""
+
+_PLACE = re.compile(r"(?:, exiting with \d+\.)?(?:, at \S+:\d+)+$")
+"""The place in ROS's own code that its messages end with."""
 
 CURE = (
     f"Unset {VARIABLE} (a free domain is then taken), set another number, or give this session a namespace of its own."
@@ -83,7 +91,11 @@ class Domain:
 
         Args:
             environment: of the session's nodes, which decides whom they discover. Its ROS_DOMAIN_ID is set here.
+
+        Raises:
+            ConfigurationError: a variable of it has a value that is wrong on any machine.
         """
+        check_values(ROS_VARIABLES, environment)
         wanted = None if self.chosen else self.namespace
         self._environment = {**environment, VARIABLE: str(self.number)}
         self._probe = GraphProbe(self._environment, wanted)
@@ -92,7 +104,8 @@ class Domain:
         """Wait for the probe; where it finds a session in a domain that was chosen here, take the next one.
 
         Raises:
-            ConfigurationError: another session's graph is visible in the user's domain, or in all others.
+            ConfigurationError: another session's graph is visible in the user's domain, or in all others; or ROS does
+                not run in the environment, or nodes do not discover each other.
         """
         while self._probe is not None:
             found, self._probe = self._probe.found(), None
@@ -136,7 +149,7 @@ class Domain:
                 return
             self._release()
         raise ConfigurationError(
-            "environment",
+            SOURCE,
             VARIABLE,
             "nothing, and all domains are in use",
             "a free one",
@@ -171,56 +184,104 @@ def given_domain() -> int | None:
     if not text:
         return None
     if not text.isdecimal() or int(text) > LARGEST_DOMAIN:
-        raise ConfigurationError("environment", VARIABLE, text, f"a number from 0 to {LARGEST_DOMAIN}")
+        raise ConfigurationError(SOURCE, VARIABLE, text, f"a number from 0 to {LARGEST_DOMAIN}")
     return int(text)
 
 
 class GraphProbe:
     """A process that looks for sessions in the ROS graph (``nodes/graph_probe.py``)."""
 
-    def __init__(self, environment: Mapping[str, str], namespace: str | None) -> None:
+    def __init__(self, environment: Mapping[str, str], namespace: str | None, duration: float = PROBE_DURATION) -> None:
         """Start it.
 
         Args:
             environment: of the nodes that are going to be started, which decides whom they discover.
             namespace: of the sessions; None for any.
+            duration: how long it looks for them [s].
         """
+        self._environment = dict(environment)
         self._wanted = "" if namespace is None else f"/{namespace.strip('/')}/{LEADER}".replace("//", "/")
         main = "from robocontrast_ros.nodes.graph_probe import main; main()"
         self._process = subprocess.Popen(
-            [sys.executable, "-c", main, str(PROBE_DURATION), self._wanted],
-            env=dict(environment),
+            [sys.executable, "-c", main, str(duration), self._wanted],
+            env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             text=True,
+            errors="replace",
             start_new_session=True,
             preexec_fn=die_with_parent,
         )
 
     def found(self) -> tuple[str, ...]:
-        """Wait for it, and return the full names of the episode managers; none where ROS does not run."""
+        """Wait for it, and return the full names of the episode managers.
+
+        Raises:
+            ConfigurationError: ROS does not run in the environment, or nodes do not discover each other.
+        """
+        output, failure = self._ended()
+        if failure:
+            raise _refused(self._environment, failure)
+        return tuple(name for name in output.split() if self._wanted in ("", name))
+
+    def _ended(self) -> tuple[str, str]:
+        """Wait for it; return what it printed, and why it failed, empty where it did not."""
         try:
-            output, _ = self._process.communicate(timeout=PROBE_DEADLINE)
+            output, errors = self._process.communicate(timeout=PROBE_DEADLINE)
         except subprocess.TimeoutExpired:
-            output = ""
+            return "", ""
         finally:
             self.stop()
-        return tuple(name for name in output.split() if self._wanted in ("", name))
+        if self._process.returncode == 0:
+            return output, ""
+        lines = [line for line in errors.splitlines() if line.strip() and line[:1] not in (" ", ",")]
+        said = lines[-1] if lines else f"it ended with exit code {self._process.returncode}"
+        return "", _PLACE.sub("", _RAISED.sub("", said))
 
     def stop(self) -> None:
         """End it."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+def check_ros(environment: Mapping[str, str]) -> None:
+    """Check that ROS runs in an environment, and that nodes discover each other in it.
+
+    Raises:
+        ConfigurationError: they do not; it names the variable that is to blame.
+    """
+    check_values(ROS_VARIABLES, environment)
+    GraphProbe(environment, None, duration=0.0).found()
+
+
+def _refused(environment: Mapping[str, str], failure: str) -> ConfigurationError:
+    """Return the error for an environment in which ROS does not run."""
+
+    def works(other: dict[str, str]) -> bool:
+        return not GraphProbe(other, None, duration=0.0)._ended()[1]
+
+    error = blamed(ROS_VARIABLES, environment, failure, works)
+    if error is not None:
+        return error
+    present = ", ".join(variable.name for variable in ROS_VARIABLES if environment.get(variable.name))
+    return ConfigurationError(
+        SOURCE,
+        "",
+        failure,
+        "a ROS 2 that runs, with nodes that discover each other",
+        f"Of what ROS reads, these are set: {present or 'none'}. Without ROS: robocontrast evaluate SESSION --fast.",
+    )
 
 
 def _taken(number: int, namespace: str, who: str) -> ConfigurationError:
     where = f"/{namespace} of domain {number}" if namespace else f"domain {number}"
     return ConfigurationError(
-        "environment", VARIABLE, number, f"a domain without another session; {where} is taken: {who}", CURE
+        SOURCE, VARIABLE, number, f"a domain without another session; {where} is taken: {who}", CURE
     )
 
 

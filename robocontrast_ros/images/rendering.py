@@ -11,12 +11,15 @@ import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
+
+from robocontrast_ros.configuration.environment import OPENGL_VARIABLES, blamed
 
 BACKENDS = ("egl", "osmesa")
 PROBE = (
@@ -59,14 +62,28 @@ def working_backend() -> str:
     Raises:
         RenderingUnavailable: neither does.
     """
-    wanted = os.environ.get("MUJOCO_GL", "").lower()
+    backend, failure = _probed(os.environ)
+    if backend:
+        return backend
+    blame = blamed(OPENGL_VARIABLES, os.environ, failure, lambda environment: bool(_probed(environment)[0]))
+    install = "Install EGL with `sudo apt-get install libegl1 libgl1-mesa-dri`."
+    raise RenderingUnavailable(
+        f"camera images cannot be rendered without a screen: {blame}"
+        if blame
+        else f"camera images cannot be rendered without a screen ({failure}). {install}"
+    )
+
+
+def _probed(environment: Mapping[str, str]) -> tuple[str, str]:
+    """Return the first platform that works in an environment, or why none does."""
+    wanted = environment.get("MUJOCO_GL", "").lower()
     candidates = (wanted,) if wanted in BACKENDS else BACKENDS
     findings = []
     for backend in candidates:
         try:
             probe = subprocess.run(
                 [sys.executable, "-c", PROBE.format(backend)],
-                env=os.environ | {"MUJOCO_GL": backend, "PYOPENGL_PLATFORM": backend},
+                env={**environment, "MUJOCO_GL": backend, "PYOPENGL_PLATFORM": backend},
                 capture_output=True,
                 text=True,
                 timeout=PROBE_TIMEOUT,
@@ -75,13 +92,10 @@ def working_backend() -> str:
             findings.append(f"{backend}: no answer in {PROBE_TIMEOUT:.0f} s")
             continue
         if probe.returncode == 0:
-            return backend
+            return backend, ""
         last = probe.stderr.strip().splitlines()
         findings.append(f"{backend}: {last[-1] if last else f'ended with {probe.returncode}'}")
-    raise RenderingUnavailable(
-        f"camera images cannot be rendered without a screen ({'; '.join(findings)}). "
-        "Install EGL with `sudo apt-get install libegl1 libgl1-mesa-dri`."
-    )
+    return "", "; ".join(findings)
 
 
 class Renderer:

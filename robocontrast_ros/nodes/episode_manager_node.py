@@ -75,6 +75,7 @@ class EpisodeManager(Node):
         idle = SessionStatusMsg(session=self._run.name, state=SessionStatusMsg.IDLE, time_left=math.nan)
         self._publisher.publish(idle)
         self._status = idle
+        self._last: SessionStatus | None = None
         Diagnostics(self, self._session.robot.name).add(lambda: {"session": _report(self._status)})
         self._run.write_graph(self.get_fully_qualified_name())
         if parameters.autostart:
@@ -120,7 +121,11 @@ class EpisodeManager(Node):
             self.exit_code = 0 if isinstance(end, SessionFinished) else 3
 
     def _log_end(self, end: SessionEnd) -> None:
-        text = f"{end.detail}; tables, figure and maps: robocontrast results {shlex.quote(str(self._run.path))}"
+        folder = shlex.quote(str(self._run.path))
+        text = f"{end.detail}; tables, figure and maps: robocontrast results {folder}"
+        if not isinstance(end, SessionFinished):
+            again = f"ros2 launch robocontrast_ros evaluate.launch.py resume:={folder}"
+            text += f"; to resume: {again}, or robocontrast evaluate --resume {folder}"
         if isinstance(end, SessionFinished):
             self.get_logger().info(text)
         elif end.fault is Fault.ABORTED:
@@ -129,6 +134,9 @@ class EpisodeManager(Node):
             self.get_logger().error(text)
 
     def _publish(self, status: SessionStatus) -> None:
+        line, self._last = status.ended(self._last), status
+        if line:
+            self.get_logger().info(line)
         self._steering.state = status.state
         trial = status.trial if status.result is None else None
         message = SessionStatusMsg(

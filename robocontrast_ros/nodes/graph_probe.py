@@ -1,4 +1,4 @@
-"""Find the sessions that run in a ROS domain: a short-lived process, before any node of a session is started.
+"""Find the sessions of a ROS domain, and whether nodes discover each other: a process before those of a session.
 
 ``robocontrast_ros.graph.ros_domain`` starts it, for the command and for the launch file.
 """
@@ -14,6 +14,8 @@ from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from robocontrast_ros.graph.description import NO_LOG_FILES
+
 POLL = 0.02
 """How often the discovered services are listed [s]."""
 
@@ -24,6 +26,9 @@ Where the first messages of a new participant are lost, as in one case of six, i
 that one's next announcement, which comes every 3 s. Another new participant does not have to wait for that.
 """
 
+NOBODY = 10.0
+"""Time after which a participant that no other of this process has discovered will not be [s]."""
+
 SERVICE, TYPE = "/swap_policy", "robocontrast_ros/srv/SwapPolicy"
 """A service that each session's episode manager has, and nothing else."""
 
@@ -31,14 +36,18 @@ SERVICE, TYPE = "/swap_policy", "robocontrast_ros/srv/SwapPolicy"
 def main() -> None:
     """Print the full names of the episode managers that are visible, one a line.
 
-    The arguments are how long to search [s], and the name to find, empty for any. Ends as soon as it is found.
+    The arguments are how long to search [s], and the name to find, empty for any. Ends as soon as it is found. Where
+    ROS does not run, or no participant discovers another, it says so on stderr and ends with another code than 0.
     """
     seconds, wanted = sys.argv[1:]
     began, nodes, found = time.monotonic(), [_join(0)], set[str]()
     while not (wanted in found if wanted else found):
         passed = time.monotonic() - began
         if passed >= float(seconds):
-            break
+            if any(map(_sees_another, nodes)):
+                break
+            if passed >= NOBODY:
+                sys.exit("nodes of this machine do not discover each other")
         if len(nodes) < PARTICIPANTS and passed >= APART * len(nodes):
             nodes.append(_join(len(nodes)))
         time.sleep(POLL)
@@ -53,13 +62,18 @@ def main() -> None:
 def _join(number: int) -> Node:
     """Return a hidden node in a participant of its own."""
     context = Context()
-    rclpy.init(args=[], context=context, signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(args=NO_LOG_FILES, context=context, signal_handler_options=SignalHandlerOptions.NO)
     return Node(
         f"_graph_probe_{os.getpid()}_{number}",
         context=context,
         enable_rosout=False,
         start_parameter_services=False,
     )
+
+
+def _sees_another(node: Node) -> bool:
+    """Tell whether a participant has discovered a node of another one, each of which has this publisher."""
+    return node.count_publishers("/parameter_events") > 1
 
 
 def _managers(node: Node) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from pathlib import Path
@@ -22,7 +23,6 @@ from launch_ros.actions import Node
 from launch import LaunchDescription, LaunchDescriptionEntity
 from robocontrast_ros.graph.description import CONTAINER, LEADER, NO_SHARED_MEMORY, processes_of
 from robocontrast_ros.graph.launch_arguments import ARGUMENTS, launched_session
-from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.nodes.runtime.main import AT_ONCE, END_WITH_PARENT
 from robocontrast_ros.system.disk import make_folder
 from robocontrast_ros.system.numerics import pin
@@ -32,9 +32,6 @@ TERM_AFTER, KILL_AFTER = "40", "10"
 
 The manager stops the robot, has the trial's bag closed and writes the journal; the others wait for it.
 """
-
-_held: list[Domain] = []
-"""Domains that stay locked while this process launches their sessions."""
 
 
 def process_launch(executable: str) -> LaunchDescription:
@@ -96,7 +93,7 @@ def _session(context: LaunchContext, file: Path) -> list[LaunchDescriptionEntity
     if any(Path(word).name == file.name for word in sys.argv):
         given |= {name: word for name, _, word in (text.partition(":=") for text in context.argv) if word}
     launched = launched_session(given, os.environ)
-    _held.append(launched.domain)
+    atexit.register(launched.close)
     folder = launched.run.parameters / "nodes"
     make_folder(folder)
     return [

@@ -9,6 +9,7 @@ import rclpy
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from robocontrast_ros.graph.description import NO_LOG_FILES
 from robocontrast_ros.nodes.runtime.channel import Channel, NoAnswer
 
 TIMEOUT = 20.0
@@ -22,7 +23,7 @@ def run_request(name: str, ask: Callable[[Channel], tuple[bool, str]]) -> None:
         name: of the node that asks; the process's number is added.
         ask: makes its clients, starts the channel, and returns whether the answer is yes, and its words.
     """
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    rclpy.init(args=NO_LOG_FILES, signal_handler_options=SignalHandlerOptions.NO)
     owner = Node(f"{name}_{os.getpid()}", enable_rosout=False, start_parameter_services=False)
     channel = Channel(owner)
     try:

@@ -144,6 +144,12 @@ class RunFolder:
         """Remove that file: the session does not run any more."""
         self.graph.unlink(missing_ok=True)
 
+    def remove_unbegun(self) -> None:
+        """Remove the folder where nothing was written into it but the parameters."""
+        others = [path for path in self.path.rglob("*") if path.is_file() and self.parameters not in path.parents]
+        if all(path == self.journal and not path.stat().st_size for path in others):
+            shutil.rmtree(self.path, ignore_errors=True)
+
     @property
     def secret(self) -> Path:
         """File with the assignment of a blind session, until it is opened; its owner alone may read it."""

@@ -55,6 +55,20 @@ class SessionStatus:
     void_fault: Fault = Fault.NONE
     void_detail: str = ""
 
+    def ended(self, before: SessionStatus | None) -> str:
+        """Return a line on the trial that has ended since an earlier status; empty where none has."""
+        if self.trial is None:
+            return ""
+        done, void = (before.trials_done, before.trials_void) if before else (self.trials_done, self.trials_void)
+        what = ""
+        if self.trials_done > done and self.result is not None:
+            what = self.result.outcome.name.lower().replace("_", " ")
+        elif self.trials_void > void:
+            what = f"void: {self.void_detail}"
+        place = f"trial {self.trials_done} of {self.trials_expected}" if self.trials_done > done else "attempt"
+        words = f"{self.trial.trial_id} {self.trial.perturbation} “{self.trial.instance.instruction.text}”"
+        return f"{place}: {words}: {what}" if what else ""
+
 
 class SessionControl:
     """Pause, resume, swap the policy and abort, from any thread. A session reads it between trials."""

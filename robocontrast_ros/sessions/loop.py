@@ -429,11 +429,13 @@ class Session:
                 return
             except BenchFault as error:
                 fault = _explained(error, trial)
+                if fault.fault is Fault.ABORTED and self._control.abort_reason:
+                    fault = BenchFault(Fault.ABORTED, self._control.abort_reason)
                 if fault.fault is Fault.SKIPPED:
                     fault = self._leave_out(trial, fault)
                 self._void(trial, fault)
                 if fault.fault in ENDS_SESSION:
-                    raise
+                    raise fault from None
                 # Where a person decides it, or helps the robot, no number of attempts says that it cannot work.
                 by_person = (
                     fault.fault is Fault.VOIDED

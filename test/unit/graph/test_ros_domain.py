@@ -10,7 +10,7 @@ import pytest
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.graph import ros_domain as domains
-from robocontrast_ros.graph.ros_domain import DOMAINS, Domain, GraphProbe
+from robocontrast_ros.graph.ros_domain import DOMAINS, Domain, check_ros
 
 
 @pytest.fixture(autouse=True)
@@ -87,7 +87,35 @@ print("taken")
     assert "domain 7 is taken" in other.stderr
 
 
-def test_where_ros_cannot_be_asked_no_session_is_visible():
-    environment = {k: v for k, v in os.environ.items() if k != "AMENT_PREFIX_PATH"}
-    environment |= {"RMW_IMPLEMENTATION": "rmw_of_nobody", "ROS_DOMAIN_ID": "7"}
-    assert GraphProbe(environment, None).found() == ()
+BROKEN_RCLPY = "raise ImportError('its C extension is not there')"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("RMW_IMPLEMENTATION", "rmw_of_nobody", "found 'rmw_fastrtps_cpp'). Unset RMW_IMPLEMENTATION."),
+        ("PYTHONPATH", "", "its C extension is not there). Unset PYTHONPATH, or begin in a terminal"),
+        ("ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF", "do not discover each other). Unset ROS_AUTOMATIC_DISCOVERY_RANGE."),
+        ("ROS_AUTOMATIC_DISCOVERY_RANGE", "subnet", "Unset ROS_AUTOMATIC_DISCOVERY_RANGE."),
+        ("ROS_STATIC_PEERS", "nobody.invalid", "Unable to resolve peer nobody.invalid). Unset ROS_STATIC_PEERS."),
+        ("FASTDDS_DEFAULT_PROFILES_FILE", "/no.xml", "a file of Fast DDS profiles, in XML. Unset"),
+        ("RCUTILS_COLORIZED_OUTPUT", "yes", "expected 0 or 1. Unset RCUTILS_COLORIZED_OUTPUT."),
+    ],
+)
+def test_the_variable_with_which_ros_does_not_run_is_named(tmp_path, variable, value, said):
+    pytest.importorskip("rclpy")
+    (tmp_path / "rclpy.py").write_text(BROKEN_RCLPY)
+    environment = {**os.environ, "ROS_DOMAIN_ID": "7", variable: value or str(tmp_path)}
+    with pytest.raises(ConfigurationError) as refusal:
+        check_ros(environment)
+    line = str(refusal.value)
+    assert line.startswith(f"environment: `{variable}`: got '{value or tmp_path}', expected ")
+    assert said in line and "\n" not in line and "Traceback" not in line
+
+
+def test_ros_runs_with_what_does_not_matter_to_it(tmp_path):
+    """A home that cannot be written among it, for a session's logs go to its run folder."""
+    pytest.importorskip("rclpy")
+    harmless = {"HOME": "/proc/nohome", "ROS_LOG_DIR": "/proc/nohome", "CYCLONEDDS_URI": "file:///no.xml"}
+    harmless |= {"ROS_LOCALHOST_ONLY": "1", "ROS_DISTRO": "humble", "TMPDIR": str(tmp_path / "none")}
+    check_ros({**os.environ, "ROS_DOMAIN_ID": "7", **harmless})
