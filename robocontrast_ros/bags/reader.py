@@ -15,15 +15,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-import lz4.frame
 import yaml
-import zstandard
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError, UnsupportedCompressionError
 from mcap.opcode import Opcode
 from mcap.reader import SeekingReader
 from mcap.records import Channel, Chunk, McapRecord, Message, Schema
-from mcap.stream_reader import CRCValidationError, StreamReader
+
+# What mcap itself decompresses with: a requirement of it.
+from mcap.stream_reader import CRCValidationError, StreamReader, lz4, zstandard
 from rosbags.interfaces import Nodetype
 from rosbags.interfaces.typing import FieldDesc, Typesdict
 from rosbags.rosbag2 import Reader
@@ -323,7 +323,7 @@ class _Content:
                     raise self._too_large(declared)
                 plain = reader.read(self.largest + 1 if declared < 0 else declared + 1)
         elif compression == "lz4":
-            plain = lz4.frame.LZ4FrameDecompressor().decompress(data, max_length=self.largest + 1)
+            plain = lz4.LZ4FrameDecompressor().decompress(data, max_length=self.largest + 1)
         elif compression == "":
             plain = data
         else:
