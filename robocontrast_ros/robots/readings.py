@@ -112,7 +112,7 @@ class ReadingCheck:
 
         Raises:
             ImpossibleReading: a number that is used is not finite, or farther from its last one than the robot gets in
-                the time between them; then the last ones remain.
+                the time between them; then the last ones of joints remain.
         """
         values = _values(reading)
         used = [(axis, values[axis.name]) for axis in self._axes.axes if axis.name in values]
@@ -130,21 +130,25 @@ class ReadingCheck:
         # A localiser may correct itself at once.
         if isinstance(reading, OdometryReading) and reading.localised:
             return
-        names = {axis.name for axis, _ in used}
+        names, now = {axis.name for axis, _ in used}, {axis.name: (reading.stamp, value) for axis, value in used}
         try:
             for axis, value in used:
                 if axis.name in self._last:
                     self._compare(axis, reading.stamp, value, *self._last[axis.name])
         except ImpossibleReading:
-            self._refused |= names
+            if isinstance(reading, OdometryReading):
+                # No stop needs to know where a base is, and the next episode begins wherever its odometry counts from.
+                self._last = now
+            else:
+                self._refused |= names
             raise
         self._refused -= names
-        self._last |= {axis.name: (reading.stamp, value) for axis, value in used}
+        self._last |= now
 
     def _compare(self, axis: Axis, stamp: int, value: float, last_stamp: int, last: float) -> None:
         passed = seconds(abs(stamp - last_stamp))
         refused = axis.name in self._refused
-        if passed > self._axes.silence and not refused:
+        if passed > self._axes.silence:
             raise ImpossibleReading(
                 f"odometry was silent for {passed:.2f} s, more than {self._axes.silence:g} s: a driver that was "
                 "started again counts from another place, so where the base is is not known; see why it was silent"
