@@ -47,6 +47,30 @@ class BenchFault(Exception):
         self.fault, self.detail = fault, detail
 
 
+LIMITS = {
+    Fault.POLICY_SERVER_LOST: "policy",
+    Fault.SIMULATOR_LOST: "sensors",
+    Fault.SENSOR_LOST: "sensors",
+    Fault.SCORER_LOST: "scoring",
+    Fault.RECORDER_LOST: "recording",
+    Fault.JUDGE_LOST: "judge",
+}
+"""Who may be silent -> the key below a session's `timeouts` that says for how long, unless it is another one."""
+
+
+def too_late(fault: Fault, what: str, limit: str = "") -> BenchFault:
+    """Return the fault of what did not come in time, with the key of the limit, for a busy machine may be why.
+
+    Args:
+        fault: its code.
+        what: what did not come, and within which time, in words.
+        limit: key below `timeouts`; that of the fault when left out.
+    """
+    limit = limit or LIMITS.get(fault, "")
+    cure = f"; where the machine is busy, raise `timeouts.{limit}` of the session" if limit else ""
+    return BenchFault(fault, what + cure)
+
+
 def bag_name(trial_id: str, attempt: int) -> str:
     """Return where the bag of one execution of a trial goes, relative to the run folder."""
     return f"bags/{trial_id}" + (f"_attempt{attempt}" if attempt else "")

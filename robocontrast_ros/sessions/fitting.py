@@ -215,7 +215,7 @@ def check_robot_fits_task(robot: RobotProfile, robot_file: Path, task: Task, tas
         robot.name,
         f"a robot that {kinds[wanted]}, for the task '{task.name}' ({task_file}); "
         f"{robot_file} describes one that {kinds[robot.mobile]}",
-        _robots_for(task, robot),
+        _robots_for(task, wanted, robot.driver is not None),
     )
 
 
@@ -223,12 +223,15 @@ def check_robot_reaches(robot: RobotProfile, robot_file: Path, task: Task, task_
     """Refuse an arm whose tool does not reach all of the task's region."""
     if error := _out_of_reach(robot, task):
         source, key, _ = origin
+        cure = _robots_for(task, robot.mobile, robot.driver is not None)
+        if robot_file not in known_names("robots").values():
+            cure = f"Change `base_position` in {robot_file}, or: {cure}"
         raise ConfigurationError(
             source,
             key,
             robot.name,
             f"a robot that reaches all of the region of the task '{task.name}' ({task_file}): {error}",
-            _robots_for(task, robot),
+            cure,
         )
 
 
@@ -243,9 +246,8 @@ def _out_of_reach(robot: RobotProfile, task: Task) -> str:
     return ""
 
 
-def _robots_for(task: Task, refused: RobotProfile) -> str:
-    """Return the cure for a robot that does not fit a task: the known ones that do, of a real robot the real ones."""
-    mobile, real = task.scenes.start_position is None, refused.driver is not None
+def _robots_for(task: Task, mobile: bool, real: bool) -> str:
+    """Return the cure for a robot that does not fit a task: the known ones that do, in simulation or real ones."""
     robots = {name: load_profile(path) for name, path in known_names("robots").items()}
     fitting = [
         name

@@ -15,8 +15,18 @@ from robocontrast_ros.action import RunEpisode  # noqa: E402
 from robocontrast_ros.srv import SwapPolicy  # noqa: E402
 from spinning import spun_node  # noqa: E402
 
-from robocontrast_ros.nodes.runtime.channel import Channel, NoAnswer, call, patient_call, wait_for  # noqa: E402
+from robocontrast_ros.domain import Fault  # noqa: E402
+from robocontrast_ros.episodes.bench import LIMITS, BenchFault  # noqa: E402
+from robocontrast_ros.nodes.runtime.channel import (  # noqa: E402
+    Channel,
+    NoAnswer,
+    call,
+    fault_without_answer,
+    patient_call,
+    wait_for,
+)
 from robocontrast_ros.nodes.runtime.executor import LockstepExecutor  # noqa: E402
+from robocontrast_ros.sessions.schema import TimeoutParameters  # noqa: E402
 
 
 @pytest.fixture
@@ -51,6 +61,22 @@ def test_a_late_answer_is_waited_for(client, server):
 def test_an_answer_that_does_not_come_ends_the_wait_at_its_limit(client):
     with pytest.raises(NoAnswer, match=r"'swap' did not answer within 0\.3 s"):
         patient_call(client, SwapPolicy.Request(), 0.3)
+
+
+@pytest.mark.parametrize(("fault", "key"), LIMITS.items(), ids=[fault.name for fault in LIMITS])
+def test_the_fault_of_an_answer_that_does_not_come_names_the_sessions_key_of_its_limit(client, fault, key):
+    with pytest.raises(BenchFault) as error, fault_without_answer(fault):
+        patient_call(client, SwapPolicy.Request(), 0.1)
+    said = f"'swap' did not answer within 0.1 s; where the machine is busy, raise `timeouts.{key}` of the session"
+    assert (error.value.fault, error.value.detail.lstrip("/")) == (fault, said)
+    assert hasattr(TimeoutParameters(), key)
+
+
+def test_the_fault_of_a_service_that_is_gone_names_no_limit(client, server):
+    threading.Timer(0.3, lambda: server.destroy_service(server.service)).start()
+    with pytest.raises(BenchFault) as error, fault_without_answer(Fault.SCORER_LOST):
+        patient_call(client, SwapPolicy.Request(), 60.0)
+    assert error.value.detail == "'swap' is gone"
 
 
 def test_a_service_that_goes_away_ends_the_wait_before_its_limit(client, server):

@@ -15,7 +15,7 @@ from std_srvs.srv import Trigger
 
 from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.domain import Delivery, Fault, Observed, Scene, SetupMove, Trial
-from robocontrast_ros.episodes.bench import BenchFault, Execution, ServingPolicy, SetByPerson
+from robocontrast_ros.episodes.bench import BenchFault, Execution, ServingPolicy, SetByPerson, too_late
 from robocontrast_ros.messages.decoding import judgement_from_msg, result_from_msg, scene_from_msg, stamp_from_msg
 from robocontrast_ros.messages.encoding import TrialContext
 from robocontrast_ros.msg import TopicCount
@@ -169,7 +169,7 @@ class RosBench:
                 raise BenchFault(Fault.ABORTED, f"the session was aborted before {what} was there")
             if time.monotonic() > deadline:
                 limit = self._parameters.startup_timeout
-                raise BenchFault(fault, f"{what} is not there after {limit:g} s")
+                raise too_late(fault, f"{what} is not there after {limit:g} s", "start_up")
 
     def stopped(self) -> str:
         """Return why the robot is stopped, and how it is released; empty where it is not, and where nobody watches."""
@@ -238,7 +238,8 @@ class RosBench:
         """Bring the scene to the target and the robot to its start; return the scene as read back."""
         request = SetupScene.Request(target=scene_to_msg(target), moves=[move_to_msg(m) for m in moves])
         limit = self._parameters.setup_timeout
-        response = self._patient_ask(self._setup_scene, request, Fault.SIMULATOR_LOST, limit, "the scene was set up")
+        asked = self._setup_scene, request, Fault.SIMULATOR_LOST, limit, "the scene was set up"
+        response = self._patient_ask(*asked, key="set_up")
         scene = scene_from_msg(response.scene)
         self.now = stamp_from_msg(response.scene.header.stamp)
         self._start = self.now, scene
@@ -419,6 +420,7 @@ class RosBench:
         limit: float,
         what: str,
         hastens: Callable[[], bool] = lambda: False,
+        key: str = "",
     ) -> Any:
         """Return the answer of somebody who may take long: meanwhile an abort of the session is noticed.
 
@@ -429,6 +431,7 @@ class RosBench:
             limit: how long the answer may take [s].
             what: that the answer tells, in words.
             hastens: called when the session is aborted; true when the answer comes at once.
+            key: of the limit, below the session's `timeouts`; that of the fault when left out.
 
         Raises:
             BenchFault: the answer has a fault; the session was aborted; or the service is gone, or silent.
@@ -440,9 +443,12 @@ class RosBench:
                     break
                 response.give_up()
                 raise BenchFault(Fault.ABORTED, f"the session was aborted before {what}")
-            if time.monotonic() > deadline or not client.service_is_ready():
+            if not client.service_is_ready():
                 response.give_up()
-                raise BenchFault(lost, f"'{client.srv_name}' is gone, or silent for {limit:g} s")
+                raise BenchFault(lost, f"'{client.srv_name}' is gone")
+            if time.monotonic() > deadline:
+                response.give_up()
+                raise too_late(lost, f"'{client.srv_name}' is silent for {limit:g} s", key)
         return checked(response.result(0.0))
 
     def _ask(self, client: Client, request: Any, lost: Fault) -> Any:

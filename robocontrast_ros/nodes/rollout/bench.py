@@ -13,7 +13,7 @@ from simulation_interfaces.srv import StepSimulation
 from robocontrast_ros.configuration import load_plugin
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
-from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.bench import BenchFault, too_late
 from robocontrast_ros.nodes.bench.asking import answer, checked
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
 from robocontrast_ros.nodes.rollout.drivers.faults import Kind, absence, robot_fault
@@ -187,7 +187,7 @@ class RosEpisodeBench:
         limit = self._parameters.sensor_timeout
         topics = tuple(topic.name for topic in self._surroundings.cameras.values())
         if topics and not self._inbox.wait_for_new(topics, limit, lambda: self._capture_images(first_call)):
-            raise BenchFault(Fault.SENSOR_LOST, f"not all of {', '.join(topics)} came within {limit:g} s")
+            raise too_late(Fault.SENSOR_LOST, f"not all of {', '.join(topics)} came within {limit:g} s")
         self._surroundings.check_cameras()
 
     def begin_recording(self, bag: str) -> None:

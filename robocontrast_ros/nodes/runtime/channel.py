@@ -23,7 +23,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.bench import BenchFault, too_late
 from robocontrast_ros.nodes.runtime.executor import lockstep_executor
 
 Result = TypeVar("Result")
@@ -39,7 +39,16 @@ POLL = 0.2
 
 
 class NoAnswer(Exception):
-    """A service did not answer in time, or is not there."""
+    """A service did not answer in time, or is not there.
+
+    Attributes:
+        late: whether it may yet answer, as on a busy machine; else it is gone.
+    """
+
+    def __init__(self, words: str, late: bool = True) -> None:
+        """Say what did not answer."""
+        super().__init__(words)
+        self.late = late
 
 
 @contextlib.contextmanager
@@ -48,7 +57,7 @@ def fault_without_answer(fault: Fault) -> Iterator[None]:
     try:
         yield
     except NoAnswer as error:
-        raise BenchFault(fault, str(error)) from None
+        raise (too_late(fault, str(error)) if error.late else BenchFault(fault, str(error))) from None
 
 
 class Channel:
@@ -139,7 +148,7 @@ class PendingResponse:
             if gone or left == 0.0:
                 self.give_up()
                 what = "is gone" if gone else f"did not answer within {timeout:g} s"
-                raise NoAnswer(f"'{self._client.srv_name}' {what}")
+                raise NoAnswer(f"'{self._client.srv_name}' {what}", late=not gone)
         return self._answer.result()
 
     @property

@@ -181,7 +181,7 @@ def test_the_digest_depends_on_names_shapes_and_pixels():
     ("content", "words"),
     [
         ("policy: oracel\n", ["`policy`", "oracel", "Did you mean 'oracle'?"]),
-        ("name: x\n", ["`policy`", "Add a line"]),
+        ("name: x\n", ["`policy`", "Write a line"]),
         ("policy: no.such:Thing\n", ["no.such:Thing", "importable"]),
     ],
 )

@@ -204,7 +204,10 @@ def test_a_session_names_a_perturbation_with_its_parameters(tmp_path):
             r"`strategy\.perturbations\.count`: .*expected no parameters, for 'S' has none",
         ),
         ({"count": 3}, r"`strategy\.perturbations\.name`: got 'nothing', expected the name of a perturbation"),
-        ({"name": "distractor"}, r"got 'distractor', expected a known perturbation: .*Did you mean 'distractors'\?"),
+        (
+            {"name": "distractor"},
+            r"got 'distractor', expected a known perturbation of task '.*Did you mean 'distractors'\?",
+        ),
         ({"name": "distractors", "count": 90}, r"expected at most \d+ distractors, for which there is room"),
     ],
 )
