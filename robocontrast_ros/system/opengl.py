@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 
 VARIABLE = "MUJOCO_GL"
@@ -14,11 +15,11 @@ def import_mujoco() -> None:
     draws finds out which platform works (``images.rendering``), from the same variable.
     """
     try:
-        pass
+        importlib.import_module("mujoco")
     except Exception:  # what a broken platform raises depends on the platform
         wanted = os.environ[VARIABLE]
         os.environ[VARIABLE] = "disabled"
         try:
-            pass
+            importlib.import_module("mujoco")
         finally:
             os.environ[VARIABLE] = wanted

