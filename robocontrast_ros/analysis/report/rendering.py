@@ -49,7 +49,7 @@ def check_folder(path: Path) -> None:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
-        why = "There is no such folder" if isinstance(error, FileNotFoundError) else error.strerror
+        why = f"No file can be made there: {error.strerror}" if path.parent.is_dir() else "There is no such folder"
         expected = "a file that can be written, in a folder that exists"
         raise ConfigurationError("command line", "--to", str(path), expected, f"{why}.") from None
 

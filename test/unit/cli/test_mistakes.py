@@ -6,7 +6,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from robocontrast_ros.analysis.report.rendering import check_folder
 from robocontrast_ros.cli.main import app
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.files import known_names
 
 SESSION = yaml.safe_load(known_names("sessions")["tabletop_demo"].read_text())
@@ -124,3 +126,17 @@ def test_only_a_name_that_is_near_is_taken_for_meant(words, meant):
     line = invoke(*words)
     assert ("Did you mean" in line) is bool(meant)
     assert f"Did you mean '{meant}'?" in line or not meant
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("/proc/page.html", "No file can be made there: "),
+        ("nowhere/page.html", "There is no such folder."),
+        ("", "fol"),
+    ],
+)
+def test_a_page_that_cannot_be_written_is_refused_before_anything_is_read(tmp_path, place, why):
+    with pytest.raises(ConfigurationError, match=why):
+        check_folder(tmp_path / place)
+    assert list(tmp_path.iterdir()) == []
