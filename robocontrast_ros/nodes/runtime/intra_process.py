@@ -15,7 +15,7 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
 
-from robocontrast_ros.nodes.runtime.qos import subscribe_as_offered
+from robocontrast_ros.nodes.runtime.offered import subscribe_as_offered
 
 _subscribers: dict[str, list[Callable[[Any], None]]] = {}
 """Topic that is handed over in this process -> the callbacks of its subscribers here."""

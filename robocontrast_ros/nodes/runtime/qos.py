@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
-
-try:
-    from rclpy.event_handler import SubscriptionEventCallbacks
-except ImportError:  # Humble
-    from rclpy.qos_event import SubscriptionEventCallbacks
 
 from robocontrast_ros.bags.recorder_lag import history_depth
 
@@ -49,23 +40,3 @@ The last message is enough for the recorder, too: the next trial is published af
 
 STATE = _reliable(1)
 """A heartbeat, of which only the newest counts."""
-
-
-def subscribe_as_offered(
-    node: Node, kind: type, topic: str, callback: Callable[[Any], None], quality: QoSProfile
-) -> None:
-    """Subscribe reliably, and best effort once a publisher offers no more: else nothing of it arrives.
-
-    No other quality of a publisher keeps its messages from a volatile subscriber without a deadline.
-    """
-
-    def take_what_is_offered(_: Any) -> None:
-        node.get_logger().warning(f"{topic} is published best effort: it is received so, and messages may be lost")
-        node.destroy_subscription(reliable)
-        offered = QoSProfile(
-            reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=quality.depth
-        )
-        node.create_subscription(kind, topic, callback, offered)
-
-    events = SubscriptionEventCallbacks(incompatible_qos=take_what_is_offered)
-    reliable = node.create_subscription(kind, topic, callback, quality, event_callbacks=events)
