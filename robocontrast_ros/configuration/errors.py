@@ -100,7 +100,7 @@ class ConfigurationError(ValueError):
         return cls(source, key, got, f"a known {kind}: {', '.join(names) or '(none)'}", cure)
 
 
-NEAR = 0.7
+NEAR = 0.65
 """Least similarity, by ``difflib``, of a word to the one that is taken to be meant: `serve` for `merge` has 0.6."""
 
 
