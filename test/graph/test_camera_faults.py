@@ -70,7 +70,7 @@ class Table:
 
         def publish():
             if self.picture is not None:
-                publisher.publish(array_to_image(self.picture, "top", time.time()))
+                publisher.publish(array_to_image(self.picture, "top", time.time_ns()))
 
         node.create_timer(0.1, publish)
         run = resolved.new_run(time.time())
