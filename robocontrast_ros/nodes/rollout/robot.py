@@ -72,6 +72,7 @@ class TopicRobot:
         Raises:
             BenchFault: one is not so.
         """
+        self._impossible = ""
         self._check_publishers()
         # A driver that has died since has a newest state, too.
         reading = self._inbox.newest(self.topic)
