@@ -177,7 +177,7 @@ def ask_ours(cameras: int, by_service: bool) -> None:
     )
     from robocontrast_ros.policies.serving.local_connection import LocalClient
 
-    images = {name: array_to_image(image, name, 0.0) for name, image in pixels_of(cameras).items()}
+    images = {name: array_to_image(image, name, 0) for name, image in pixels_of(cameras).items()}
     names = tuple(f"joint_{number}" for number in range(JOINTS))
     rclpy.init()
     owner = rclpy.create_node("asking_by_service" if by_service else "asking")

@@ -218,8 +218,8 @@ class JointMerger:
         if late := self._apart_from(self._stamp()) if self._last else []:
             hand, arm = stamp_text(self._last[late[0]][0]), stamp_text(self._stamp())
             return (
-                f"has {', '.join(late)} at {hand} and the arm at {arm}, farther apart than `state.staleness` "
-                f"({self._apart:g} s): see whether both drivers run, and by one clock"
+                f"has {', '.join(late)} at {hand} and the arm at {arm}, farther apart than {self._apart:g} s "
+                "(`state.staleness`; in lockstep half a control period): see whether both drivers run, and by one clock"
             )
         return ""
 

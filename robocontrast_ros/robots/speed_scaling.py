@@ -51,7 +51,12 @@ class SpeedScaling:
         self._rule, self.began = rule, math.nan
 
     def starts(self, share: float) -> str:
-        """Take the share at the start of a session or a trial; return why none may begin, empty where it may."""
+        """Take the share at the start of a session or a trial; return why none may begin, empty where it may.
+
+        A robot that is held, a share of 0, is left to its port, which may recover it, and refuses it where it does not.
+        """
+        if share == 0.0:
+            return ""
         if reason := self.voids(share):
             return reason
         self.began = share if math.isnan(self.began) or share > self.began else self.began

@@ -9,6 +9,9 @@ from robocontrast_ros.domain import nanoseconds
 READINGS = 10
 """Pairs of readings of two clocks, of which the closest counts."""
 
+AHEAD = nanoseconds(0.5)
+"""Beyond what the system clock was set ahead, rather than that all those pairs were read too slowly [ns]."""
+
 
 class Periodic:
     """Tells when something is due, from the time at which it was done last."""
@@ -32,15 +35,21 @@ class Periodic:
 class TimeOfDay:
     """Tells the time of day by the steady clock, so that it never goes back, whatever happens to this process.
 
-    How far apart the two clocks are is read once: two clocks that are read again and again are read at two times, and
-    this process may stand still between them. A system clock that is set afterwards is not followed.
+    How far apart the two clocks are is kept: they are read at two times, and this process may stand still between them.
+    A system clock that is set ahead is followed, as that of a laptop that slept; one that is set back is not.
     """
 
     def __init__(self) -> None:
         """Read both clocks."""
-        # The system clock is read last: what passes between the two makes the difference greater, never less.
-        self._apart = min(-time.monotonic_ns() + time.time_ns() for _ in range(READINGS))
+        self._apart = _apart()
 
     def at(self, steady: int) -> int:
         """Return the time of day at a time of the steady clock, ``time.monotonic_ns`` [ns]."""
+        if (apart := _apart()) - self._apart > AHEAD:
+            self._apart = apart
         return steady + self._apart
+
+
+def _apart() -> int:
+    # The system clock is read last: what passes between the two makes the difference greater, never less.
+    return min(-time.monotonic_ns() + time.time_ns() for _ in range(READINGS))

@@ -21,14 +21,14 @@ class Clocks:
     """A steady clock and one of the time of day, each of which is read after a pause [ns]."""
 
     def __init__(self, pauses) -> None:
-        self._pauses, self.passed = chain(pauses, repeat(0)), 0
+        self._pauses, self.passed, self.ahead = chain(pauses, repeat(0)), 0, 0
 
     def monotonic_ns(self) -> int:
         self.passed += next(self._pauses)
         return self.passed
 
     def time_ns(self) -> int:
-        return EPOCH + self.monotonic_ns()
+        return EPOCH + self.ahead + self.monotonic_ns()
 
 
 pauses = st.integers(0, 1_000) | st.integers(0, 400_000_000)
@@ -62,3 +62,13 @@ def test_stamps_of_a_world_that_plays_never_go_back_wherever_its_process_is_stop
         apart = stamps[-1] - (EPOCH + clocks.passed)
     assert all(before <= after for before, after in pairwise(stamps))
     assert apart <= min(pauses[1:20:2])
+
+
+@given(st.integers(10**9, 10**14))
+def test_a_clock_that_is_set_ahead_as_after_the_sleep_of_a_laptop_is_followed_and_one_that_is_set_back_is_not(ahead):
+    clocks = Clocks([])
+    with patch.object(timing, "time", clocks):
+        told, stamps = timing.TimeOfDay(), []
+        for clocks.ahead in (0, ahead, 0):
+            stamps.append(told.at(clocks.monotonic_ns()))
+    assert stamps == [EPOCH, EPOCH + ahead, EPOCH + ahead]

@@ -41,9 +41,11 @@ from robocontrast_ros.configuration import ConfigurationError, load_plugin
 from robocontrast_ros.domain import Fault, Pose, nanoseconds
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
+from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
+from robocontrast_ros.nodes.rollout.robot import TopicRobot
 from robocontrast_ros.nodes.runtime.executor import LockstepExecutor
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistCommand
 from robocontrast_ros.robots.kinds import stop_command
@@ -87,6 +89,7 @@ class Lab:
 
     def __post_init__(self) -> None:
         self.nodes: list[Node] = []
+        self.heard: list[str] = []
         self.context = rclpy.Context()
         rclpy.init(context=self.context)
         self.executor = LockstepExecutor(context=self.context)
@@ -136,8 +139,8 @@ class Lab:
             robot=path, steps_per_control=1, control_period=period, sensor_timeout=2.0, world_resets_robot=False
         )
         node = self.node("client")
-        kind = load_plugin("robot_ports", port, "test", "port")
-        robot = kind(node, profile, parameters, Inbox(node), RecorderWatch(node, profile, parameters, False))
+        kind, inbox = load_plugin("robot_ports", port, "test", "port"), Inbox(node, self.heard.append)
+        robot = kind(node, profile, parameters, inbox, RecorderWatch(node, profile, parameters, False))
         self.stack.callback(robot.close)
         self.made.append(robot)
         return robot
@@ -381,6 +384,31 @@ class TestState:
             reading = robot.state(stamp)
             assert reading.stamp > stamp and state.update(reading).gripper_width == pytest.approx(0.06)
             stamp = reading.stamp
+        assert set(hand_lab.heard) == {robot.topic}
+        driver.misbehaviour.state_names = ("wheel",)
+        _hears(robot)
+        hand_lab.heard.clear()
+        _hears(robot)
+        assert hand_lab.heard == [], "a hand alone does not show that the arm's state still comes"
+
+    def test_in_lockstep_a_state_is_of_one_time_whichever_of_its_messages_comes_first(self, hand_lab):
+        profile, node = load_profile("franka_hand"), hand_lab.node("client")
+        parameters = RolloutParameters(robot="franka_hand", steps_per_control=1, control_period=PERIOD)
+        recorder = RecorderWatch(node, profile, parameters, True)
+        robot = TopicRobot(node, profile, parameters, Inbox(node, lockstep=True), recorder)
+
+        def taken(joints: dict[str, float], stamp: int) -> tuple[int, Any] | None:
+            message = JointState(name=list(joints), position=list(joints.values()))
+            message.header.stamp = time_to_msg(stamp)
+            return robot._take(message)
+
+        arm, state = dict(zip(profile.joint_names, profile.home, strict=True)), ArmState(profile)
+        for number in range(1, 4):
+            stamp, hand = number * nanoseconds(PERIOD), dict.fromkeys(profile.hand_joint_names, 0.01 * number)
+            first, last = (arm, hand) if number % 2 else (hand, arm)
+            assert taken(first, stamp) is None
+            found, reading = taken(last, stamp)
+            assert found == stamp and state.update(reading).gripper_width == pytest.approx(0.02 * number)
 
     def test_joints_without_a_position_each_are_told(self):
         with pytest.raises(ValueError, match="2 names and 1 positions; have the robot's driver"):
@@ -400,16 +428,14 @@ class TestState:
         goal = until(lambda: driver.seen.goals[before:])[-1]
         assert list(goal.points[0].positions) == pytest.approx([p + 0.05 for p in load_profile("ur5e").home], abs=1e-3)
         driver.misbehaviour.shift = {}
-        until(lambda: _reads(robot))
-
-
-def _reads(robot: Any) -> bool:
-    """Tell whether the robot has a state again."""
-    try:
+        _hears(robot)
         robot.check()
-    except BenchFault:
-        return False
-    return True
+
+
+def _hears(robot: Any) -> None:
+    """Wait for more messages of the state than may have been under way."""
+    enough = robot._inbox.received(robot.topic) + 20
+    until(lambda: robot._inbox.received(robot.topic) >= enough)
 
 
 class TestControllers:

@@ -129,7 +129,7 @@ class RosBench:
         self._serving: PolicyDescription | None = None
         self._shown = ""
         self.now = 0
-        """Stamp of the newest scene or observation, in the clock of the graph [s]; 0 before the first."""
+        """Stamp of the newest scene or observation, in the clock of the graph [ns]; 0 before the first."""
         self._channel.start()
 
     def close(self) -> None:

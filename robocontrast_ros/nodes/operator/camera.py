@@ -87,7 +87,7 @@ class CameraView:
         return image
 
     @property
-    def stamp(self) -> float:
+    def stamp(self) -> int:
         """When the last picture of ``next_picture`` was taken, in the clock of its stamps [ns]; 0 before the first."""
         with self._changed:
             return self._taken

@@ -37,7 +37,10 @@ class Inbox:
     """
 
     def __init__(self, node: Node, heard: Callable[[str], None] = lambda topic: None, lockstep: bool = False) -> None:
-        """Start without subscriptions; they will be those of this node. ``heard`` is told each message's topic."""
+        """Start without subscriptions; they will be those of this node.
+
+        ``heard`` is told the topic of each message that is kept, or completes what is.
+        """
         self._node, self._heard, self.lockstep = node, heard, lockstep
         self.refusal: Callable[[], str] = lambda: ""
         self._changed = threading.Condition()
@@ -191,4 +194,6 @@ class Inbox:
                 self._latest[topic] = read
             self._received[topic] += 1
             self._changed.notify_all()
-        self._heard(topic)
+        # A hand alone, or a reading that cannot be true, does not show that the arm's state still comes.
+        if read is not None:
+            self._heard(topic)

@@ -47,7 +47,9 @@ class TopicRobot:
         axes = kind_of(profile).axes(profile)
         self._publishers_of_state = Publishers(node, self.topic)
         self._possible, self._impossible = ReadingCheck(axes), ""
-        self._merger = JointMerger(axes, profile.state.staleness)
+        # In lockstep a state is of one time, whichever of its messages comes first.
+        apart = 0.5 * parameters.control_period if inbox.lockstep else profile.state.staleness
+        self._merger = JointMerger(axes, apart)
         self._way = kind_of(profile).way
         self.homes = self._way is not None and not parameters.world_resets_robot
         inbox.subscribe(message_class(profile.state.type), self.topic, self._take)
@@ -70,6 +72,7 @@ class TopicRobot:
         Raises:
             BenchFault: one is not so.
         """
+        self._impossible = ""
         self._check_publishers()
         # A driver that has died since has a newest state, too.
         reading = self._inbox.newest(self.topic)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -21,14 +22,18 @@ def subscribe_as_offered(
 
     No other quality of a publisher keeps its messages from a volatile subscriber without a deadline.
     """
+    made = threading.Lock()
 
     def take_what_is_offered(_: Any) -> None:
         node.get_logger().warning(f"{topic} is published best effort: it is received so, and messages may be lost")
-        node.destroy_subscription(reliable)
+        with made:
+            node.destroy_subscription(reliable)
         offered = QoSProfile(
             reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=quality.depth
         )
         node.create_subscription(kind, topic, callback, offered)
 
     events = SubscriptionEventCallbacks(incompatible_qos=take_what_is_offered)
-    reliable = node.create_subscription(kind, topic, callback, quality, event_callbacks=events)
+    # A publisher that is known is told at once, in the thread that spins, which may not be this one.
+    with made:
+        reliable = node.create_subscription(kind, topic, callback, quality, event_callbacks=events)

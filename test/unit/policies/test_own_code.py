@@ -14,7 +14,7 @@ from robocontrast_ros.policies.catalogue import look_up
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.serving.runner import PolicyRunner
 
-OBSERVATION = Observation(0.1, {}, ("j",), (0.0,), Pose())
+OBSERVATION = Observation(100_000_000, {}, ("j",), (0.0,), Pose())
 
 MINE = """
 import sys

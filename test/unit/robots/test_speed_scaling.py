@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import pytest
 import yaml
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.robots.drivers import OutsideLimit
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.robots.speed_scaling import TOLERANCE, SpeedScaling, is_slowed, share_of
+from robocontrast_ros.robots.speed_scaling import TOLERANCE, SpeedScaling, SpeedScalingRule, is_slowed, share_of
 
-SHARES = st.floats(0.0, 1.0)
+SHARES = st.floats(0.0, 1.0, exclude_min=True)
 
 
 def limit(**keys) -> OutsideLimit:
@@ -78,6 +79,14 @@ def test_the_reason_says_both_speeds():
     assert "less than the 100 % which `speed_scaling: void_below_full` demands" in SpeedScaling(
         "void_below_full"
     ).voids(0.5)
+
+
+@pytest.mark.parametrize("rule", get_args(SpeedScalingRule))
+def test_a_robot_that_is_held_may_be_recovered_first_and_no_session_begins_at_no_speed(rule):
+    speed = SpeedScaling(rule)
+    assert speed.starts(0.0) == speed.starts(1.0) == speed.starts(0.0) == ""
+    assert speed.began == 1.0
+    assert bool(speed.voids(0.0)) == (rule != "mark")
 
 
 def test_a_slider_that_nobody_has_heard_before_the_first_trial_is_known_from_there_on():
