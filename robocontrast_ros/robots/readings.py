@@ -103,6 +103,11 @@ class ReadingCheck:
         self._last: dict[str, tuple[int, float]] = {}
         self._refused: set[str] = set()
 
+    @property
+    def refuses(self) -> bool:
+        """Whether the newest reading of some joint was refused."""
+        return bool(self._refused)
+
     def check(self, reading: Reading) -> None:
         """Take a reading for the last one of its joints, unless it cannot be true.
 

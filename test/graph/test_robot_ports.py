@@ -775,6 +775,17 @@ class TestStreaming:
         until(lambda: _stands(lab))
         assert 0.0 < lab.off(0.0) < 1.0
 
+    def test_a_stop_while_readings_are_refused_leaves_the_controller_at_its_last_command(self, lab):
+        driver, robot = lab.drive(active=(POSITION,)), lab.port("streaming")
+        robot.command(lab.to(2.0, 40.0), begin(robot))
+        until(lambda: len(driver.seen.streamed) > 5)
+        driver.misbehaviour.shift = {"elbow_joint": 1000.0}
+        faulty(robot)
+        robot.stop()
+        until(lambda: _stands(lab))
+        way = [positions[0] for _, positions in driver.seen.streamed]
+        assert way == sorted(way), "the arm is not sent back to where it was last believed to be"
+
     def test_a_stream_that_is_let_go_ends_where_it_is_and_the_next_command_begins_another(self, lab):
         driver, robot = lab.drive(active=(POSITION,)), lab.port("streaming")
         stamp = begin(robot)

@@ -179,4 +179,8 @@ class TopicRobot:
         for topic, publisher in self._publishers.items():
             if not publisher.get_subscription_count():
                 raise BenchFault(Fault.ROBOT_FAULT, f"nobody takes commands on {topic}")
-        self.command(stop_command(self._profile, reading, self._parameters.control_period), reading.stamp)
+        try:
+            stop = stop_command(self._profile, reading, self._parameters.control_period)
+        except ValueError as error:
+            raise BenchFault(Fault.ROBOT_FAULT, str(error)) from None
+        self.command(stop, reading.stamp)

@@ -201,4 +201,4 @@ def test_a_recipe_that_names_nothing_that_reads_it_is_refused(small):
     small.write_text(yaml.safe_dump(recipe))
     refused = command(small)
     assert refused.exit_code == 2
-    assert "`recipe`: got 'nothing', expected one of film_bc" in refused.output
+    assert "`recipe`: got 'nothing', expected a known recipe: film_bc" in refused.output

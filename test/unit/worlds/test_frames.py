@@ -103,7 +103,7 @@ def test_a_point_is_at_the_pixel_that_tf_and_camera_info_say(name):
             shifted = rotate(inverse, np.subtract(camera.position, base.position))
             turned = compose(Pose(orientation=inverse), Pose(orientation=camera.orientation)).orientation
             camera = compose(truth, Pose(shifted, turned))
-        info = encoder.camera_info(world.cameras.info(interface.name), interface.frame_id, 0.0)
+        info = encoder.camera_info(world.cameras.info(interface.name), interface.frame_id, 0)
         assert (info.header.frame_id, info.width, info.height) == (interface.frame_id, 320, 240)
         assert list(info.d) == [0.0] * 5 and np.array_equal(np.reshape(info.r, (3, 3)), np.eye(3))
         assert np.array_equal(np.reshape(info.p, (3, 4))[:, :3], np.reshape(info.k, (3, 3)))

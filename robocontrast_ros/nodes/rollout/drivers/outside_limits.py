@@ -32,7 +32,7 @@ class OutsideLimits:
     """
 
     def __init__(self, node: Node, limits: Sequence[OutsideLimit]) -> None:
-        """Subscribe."""
+        """Take them; ``hear`` subscribes: the watchdog has a port, too, and does not look at them."""
         self._log, self._changed = node.get_logger(), threading.Condition()
         self._sources = tuple(_Source(node, limit, self._changed) for limit in limits)
         self._heard, self.lowest, self.lowest_words = False, math.nan, ""
@@ -48,6 +48,8 @@ class OutsideLimits:
         """
         if self._heard:
             return
+        for source in self._sources:
+            source.subscribe()
         deadline = time.monotonic() + timeout
         while silent := [source for source in self._sources if source.newest is None and not source.absent]:
             if time.monotonic() > deadline:
@@ -121,13 +123,19 @@ class _Source:
         self._node, self._changed, self.limit = node, changed, limit
         self.newest: bytes | None = None
         self._read: tuple[bytes | None, float] = None, math.nan
-        self.absent, self._latched = "", False
+        self.absent, self._subscribed, self._latched = "", False, False
+
+    def subscribe(self) -> None:
+        """Subscribe, unless that was done."""
+        if self._subscribed:
+            return
+        self._subscribed = True
         try:
-            self._kind = interface(limit.type)
+            self._kind = interface(self.limit.type)
         except BenchFault as fault:
             self.absent = fault.detail
             return
-        node.create_subscription(self._kind, limit.topic, self._put, _OF_ANY_PUBLISHER, raw=True)
+        self._node.create_subscription(self._kind, self.limit.topic, self._put, _OF_ANY_PUBLISHER, raw=True)
 
     def hear_latched(self) -> None:
         """Subscribe to what was published once and kept, where a publisher keeps it."""
@@ -179,7 +187,7 @@ class _Source:
         if self.absent:
             return self.absent
         if self.newest is not None:
-            return f"{self.limit.topic} says {self._value():g}"
+            return self.misread() or f"{self.limit.topic} says {self._value():g}"
         if not self._node.count_publishers(self.limit.topic):
             return absence(self._node, self.limit.topic, Kind.TOPIC)
         return f"nothing came on {self.limit.topic}"

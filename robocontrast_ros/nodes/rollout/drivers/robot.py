@@ -66,7 +66,6 @@ class DriverRobot(TopicRobot):
             BenchFault: ROBOT_FAULT, with the cure; or it is silent.
         """
         self._ready = self._moved = False
-        self._impossible = ""
         self.check()
         self._prepare()
         if self._recovers:

@@ -104,7 +104,9 @@ class StreamingRobot(ArmRobot):
             raise robot_fault(f"the order of the joints of '{self._controller}' is not known yet")
         if self._settings.interface == "velocity":
             self._publish([0.0] * len(self._order))
-        elif isinstance(command, JointTrajectoryCommand):
+        elif isinstance(command, JointTrajectoryCommand) and not self._possible.refuses:
+            # While readings are refused, the controller stays at its last command: the arm may be far from where the
+            # last one that can be true had it.
             there = dict(zip(command.names, command.positions, strict=True))
             self._publish([there[name] for name in self._order])
         require_subscriber(self._publisher, self._commands)
