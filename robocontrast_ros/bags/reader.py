@@ -267,7 +267,7 @@ def _named(metadata: Path) -> set[str]:
             if depth > MAX_DEPTH:
                 return set()
         paths = yaml.load(text, _YAML)["rosbag2_bagfile_information"]["relative_file_paths"]
-        return {Path(path).name for path in paths}
+        return {Path(path).name for path in paths} if isinstance(paths, list) else set()
     except (OSError, ValueError, yaml.YAMLError, LookupError, TypeError):
         return set()
 

@@ -259,6 +259,9 @@ def _run_processes(
     journal, present = _journal(place), place.present()
     place.close()
     if present is None or (journal is None and view.began):
+        if code == 0:
+            _print_error(f"{run.path}: the run folder, or its journal, was deleted as the session ended", console)
+            code = INTERRUPTED
         return None, code
     run = RunFolder(present)
     _print_how_to_resume(run, journal, code, console)

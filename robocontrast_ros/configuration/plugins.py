@@ -157,7 +157,7 @@ def find_configured(kind: str, path: Path) -> Any:
     named = content.get(key)
     if not isinstance(named, str):
         got = named if key in content else NOTHING
-        close = nearest(key, content) if key not in content else ""
+        close = nearest(key, map(str, content)) if key not in content else ""
         cure = f"Did you mean `{key}` instead of `{close}`?" if close else f"Write a line such as `{key}: …`."
         raise ConfigurationError(
             str(path), key, got, f"{_known_words(kind)}, or `module:Class` for one of your own", cure

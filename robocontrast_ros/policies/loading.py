@@ -10,33 +10,12 @@ from typing import Any
 from robocontrast_ros.configuration import (
     ConfigurationError,
     find_configured,
-    load_configured,
     make_configured,
     parse_record,
     read_yaml,
 )
 from robocontrast_ros.configuration.errors import raised
-from robocontrast_ros.policies.protocol import Policy, PolicyDescription, PolicyFault
-
-
-def load_policy(file: Path) -> Policy:
-    """Return the policy that a parameter file describes.
-
-    Raises:
-        ConfigurationError: the file does not fit, or its class cannot be imported or made.
-    """
-    with own_code(file, "is loaded"):
-        return load_configured("policies", file)
-
-
-def description_of(policy: Policy, file: Path) -> PolicyDescription:
-    """Return what a policy that was loaded from a file says of itself.
-
-    Raises:
-        ConfigurationError: it raises, or returns no description.
-    """
-    with own_code(file, "describes itself"):
-        return _checked(policy.describe(), file, "describe()")
+from robocontrast_ros.policies.protocol import PolicyDescription, PolicyFault
 
 
 def description_by_file(maker: Any, file: Path) -> PolicyDescription | None:
@@ -51,7 +30,7 @@ def description_by_file(maker: Any, file: Path) -> PolicyDescription | None:
     """
     with own_code(file, "is described by its file"):
         function = getattr(maker, "describe_file", None)
-        return None if function is None else _checked(function(file), file, "describe_file()")
+        return None if function is None else checked(function(file), file, "describe_file()")
 
 
 def load_and_describe(maker: Any, file: Path) -> PolicyDescription:
@@ -67,7 +46,8 @@ def load_and_describe(maker: Any, file: Path) -> PolicyDescription:
     with own_code(file, "is loaded"):
         policy = make_configured("policies", maker, file)
     try:
-        return description_of(policy, file)
+        with own_code(file, "describes itself"):
+            return checked(policy.describe(), file, "describe()")
     finally:
         # It is not used again: how it ends does not matter.
         with contextlib.suppress(ConfigurationError), own_code(file, "is closed"):
@@ -100,9 +80,9 @@ def own_code(file: Path, what: str) -> Iterator[None]:
         raise failed(file, what, error) from error
 
 
-def failed(file: Path, what: str, error: BaseException) -> ConfigurationError:
-    """Return the error for what a user's code raised; see ``own_code``."""
-    cause = error.detail if isinstance(error, PolicyFault) else raised(error)
+def failed(file: Path, what: str, error: BaseException, located: bool = True) -> ConfigurationError:
+    """Return the error for what a user's code raised, with its file and line if ``located``; see ``own_code``."""
+    cause = error.detail if isinstance(error, PolicyFault) else raised(error, located)
     return ConfigurationError(str(file), "policy", named_in(file), f"a policy that {what}", f"It raised {cause}.")
 
 
@@ -112,7 +92,12 @@ def named_in(file: Path) -> object:
     return content.get("policy") if isinstance(content, dict) else content
 
 
-def _checked(told: Any, file: Path, method: str) -> PolicyDescription:
+def checked(told: Any, file: Path, method: str) -> PolicyDescription:
+    """Return what a policy's method told as the description that it is.
+
+    Raises:
+        ConfigurationError: it is none, or has impossible values.
+    """
     if not isinstance(told, PolicyDescription):
         expected = f"a policy whose {method} returns a PolicyDescription"
         raise ConfigurationError(str(file), "policy", named_in(file), expected, f"It returned {type(told).__name__}.")

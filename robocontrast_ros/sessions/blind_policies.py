@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import yaml
+
 from robocontrast_ros.domain import Fault, Trial
 from robocontrast_ros.episodes.bench import Bench, BenchFault, BlindBench, PolicyBench, PolicyRefusal, ServingPolicy
 from robocontrast_ros.policies.protocol import PolicyDescription
@@ -144,6 +146,8 @@ class BlindPolicies:
         """Return a text without what names a policy; before the first trial it may."""
         policies = self._secret.policies if self._secret is not None else ()
         names = {name for policy in policies for name in (policy.file, Path(policy.file).stem, policy.name)}
+        # What cannot be loaded is told by its class.
+        names |= {str(yaml.safe_load(policy.parameters).get("policy", policy.name)) for policy in policies}
         for name in sorted(names, key=len, reverse=True):
             # `FilmBc` of a traceback names `film_bc`, too.
             pattern = re.escape(name).replace("_", "_?")

@@ -76,7 +76,8 @@ class OpenPath:
         """Tell whether its path still leads to it."""
         try:
             return os.path.samestat(self._path.stat(), os.fstat(self._descriptor))
-        except (FileNotFoundError, NotADirectoryError):
+        # It is not there, or what is there cannot be looked at: of a disk that was unmounted, of another user.
+        except OSError:
             return False
 
     def present(self) -> Path | None:

@@ -78,6 +78,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_HEAD(self):
         locked = self.path == "/locked" and self.headers.get("Authorization") != f"Bearer {KEY}"
         self.send_response(401 if locked else 405)
+        self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", "0")
         self.end_headers()
 
@@ -89,7 +90,7 @@ class Handler(BaseHTTPRequestHandler):
             payload = json.loads(payload["encoded"], object_hook=read)
         if self.path == "/reset":
             self.server.seed = payload["seed"]
-            self.answer(200, b"{}")
+            self.answer(200, b"{}", **{"Content-Encoding": "Identity"})
             return
         words = payload["instruction"]
         if words in BODIES:

@@ -42,14 +42,15 @@ def check_folder(path: Path) -> None:
     """
     try:
         if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, "It is a folder")
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if path.exists() and not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         # Permissions alone do not tell it, such as for root or on a file system that is read-only.
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
-        why = f"No file can be made there: {error.strerror}" if path.parent.is_dir() else "There is no such folder"
+        absent = isinstance(error, FileNotFoundError | NotADirectoryError) and not os.path.isdir(path.parent)
+        why = "There is no such folder" if absent else f"No file can be made there: {error.strerror}"
         expected = "a file that can be written, in a folder that exists"
         raise ConfigurationError("command line", "--to", str(path), expected, f"{why}.") from None
 

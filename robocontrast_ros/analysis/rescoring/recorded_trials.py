@@ -44,7 +44,7 @@ def find_recorded(paths: Sequence[Path]) -> tuple[RecordedTrial, ...]:
     Of a run folder with a journal these are the trials that count; without one, all its bags.
 
     Raises:
-        BagError: there is nothing at a path, or a file, or no bag anywhere.
+        BagError: there is nothing at a path, or a file, or a folder that cannot be read, or no bag anywhere.
         JournalError: a run folder's journal cannot be read.
     """
     found: dict[tuple[Path | None, str], RecordedTrial] = {}
@@ -104,7 +104,10 @@ def _is_bag(folder: Path) -> bool:
 
 
 def _bags(folder: Path) -> list[Path]:
-    return sorted(f for f in folder.iterdir() if f.is_dir() and _is_bag(f)) if folder.is_dir() else []
+    try:
+        return sorted(f for f in folder.iterdir() if f.is_dir() and _is_bag(f)) if folder.is_dir() else []
+    except OSError as error:
+        raise BagError.of_system(folder, error) from None
 
 
 def find_task(recording: TrialRecording) -> tuple[Task, Path]:

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from robocontrast_ros.configuration import find_configured, load_configured, load_record, record, resolve_uri
 from robocontrast_ros.domain import Instruction, Scene, TestInstance
-from robocontrast_ros.policies.catalogue import load_and_describe
+from robocontrast_ros.policies.loading import describe
 from robocontrast_ros.policies.protocol import Observation, Policy, PolicyDescription
 from robocontrast_ros.tasks.protocol import Task
 
@@ -70,10 +70,7 @@ class OtherWords:
             ConfigurationError: a file does not fit, or the listener cannot be loaded.
         """
         parameters = load_record(OtherWordsParameters, path)
-        below = resolve_uri(parameters.listener, path.parent)
-        maker = find_configured("policies", below)
-        told = maker.describe_file if hasattr(maker, "describe_file") else lambda file: load_and_describe(maker, file)
-        return _described(told(below), parameters)
+        return _described(describe(resolve_uri(parameters.listener, path.parent)), parameters)
 
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:

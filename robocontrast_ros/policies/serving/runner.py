@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.configuration import ConfigurationError, read_yaml
+from robocontrast_ros.configuration import ConfigurationError, load_configured, read_yaml
 from robocontrast_ros.configuration.errors import raised
 from robocontrast_ros.domain import Fault, Observed, Segment
-from robocontrast_ros.policies.loading import description_of, failed, load_policy, named_in
+from robocontrast_ros.policies.loading import checked, failed, named_in
 from robocontrast_ros.policies.protocol import Observation, Policy, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.segments import Told, one_segment
 
@@ -169,10 +170,10 @@ class PolicyRunner:
         # Read before the policy is made: the recorded text must not be newer than what runs.
         read_yaml(self.path)
         self.text = self.path.read_text(encoding="utf-8")
-        policy = self._prepare(lambda: load_policy(self.path), "is loaded")
+        policy = self._prepare(lambda: load_configured("policies", self.path), "is loaded")
         self._policy = policy
         self.description: PolicyDescription = self._prepare(
-            lambda: description_of(policy, self.path), "describes itself"
+            lambda: checked(policy.describe(), self.path, "describe()"), "describes itself"
         )
         if self.description.takes_segments and not hasattr(policy, "reset_segments"):
             self.close()
@@ -225,7 +226,7 @@ class PolicyRunner:
             raise
         except BaseException as error:  # a user's policy may raise anything
             self.close()
-            raise failed(self.path, what, error) from error
+            raise failed(self.path, what, error, self.located) from error
 
     def _call(self, function: Callable[[], Result]) -> Result:
         if self._stuck:
@@ -268,12 +269,15 @@ def _numbers(answer: Any) -> NDArray[np.float64]:
     cure = "; answer with `actions.detach().float().cpu().numpy()`" if kind.__module__.startswith("torch") else ""
     try:
         found = np.asarray(answer)
+        if found.dtype == object and all(isinstance(value, Real) for value in found.flat):
+            found = found.astype(np.float64)
     except Exception as error:  # what an answer does when it is read is its own code
         fault = Fault.POLICY_WRONG_SHAPE if isinstance(error, TypeError | ValueError) else Fault.POLICY_RAISED
         detail = f"got {kind.__name__}, which cannot be read as numbers: {raised(error, located=False)}{cure}"
         raise PolicyFault(fault, detail) from None
     if found.dtype == object or not np.can_cast(found.dtype, np.float64, "same_kind"):
-        held = "" if found.ndim == 0 or not found.size else f" of {type(found.flat[0]).__name__}"
+        others = (value for value in found.flat if not isinstance(value, Real))
+        held = "" if found.ndim == 0 or not found.size else f" of {type(next(others, found.flat[0])).__name__}"
         raise PolicyFault(Fault.POLICY_WRONG_SHAPE, f"got {kind.__name__}{held}, not real numbers")
     return found.astype(np.float64, copy=False)
 

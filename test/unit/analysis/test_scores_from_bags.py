@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import math
+import os
 import re
 import shutil
 from dataclasses import replace
@@ -210,10 +212,20 @@ def test_a_folder_with_nothing_in_it_keeps_no_other_bag_from_being_scored(run, t
     assert scores[1].equal
 
 
-@pytest.mark.parametrize("what", ["nowhere", "file"])
-def test_a_path_that_cannot_be_a_bag_is_one_sentence(tmp_path, what):
+@pytest.mark.parametrize("what", ["nowhere", "file", "empty", "somebody else's"])
+def test_a_path_that_cannot_be_a_bag_is_one_sentence(tmp_path, monkeypatch, what):
     (tmp_path / "file").touch()
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "somebody else's").mkdir()
+
+    def denied(folder):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    if what == "somebody else's":
+        monkeypatch.setattr(Path, "iterdir", denied)
     words = {
+        "empty": "neither a run folder nor a bag, and there is no bag in it",
+        "somebody else's": "Permission denied.",
         "nowhere": "no such folder, expected a run folder or a bag",
         "file": "a file, expected a run folder or a bag",
     }

@@ -97,6 +97,7 @@ def test_a_session_that_is_no_mapping_is_told_which_keys_it_needs(tmp_path, text
         ("", ["got nothing: the file is empty"]),
         ("polic: oracle\n", ["Did you mean `policy` instead of `polic`?"]),
         ("name: x\n", ["Write a line such as `policy: …`."]),
+        ("5: x\nyes: y\nnull: z\n", ["Write a line such as `policy: …`."]),
         ("policy: pol.p\n", ["For a class of your own write `module:Class`, such as `pol:p`."]),
         ("policy: oracel\n", ["Did you mean 'oracle'?"]),
         ("policy: no_such_module:P\n", ["`PYTHONPATH=. robocontrast …`", "`pip install -e .`"]),
@@ -133,10 +134,19 @@ def test_only_a_name_that_is_near_is_taken_for_meant(words, meant):
     [
         ("/proc/page.html", "No file can be made there: "),
         ("nowhere/page.html", "There is no such folder."),
-        ("", "fol"),
+        ("", "Is a directory"),
     ],
 )
 def test_a_page_that_cannot_be_written_is_refused_before_anything_is_read(tmp_path, place, why):
     with pytest.raises(ConfigurationError, match=why):
         check_folder(tmp_path / place)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_in_a_folder_of_somebody_else_is_refused(tmp_path, monkeypatch):
+    def denied(self, *arguments, **settings):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr("pathlib.Path.stat", denied)
+    with pytest.raises(ConfigurationError, match="No file can be made there: Permission denied"):
+        check_folder(tmp_path / "page.html")

@@ -20,10 +20,10 @@ def run(*arguments: str):
     return CliRunner(env={"COLUMNS": "600"}).invoke(app, ["policies", *arguments])
 
 
-def rows(*arguments: str) -> dict[str, list[str]]:
+def rows(*arguments: str, code: int = 0) -> dict[str, list[str]]:
     """Return the table, by the first line of the first cell; the lines of a cell are joined."""
     result = run(*arguments)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == code, result.output
     table: dict[str, list[str]] = {}
     new = True
     for line in result.output.splitlines():
@@ -147,7 +147,7 @@ def test_a_policy_that_cannot_be_told_is_a_row_with_the_reason(tmp_path):
     unknown = write_described(tmp_path / "unknown.yaml", "no_such_policy")
     sys.modules["test_policies"] = sys.modules[__name__]
     try:
-        told = {Path(name).stem: row[5] for name, row in rows(str(broken), str(unknown)).items()}
+        told = {Path(name).stem: row[5] for name, row in rows(str(broken), str(unknown), code=2).items()}
     finally:
         del sys.modules["test_policies"]
     assert told["broken"].startswith("unknown: `policy`: got 'test_policies:Untouchable', expected a policy that is ")

@@ -103,3 +103,18 @@ def test_an_error_is_said_once_and_a_session_that_was_refused_shows_nothing(tmp_
     assert ended == code and (shown is None) is (code == 2)
     assert "error: it is running already\n" in console.file.getvalue()
     assert "error: error" not in console.file.getvalue()
+
+
+@pytest.mark.parametrize("what", ["run", "run/journal.jsonl"])
+def test_a_session_whose_results_are_deleted_after_its_last_event_is_no_success(tmp_path, what):
+    run = RunFolder(record_run(tmp_path / "run", [Fault.NONE]))
+    script = f"import subprocess; subprocess.run(['rm', '-r', {str(tmp_path / what)!r}])"
+    console = Console(file=io.StringIO(), width=300)
+    shown, code = _run_processes(
+        lambda: running(tmp_path, leader=script), LiveView(console, run.journal, 1, math.inf, "m"), run, console
+    )
+    assert (shown, code) == (None, 3)
+    assert (
+        console.file.getvalue()
+        == f"error: {run.path}: the run folder, or its journal, was deleted as the session ended\n"
+    )

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from robocontrast_ros.cli.main import app
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.policies.catalogue import look_up
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
@@ -187,6 +188,12 @@ def test_a_fault_of_a_blind_session_names_no_file(mine):
     assert error.value.detail == "RuntimeError: no"
 
 
+@pytest.mark.parametrize("method", ["init", "describe"])
+def test_what_a_policy_of_a_blind_session_raises_when_it_is_loaded_names_no_file_of_its_own(mine, method):
+    with pytest.raises(ConfigurationError, match=r"It raised RuntimeError: no\.$"):
+        PolicyRunner(mine(method, "raise RuntimeError('no')"), 5.0, own_thread=False, located=False)
+
+
 @pytest.mark.parametrize("own_thread", [True, False])
 def test_a_policy_that_cannot_be_closed_is_left(mine, own_thread):
     PolicyRunner(mine("close", "sys.exit(7)"), 5.0, own_thread=own_thread).close()
@@ -204,7 +211,8 @@ TENSOR = "answer with `actions.detach().float().cpu().numpy()`"
         ("return torch.zeros(1, 2).to_sparse()", Fault.POLICY_WRONG_SHAPE, ["Tensor", TENSOR]),
         ("return torch.zeros(1, 2, dtype=torch.complex64)", Fault.POLICY_WRONG_SHAPE, ["complex64", "real"]),
         ("return np.zeros((1, 2), complex)", Fault.POLICY_WRONG_SHAPE, ["complex128", "not real numbers"]),
-        ("return np.zeros((1, 2), object)", Fault.POLICY_WRONG_SHAPE, ["not real numbers"]),
+        ("return [[0.0, None]]", Fault.POLICY_WRONG_SHAPE, ["list of NoneType, not real numbers"]),
+        ("return [[0.0, 10**400]]", Fault.POLICY_RAISED, ["cannot be read as numbers: OverflowError"]),
         ('return [["0.1", "0.2"]]', Fault.POLICY_WRONG_SHAPE, ["list of str", "not real numbers"]),
         ("return {'actions': [[0.0, 0.0]]}", Fault.POLICY_WRONG_SHAPE, ["dict, not real numbers"]),
         ("return (row for row in [[0.0, 0.0]])", Fault.POLICY_WRONG_SHAPE, ["generator, not real numbers"]),
@@ -233,6 +241,7 @@ def test_an_answer_that_is_no_array_of_finite_real_numbers_is_told_so(mine, code
         ("return torch.tensor([[0.25, 0.5]], dtype=torch.float16)", [[0.25, 0.5]]),
         ("return [[torch.tensor(0.25), torch.tensor(0.5)]]", [[0.25, 0.5]]),
         ("return np.array([[1, 2], [3, 4]], np.uint8)", [[1.0, 2.0], [3.0, 4.0]]),
+        ("return np.array([[0.25, np.float32(0.5)], [True, 2**70]], object)", [[0.25, 0.5], [1.0, 2.0**70]]),
     ],
 )
 def test_numbers_in_any_form_are_an_answer_and_one_action_alone_is_a_chunk_of_one(mine, code, actions):

@@ -218,9 +218,9 @@ def test_a_policy_that_fails_in_the_middle_is_not_named(tmp_path):
     assert not blinding_of(events).kept
 
 
-@pytest.mark.parametrize("name", ["film_bc", "FilmBc", "FILM_BC", "/policies/film_bc.yaml"])
+@pytest.mark.parametrize("name", ["film_bc", "FilmBc", "FILM_BC", "/policies/film_bc.yaml", "acme:Net"])
 def test_a_fault_names_no_policy_to_the_session_s_observer_however_it_is_written(tmp_path, name):
-    bench, told = SwappingLineBench(policies={"film_bc": 0.9, "oracle": 0.3}, serving="film_bc"), []
+    bench, told = OwnClass(policies={"film_bc": 0.9, "oracle": 0.3}, serving="film_bc"), []
     failed = []
 
     def fail_once(trial):
@@ -233,6 +233,14 @@ def test_a_fault_names_no_policy_to_the_session_s_observer_however_it_is_written
     run(evaluation, tmp_path / "journal.jsonl", bench, observer=told.append)
     (words,) = {status.detail for status in told if status.detail.startswith("void")}
     assert words == "void: SENSOR_LOST: no picture came for (blind)Policy"
+
+
+class OwnClass(SwappingLineBench):
+    """Its policies are of a class of a user."""
+
+    def _told(self, name):
+        told = super()._told(name)
+        return replace(told, parameters=f"policy: acme:Net\n{told.parameters}")
 
 
 class Forgotten(dict):

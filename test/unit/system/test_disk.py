@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from robocontrast_ros.system.disk import DiskError, GoneError, make_folder, new_file, write_file
+from robocontrast_ros.system.disk import DiskError, GoneError, OpenPath, make_folder, new_file, write_file
 
 
 def test_a_file_takes_its_place_when_it_is_whole(tmp_path):
@@ -54,3 +54,13 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DiskError, match=r"file/maps: cannot be written: Not a directory"):
         make_folder(tmp_path / "file" / "maps")
+
+
+def test_a_place_that_cannot_be_looked_at_any_more_is_another(tmp_path):
+    file, elsewhere = tmp_path / "file", tmp_path / "elsewhere"
+    file.write_text("")
+    place = OpenPath(file)
+    file.rename(elsewhere)
+    file.symlink_to(file)
+    assert not place.in_place() and place.present() == elsewhere
+    place.close()

@@ -241,8 +241,9 @@ def _body(url: str, response: requests.Response) -> bytes:
     Raises:
         PolicyFault: POLICY_UNREADABLE where they are more than `LARGEST_ANSWER`, or compressed.
     """
-    encoding = response.headers.get("Content-Encoding", "identity")
-    if encoding != "identity":
+    encoding = response.headers.get("Content-Encoding", "").lower()
+    # The answer to HEAD has the headers of one to GET, and no bytes.
+    if encoding not in ("", "identity") and response.request.method != "HEAD":
         detail = f"got bytes from {url} that are compressed ({encoding}), which the request did not allow"
         raise PolicyFault(Fault.POLICY_UNREADABLE, detail)
     body = bytearray()
