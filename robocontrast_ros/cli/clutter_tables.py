@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.text import Text
 
 from robocontrast_ros.analysis.estimates.clutter import clutter_of
 from robocontrast_ros.analysis.tables.clutter import clutter_report, write_clutter
@@ -46,8 +45,8 @@ def show_clutter_tables(runs: Sequence[Path], to: Path | None, bins: int, consol
     console.print(clutter_report(clutter))
     for result in results:
         if stopped := result.summary.stopped:
-            # All intervals of these tables, whose policies may be of several runs.
-            console.print(Text(f"{result.summary.policy}{stopped}", style="italic"))
+            # The policies of these tables may be of several runs.
+            console.print(f"{result.summary.policy}{stopped} In these tables that is all intervals of its trials.")
     if to is None:
         return
     # matplotlib takes a second to import.
