@@ -101,8 +101,8 @@ def test_faults_over_the_connection_name_who_caused_them(asked, client):
     assert LocalActions(client, NOW).result().actions.shape == (8, 4), "still connected"
 
     unreadable = array_to_image(np.zeros((4, 4, 3), np.uint8), "camera", NOW.stamp)
-    unreadable.encoding = "mono8"
-    with pytest.raises(BenchFault, match="mono8") as raised:
+    unreadable.encoding = "16UC1"
+    with pytest.raises(BenchFault, match="16UC1") as raised:
         PolicyClient.shown({"board": unreadable})
     assert raised.value.fault is Fault.SENSOR_LOST
 
