@@ -45,7 +45,7 @@ setup(
         "pandas",
         "pillow",
         "polars",
-        "pydantic>=2",
+        "pydantic>=2.6",
         "pydantic-core",
         "pyopengl",
         "pyyaml",
