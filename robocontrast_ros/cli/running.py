@@ -9,6 +9,7 @@ import sys
 
 from robocontrast_ros.cli.processes import node_environment
 from robocontrast_ros.configuration import ConfigurationError, load_record, read_yaml
+from robocontrast_ros.graph.ros_domain import check_ros
 from robocontrast_ros.runs.events import SessionFinished
 from robocontrast_ros.runs.journal import JournalError, read_journal
 from robocontrast_ros.runs.run_folder import GRAPH_VARIABLES, RunFolder
@@ -54,7 +55,11 @@ def not_running(run: RunFolder) -> ConfigurationError:
 
 
 def ask(graph: dict[str, object], request: str, *arguments: str) -> tuple[int, str]:
-    """Run a module of ``nodes`` in the session's ROS environment; return its exit code and the last line it printed."""
+    """Run a module of ``nodes`` in the session's ROS environment; return its exit code and the last line it printed.
+
+    Raises:
+        ConfigurationError: it printed nothing, because ROS does not run in this terminal's environment.
+    """
     # The variables of ROS discovery are the session's, not this terminal's.
     present = node_environment(0)
     environment = {k: v for k, v in present.items() if k not in GRAPH_VARIABLES} | graph["environment"]
@@ -66,5 +71,7 @@ def ask(graph: dict[str, object], request: str, *arguments: str) -> tuple[int, s
         text=True,
         check=False,
     )
+    if answer.returncode and not answer.stdout.strip():
+        check_ros(environment)
     lines = (answer.stdout.strip() or answer.stderr.strip()).splitlines()
     return answer.returncode, lines[-1] if lines else f"no answer from the session on {graph['host']}"

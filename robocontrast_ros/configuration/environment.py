@@ -85,8 +85,15 @@ ROS_VARIABLES = (
 
 _DRAWS = "a value with which this machine draws without a screen"
 
+
+def _known_to_mujoco(value: str) -> bool:
+    """Tell whether MuJoCo's import takes it (its gl_context.py, on Linux)."""
+    switches = ("0", "1", "disable", "disabled", "enable", "enabled", "off", "on", "false", "true")
+    return value.lower().strip() in ("", "egl", "osmesa", "glfw", "glx", *switches)
+
+
 OPENGL_VARIABLES = (
-    Variable("MUJOCO_GL", "an OpenGL platform that is installed", cure=": EGL is then tried first"),
+    Variable("MUJOCO_GL", "egl or osmesa, where it is installed", _known_to_mujoco, ": EGL is then tried first"),
     *(
         Variable(name, _DRAWS)
         for name in (

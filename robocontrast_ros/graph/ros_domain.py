@@ -184,7 +184,8 @@ def given_domain() -> int | None:
     if not text:
         return None
     if not text.isdecimal() or int(text) > LARGEST_DOMAIN:
-        raise ConfigurationError(SOURCE, VARIABLE, text, f"a number from 0 to {LARGEST_DOMAIN}")
+        expected = f"a number from 0 to {LARGEST_DOMAIN}"
+        raise ConfigurationError(SOURCE, VARIABLE, text, expected, f"Unset {VARIABLE}, or set such a number.")
     return int(text)
 
 

@@ -19,7 +19,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.configuration.environment import OPENGL_VARIABLES, blamed
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.environment import OPENGL_VARIABLES, blamed, check_values
 
 BACKENDS = ("egl", "osmesa")
 PROBE = (
@@ -37,7 +38,16 @@ SAMPLES, SHADOW = 4, 2048
 
 
 class RenderingUnavailable(RuntimeError):
-    """No OpenGL platform works on this machine; the message says what to install."""
+    """No OpenGL platform works on this machine; the message says what to install.
+
+    Attributes:
+        blame: the error of the variable of the environment that is the reason; None if there is none.
+    """
+
+    def __init__(self, message: str, blame: ConfigurationError | None = None) -> None:
+        """Say why."""
+        super().__init__(message)
+        self.blame = blame
 
 
 @dataclass(frozen=True)
@@ -62,16 +72,17 @@ def working_backend() -> str:
     Raises:
         RenderingUnavailable: neither does.
     """
+    without = "camera images cannot be rendered without a screen"
+    try:
+        check_values(OPENGL_VARIABLES, os.environ)
+    except ConfigurationError as error:
+        raise RenderingUnavailable(f"{without}: {error}", error) from None
     backend, failure = _probed(os.environ)
     if backend:
         return backend
     blame = blamed(OPENGL_VARIABLES, os.environ, failure, lambda environment: bool(_probed(environment)[0]))
     install = "Install EGL with `sudo apt-get install libegl1 libgl1-mesa-dri`."
-    raise RenderingUnavailable(
-        f"camera images cannot be rendered without a screen: {blame}"
-        if blame
-        else f"camera images cannot be rendered without a screen ({failure}). {install}"
-    )
+    raise RenderingUnavailable(f"{without}: {blame}" if blame else f"{without} ({failure}). {install}", blame)
 
 
 def _probed(environment: Mapping[str, str]) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 import threading
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.runs.events import SessionFinished
 from robocontrast_ros.runs.journal import JournalError, JournalWriter
 from robocontrast_ros.runs.run_folder import RunFolder
-from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus
+from robocontrast_ros.sessions.control import SessionControl, SessionState, SessionStatus, end_line
 from robocontrast_ros.sessions.loop import SessionEnd, run_session
 from robocontrast_ros.sessions.policy_check import check_description
 from robocontrast_ros.sessions.recording import recorded_topics, trial_context
@@ -121,11 +120,7 @@ class EpisodeManager(Node):
             self.exit_code = 0 if isinstance(end, SessionFinished) else 3
 
     def _log_end(self, end: SessionEnd) -> None:
-        folder = shlex.quote(str(self._run.path))
-        text = f"{end.detail}; tables, figure and maps: robocontrast results {folder}"
-        if not isinstance(end, SessionFinished):
-            again = f"ros2 launch robocontrast_ros evaluate.launch.py resume:={folder}"
-            text += f"; to resume: {again}, or robocontrast evaluate --resume {folder}"
+        text = end_line(end, self._run.path)
         if isinstance(end, SessionFinished):
             self.get_logger().info(text)
         elif end.fault is Fault.ABORTED:

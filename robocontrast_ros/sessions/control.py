@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import shlex
 import threading
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 
 from robocontrast_ros.domain import Budget, Fault, Trial, TrialResult
+from robocontrast_ros.runs.events import SessionFinished, SessionInterrupted
 
 
 class SessionState(IntEnum):
@@ -68,6 +71,16 @@ class SessionStatus:
         place = f"trial {self.trials_done} of {self.trials_expected}" if self.trials_done > done else "attempt"
         words = f"{self.trial.trial_id} {self.trial.perturbation} “{self.trial.instance.instruction.text}”"
         return f"{place}: {words}: {what}" if what else ""
+
+
+def end_line(end: SessionFinished | SessionInterrupted, run: Path) -> str:
+    """Return what the log says at the end: why, what shows the results, and how a session that can be is resumed."""
+    folder = shlex.quote(str(run))
+    line = f"{end.detail}; tables, figure and maps: robocontrast results {folder}"
+    if isinstance(end, SessionFinished):
+        return line
+    launched = f"ros2 launch robocontrast_ros evaluate.launch.py resume:={folder}"
+    return f"{line}; to resume: {launched}, or robocontrast evaluate --resume {folder}"
 
 
 class SessionControl:

@@ -18,6 +18,8 @@ def check_rendering(session: ResolvedSession) -> None:
     try:
         working_backend()
     except RenderingUnavailable as error:
+        if error.blame is not None:
+            raise error.blame from None
         names = [camera.name for camera in session.parameters.cameras]
         expected = f"a machine that can draw images ({error})"
         raise ConfigurationError(str(session.source), "cameras", names, expected) from None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
+from typing_extensions import Self
 
 from robocontrast_ros.configuration import find_configured, load_configured, load_record, record, resolve_uri
 from robocontrast_ros.domain import Instruction, Scene, TestInstance

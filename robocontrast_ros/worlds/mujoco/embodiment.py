@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Protocol
 
 import mujoco
 import numpy as np
@@ -17,8 +16,11 @@ from robocontrast_ros.robots.state_estimation import Reading
 from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Sensor
 
 
-class Embodiment(Protocol):
-    """A kind of robot in the physics: its model, its commands, its sensors. Each kind derives from it."""
+class Embodiment:
+    """A kind of robot in the physics: its model, its commands, its sensors. Each kind derives from it.
+
+    It is no ``Protocol``: in Python 3.10 a class does not inherit the ``__init__`` of one.
+    """
 
     def __init__(self, profile: RobotProfile) -> None:
         """Take the robot."""

@@ -51,6 +51,17 @@ def test_a_session_that_does_not_run_cannot_swap(folder):
         assert word in result.stderr
 
 
+def test_a_request_names_the_variable_with_which_ros_does_not_run_in_this_terminal(folder, tmp_path, monkeypatch):
+    pytest.importorskip("rclpy")
+    folder.write_graph("/episode_manager")
+    (tmp_path / "rclpy.py").write_text("raise ImportError('its C extension is not there')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    result = run("swap", str(folder.path), "oracle")
+    assert result.exit_code == 2
+    (line,) = result.stderr.strip().splitlines()
+    assert line.startswith(f"error: environment: `PYTHONPATH`: got '{tmp_path}'") and "Unset PYTHONPATH" in line
+
+
 @pytest.mark.parametrize("command", [["swap", "{run}"], ["serve"]])
 def test_a_policy_that_nobody_knows_is_a_mistake_in_one_line(folder, command):
     folder.write_graph("/episode_manager")

@@ -142,6 +142,31 @@ def test_a_session_goes_on_with_its_own_parameters_in_any_namespace(launch, begu
     assert launched.session.parameters.policy == "oracle"
 
 
+def test_a_launch_that_ends_before_its_session_began_leaves_no_run_folder(launch, tmp_path):
+    launched = launch({"policy": "oracle", "output": str(tmp_path)})
+    (launched.run.parameters / "nodes").mkdir()
+    (launched.run.parameters / "nodes" / "rollout.yaml").write_text("a: 1\n")
+    launched.run.journal.touch()
+    launched.close()
+    assert not launched.run.path.exists()
+
+
+@pytest.mark.parametrize("file", ["journal.jsonl", "logs/rollout.log", "bags/0000/0000.mcap"])
+def test_a_launch_keeps_a_run_folder_in_which_anything_was_written(launch, tmp_path, file):
+    launched = launch({"policy": "oracle", "output": str(tmp_path)})
+    written = launched.run.path / file
+    written.parent.mkdir(parents=True, exist_ok=True)
+    written.write_text("something\n")
+    launched.close()
+    assert written.read_text() == "something\n" and launched.run.session_file.is_file()
+
+
+def test_a_launch_that_resumes_keeps_the_run_folder(launch, begun):
+    journal = begun.journal.read_bytes()
+    launch({"resume": str(begun.path)}).close()
+    assert begun.journal.read_bytes() == journal
+
+
 def test_a_session_that_is_practised_is_launched_away_from_a_real_driver(launch, tmp_path):
     demo = read_yaml(resolve("language_table_demo").source)
     file = tmp_path / "session.yaml"

@@ -59,7 +59,9 @@ def test_a_domain_has_room_for_a_session_in_each_namespace(monkeypatch):
 @pytest.mark.parametrize("number", ["abc", "-1", "233", "1.5"])
 def test_what_is_no_domain_is_refused(monkeypatch, number):
     monkeypatch.setenv("ROS_DOMAIN_ID", number)
-    with pytest.raises(ConfigurationError, match=r"`ROS_DOMAIN_ID`: got .*, expected a number from 0 to 232"):
+    with pytest.raises(
+        ConfigurationError, match=r"`ROS_DOMAIN_ID`: got .*, expected a number from 0 to 232. Unset ROS_DOMAIN_ID"
+    ):
         Domain()
 
 

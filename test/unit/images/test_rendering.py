@@ -53,6 +53,12 @@ def test_what_draws_nothing_works_with_a_platform_that_is_not_there():
     assert (done.returncode, done.stdout) == (0, "osmesa\n"), done.stderr
 
 
+def test_a_platform_that_mujoco_does_not_know_is_named_although_egl_would_draw():
+    found = backend(MUJOCO_GL="nonsense")
+    assert "`MUJOCO_GL`: got 'nonsense', expected egl or osmesa" in found and "Unset MUJOCO_GL" in found
+    assert backend(MUJOCO_GL="EGL ") == "egl", "as MuJoCo reads it"
+
+
 def test_a_world_draws_although_mujoco_was_imported_for_another_platform():
     draw = (
         "import mujoco; from robocontrast_ros.robots.profile import load_profile;"

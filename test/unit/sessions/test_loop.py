@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from line_world import BLOCKS, LineBench, LineTask, line, line_evaluation, x_of
@@ -24,7 +25,7 @@ from robocontrast_ros.runs.events import (
     TrialVoid,
 )
 from robocontrast_ros.runs.journal import read_journal
-from robocontrast_ros.sessions.control import SessionControl, SessionState
+from robocontrast_ros.sessions.control import SessionControl, SessionState, end_line
 from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.seeding import trial_seed
 from robocontrast_ros.strategies.effort import Tolerance
@@ -520,6 +521,40 @@ def test_resuming_with_other_parameters_is_refused_by_the_key_that_differs(path,
         run_session(line_evaluation(max_trials=1, parameters=present), bench, path, resume=True)
     assert message in str(caught.value)
     assert "Set it back to resume the session" in str(caught.value)
+
+
+def test_a_log_has_a_line_for_each_trial_and_each_void_attempt_and_no_other(path):
+    seen, lines = [None], []
+
+    def observer(status):
+        lines.append(status.ended(seen[-1]))
+        seen.append(status)
+
+    evaluation = line_evaluation(test_set_size=2, perturbations=(), strategy=Standard())
+    run_session(evaluation, LineBench(faults={(1, 0): Fault.ROBOT_FAULT}), path, observer=observer)
+    first, second = of(path, TrialFinished)
+    words = [f"{e.trial.trial_id} {BASE} “{e.trial.instance.instruction.text}”" for e in (first, second)]
+    assert [line for line in lines if line] == [
+        f"trial 1 of 2: {words[0]}: {first.result.outcome.name.lower()}",
+        f"attempt: {words[1]}: void: injected",
+        f"trial 2 of 2: {words[1]}: {second.result.outcome.name.lower()}",
+    ]
+
+
+def test_a_trial_in_which_the_user_interrupts_says_so_in_journal_and_log_with_how_to_resume(path):
+    control = SessionControl()
+    bench = LineBench(
+        faults={(0, 0): Fault.ABORTED},
+        on_call=lambda call: control.abort("interrupted by the user") if call == "execute" else None,
+    )
+    end = run_session(line_evaluation(), bench, path, control=control)
+    assert [(e.fault, e.detail) for e in of(path, TrialVoid)] == [(Fault.ABORTED, "interrupted by the user")]
+    assert of(path, SessionInterrupted)[-1].detail == "interrupted by the user"
+    line = end_line(end, Path("/runs/my run"))
+    assert line.startswith("interrupted by the user; ")
+    assert "evaluate.launch.py resume:='/runs/my run', or robocontrast evaluate --resume '/runs/my run'" in line
+    finished = run_session(line_evaluation(), LineBench(), path, resume=True)
+    assert "resume" not in end_line(finished, Path("/runs/my run"))
 
 
 def test_resuming_when_the_software_proposes_other_trials_is_refused(path):
