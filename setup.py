@@ -54,7 +54,7 @@ setup(
         "rich",
         "rosbags",
         "safetensors",
-        "scipy",
+        "scipy>=1.15",
         "shapely>=2",
         "starlette",
         "statsmodels",
