@@ -432,7 +432,7 @@ class OwnPolicy(SwappingLineBench):
 
 def own_run(folder, skill: float) -> RunFolder:
     """Run a session of such a policy whose metric is success."""
-    file = f"/home/somebody/models/{folder.name}/reach.yaml"
+    file = f"/data/somebody/models/{folder.name}/reach.yaml"
     parameters = {"session": {"robot": "ur5e", "policy": file, "seed": 1, "task": "line"}}
     folder.mkdir()
     run = RunFolder(folder)
@@ -450,7 +450,7 @@ def test_a_policy_of_ones_own_is_called_by_its_name_and_success_comes_once_where
         *((run.path / name).read_text() for name in ("summary.txt", "summary.tex", "scores.tex", "trials.csv")),
         page.words.partition("Reproduce")[0],
     ):
-        assert "/home/" not in text and "reach.yaml" not in text
+        assert "/data/" not in text and "reach.yaml" not in text
     assert "reach on ur5e" in page.words
     heads = [line for line in (run.path / "summary.txt").read_text().splitlines() if "success" in line]
     assert [line.count("success") for line in heads if line.split()[0] in ("n", "difference")] == [1, 1]
@@ -464,7 +464,7 @@ def test_runs_of_policies_of_one_name_are_told_apart_by_the_ends_of_their_paths_
     write_comparison(runs, tmp_path / "comparison.html", now=NOW)
     page = sound((tmp_path / "comparison.html").read_text())
     assert "reach (one/reach) \N{MINUS SIGN} reach (two/reach)" in page.words
-    assert "/home/somebody" not in page.words.partition("Reproduce")[0]
+    assert "/data/somebody" not in page.words.partition("Reproduce")[0]
     assert page.words.count("mean paired difference of success") == 1
     assert "on the same test instances" in page.words and "with the same start" in page.words
     (comparison,) = read_runs(runs).comparisons

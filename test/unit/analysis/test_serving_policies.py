@@ -36,7 +36,7 @@ def test_each_event_has_the_policy_loaded_last():
 def test_policies_of_one_name_are_told_apart():
     first, second = loaded("film", "/one/film_1.yaml"), loaded("film", "/one/film_2.yaml")
     assert names(START, first, TRIAL, second, TRIAL) == ["film (film_1)", "film (film_2)"]
-    elsewhere = loaded("film", "/home/me/two/film_1.yaml")
+    elsewhere = loaded("film", "/data/me/two/film_1.yaml")
     assert names(START, first, TRIAL, elsewhere, TRIAL) == ["film (one/film_1)", "film (two/film_1)"], "no home is told"
     edited = loaded("film", "/one/film_1.yaml", "a: 2")
     assert names(START, first, TRIAL, edited, TRIAL, elsewhere, TRIAL) == [

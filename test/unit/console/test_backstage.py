@@ -67,7 +67,7 @@ def test_the_moves_of_a_set_up_are_shown_with_their_ticks():
     state = shown(backstage)
     assert state["set_up"]["doubts"] and state["set_up"]["problems"] == ["red block is off"] and state["limit"] == 12.0
     assert state["set_up"]["moves"][0]["place"] == "x 50.0 cm, y 0.0 cm, 0° (±1 cm, ±9°)"
-    assert [(m["id"], m["words"], m["done"]) for m in state["set_up"]["moves"]] == [("red_block", "10.0 cm", False)]
+    assert [(m["id"], m["words"], m["done"]) for m in state["set_up"]["moves"]] == [("red_block", "by 10.0 cm", False)]
     version = backstage.version
     assert backstage.carry_out(c.Tick(id="t", step=state["step"], name="red_block")).accepted
     assert shown(backstage)["set_up"]["moves"][0]["done"] and backstage.version > version
