@@ -186,7 +186,7 @@ RECIPES = (
     Recipe(
         "stop_times",
         Pace.LONG,
-        "python -m benchmark.stop_times",
+        "python -m benchmark.stop_times --trials 30 --port-trials 5 --sessions 5 --minutes 2",
         making.measurement,
         STOPPING,
         small="--trials 3 --port-trials 1 --sessions 1 --minutes 0.1",
@@ -439,7 +439,7 @@ RECIPES = (
     Recipe(
         "wall_clock",
         Pace.LONG,
-        "python -m benchmark.wall_clock --json",
+        "python -m benchmark.wall_clock --instances 2 --json",
         making.measurement,
         (
             *BOARD,
