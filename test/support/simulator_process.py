@@ -128,7 +128,7 @@ class SimulatorClient:
         return future.result()
 
     def command(self, command: RobotCommand) -> None:
-        for topic, message in command_to_msgs(self._profile, command, 0.0):
+        for topic, message in command_to_msgs(self._profile, command, 0):
             self._commands[topic].publish(message)
 
     def step(self, steps: int) -> None:

@@ -278,7 +278,7 @@ def test_where_the_policy_has_to_stop_by_itself_another_reach_is_known(tmp_path)
         (["within"], ["`--set`", "'within'", "key=value, such as block_to_block.within=0.04"]),
         (["=3"], ["`--set`", "'=3'"]),
         (["block_to_block.within=[1"], ["--set block_to_block.within", "(line 1, column 3)", "valid YAML"]),
-        (["block_to_block.within=near"], ["`block_to_block.within`", "'near'", "a valid number"]),
+        (["block_to_block.within=near"], ["`block_to_block.within`", "'near'", "a number"]),
         (["block_to_block.within=-1"], ["`block_to_block.within`", "-1", "greater than 0"]),
         (["block_to_block.withn=1"], ["`block_to_block.withn`", "Did you mean 'within'"]),
         (["block_to_blok.within=1"], ["'block_to_blok'", "Did you mean 'block_to_block'"]),
