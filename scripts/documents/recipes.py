@@ -186,7 +186,7 @@ RECIPES = (
     Recipe(
         "stop_times",
         Pace.LONG,
-        "python -m benchmark.stop_times --trials 30 --port-trials 5 --sessions 5 --minutes 2",
+        "python -m benchmark.stop_times --trials 20 --port-trials 4 --sessions 4 --minutes 1",
         making.measurement,
         STOPPING,
         small="--trials 3 --port-trials 1 --sessions 1 --minutes 0.1",
