@@ -1376,7 +1376,7 @@ def late_stops() -> str:
 def false_alarms() -> str:
     """Return how many stops without a fault there were, in words."""
     found = _read(Source.folder, "stop_times").measured["no_fault"]
-    return f"{found['stops']} in {found['minutes']:g} minutes"
+    return f"{found['stops']} in {found['minutes']:g} minute{'' if found['minutes'] == 1 else 's'}"
 
 
 def launch_arguments() -> str:
