@@ -12,10 +12,10 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench campaign docs docs-all lock clean
+.PHONY: help setup demo test test-long bench campaign docs docs-all lock clean
 
 help:  ## list the targets
-	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## make .venv: Python packages, interfaces, nodes (again only where something changed)
 	@command -v "$(PYTHON)" > /dev/null || { echo "setup: there is no $(PYTHON) here; choose a Python 3.10 to 3.13: make setup PYTHON=python3.12" >&2; exit 1; }
@@ -25,10 +25,14 @@ demo: setup  ## run an evaluation session in simulation; SESSION=<file> chooses 
 	@$(BIN)/robocontrast evaluate "$(SESSION)"
 
 test: PURPOSE := tests
-test: setup  ## run every test, the import contracts and the linter
+test: setup  ## run the linter, the import contracts, and a test of every promise
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/pytest --numprocesses 2 --dist worksteal
+	$(BIN)/pytest --numprocesses 3 --dist worksteal -m "not long"
+
+test-long: PURPOSE := tests
+test-long: setup  ## run what `make test` leaves out, and every property with its full number of examples
+	$(BIN)/pytest --numprocesses 3 --dist worksteal -m "long or hypothesis" --hypothesis-profile full
 
 bench: setup  ## time the graph against the same loop without ROS
 	@$(BIN)/python benchmark/graph_overhead.py

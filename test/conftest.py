@@ -13,8 +13,9 @@ for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.S
         signal.signal(_number, _handler)
 
 # How long an example takes says more about what else the machine does than about the code.
-settings.register_profile("house", deadline=None)
-settings.load_profile("house")
+settings.register_profile("quick", deadline=None, max_examples=25)
+settings.register_profile("full", deadline=None, max_examples=100)
+settings.load_profile("quick")
 
 
 @pytest.fixture(scope="module", autouse=True)
