@@ -154,26 +154,30 @@ class Forked:
                 self._line.send(int(number))
 
 
-def run_forked(server: str, command: Sequence[str]) -> int:
-    """Run a command in a fork in place of this process, which passes signals on, and return its exit code.
+def run_forked(server: str, command: Sequence[str]) -> int | None:
+    """Run a command in a fork in place of this process, which passes signals on; return its exit code.
 
     For a launcher that watches processes of its own. The fork is killed when this process is.
 
-    Raises:
-        OSError: the server is gone.
+    Returns:
+        None where the server is gone, and nothing was started.
     """
-    forked: list[Forked] = []
     passed_on = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-    for number in passed_on:
-        signal.signal(number, lambda number, frame: [process.send_signal(number) for process in forked])
-    die_with_parent()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, passed_on)
-    forked.append(Forked(server, command, os.environ, (0, 1, 2)))
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    while (code := forked[0].wait(1.0)) is None:
+    try:
+        forked = Forked(server, command, os.environ, (0, 1, 2))
+        for number in passed_on:
+            signal.signal(number, lambda number, frame: forked.send_signal(number))
+        die_with_parent()
+    except OSError:
+        return None
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    while (code := forked.wait(1.0)) is None:
         pass
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
+        with contextlib.suppress(OSError):
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     return code
 

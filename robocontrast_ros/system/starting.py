@@ -33,12 +33,9 @@ def begin(module: str, function: str) -> NoReturn:
     if server != NONE and module.startswith("robocontrast_ros.nodes."):
         from robocontrast_ros.system.forking import run_forked
 
-        command = [sys.executable, "-c", starting(module, function), *sys.argv[1:]]
-        try:
-            raise SystemExit(run_forked(server, command))
-        except OSError:
-            # It is gone, or another user's.
-            os.environ.pop(FORK_SERVER, None)
+        code = run_forked(server, [sys.executable, "-c", starting(module, function), *sys.argv[1:]])
+        if code is not None:
+            raise SystemExit(code)
     raise SystemExit(getattr(importlib.import_module(module), function)())
 
 
