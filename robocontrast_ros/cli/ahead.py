@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.graph.environment import node_environment
@@ -30,6 +31,7 @@ class GraphAhead:
         if not begin:
             return
         self.server = start_fork_server()
+        threading.Thread(target=_try_rendering, daemon=True).start()
         # Whatever is wrong is said when the session is known; it may need no graph.
         with contextlib.suppress(ConfigurationError):
             self._domain = Domain(namespace)
@@ -66,3 +68,11 @@ class GraphAhead:
         if self.server is not None:
             self.server.close()
             self.server = None
+
+
+def _try_rendering() -> None:
+    """Find out which OpenGL platform works, which most sessions ask before they begin."""
+    from robocontrast_ros.images.rendering import RenderingUnavailable, working_backend
+
+    with contextlib.suppress(RenderingUnavailable):
+        working_backend()

@@ -163,7 +163,7 @@ def _check(session: ResolvedSession) -> None:
             "the ROS domain of the policy server",
             "`robocontrast serve` says which it is.",
         )
-    check_rendering(session)
+    os.environ.update(check_rendering(session))
     check_policies(session)
     check_camera(session)
     begin_stopping(session.evaluation())
