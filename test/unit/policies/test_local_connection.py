@@ -12,7 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -59,7 +60,7 @@ def ask(client: LocalClient, observation: Observation = NOW) -> Answer:
     return client.answer(client.ask(observation))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     stamp=st.integers(0, 2**63 - 1),
     pictures=images,
