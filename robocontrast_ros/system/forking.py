@@ -8,10 +8,12 @@ of other users are refused.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
 import os
+import resource
 import secrets
 import selectors
 import signal
@@ -176,6 +178,8 @@ def run_forked(server: str, command: Sequence[str]) -> int | None:
     while (code := forked.wait(1.0)) is None:
         pass
     if code < 0:
+        # The memory of interest was the fork's.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with contextlib.suppress(OSError):
             signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
@@ -185,6 +189,9 @@ def run_forked(server: str, command: Sequence[str]) -> int | None:
 def main() -> None:
     """Serve forks until the end; in a fork, return when its code has run. The arguments are those of ``ForkServer``."""
     descriptor, modules, _ = sys.argv[1:]
+    end = _End()
+    # Called after all others, which are registered later.
+    atexit.register(end)
     for name in modules.split(","):
         # Its processes find the same and say so in their logs.
         with contextlib.suppress(Exception):
@@ -197,7 +204,34 @@ def main() -> None:
     request = _serve(socket.socket(fileno=int(descriptor)))
     setproctitle.setproctitle(" ".join(request.command))
     sys.argv = ["-c", *request.command[3:]]
-    exec(compile(request.command[2], "<string>", "exec"), {"__name__": "__main__"})
+    try:
+        exec(compile(request.command[2], "<string>", "exec"), {"__name__": "__main__"})
+    except SystemExit as ends:
+        end.code = ends.code
+        raise
+    end.code = None
+
+
+class _End:
+    """Ends a fork when Python has ended in order, before the libraries do.
+
+    LTTng, which ROS may be built with, then ends threads of the server that a fork does not have, and crashes.
+
+    Attributes:
+        code: what ``sys.exit`` was given.
+    """
+
+    def __init__(self) -> None:
+        """Take an exception that nobody handles for the end."""
+        self.code: object = 1
+
+    def __call__(self) -> None:
+        """End the process."""
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.flush()
+        os._exit(0 if self.code is None else self.code if isinstance(self.code, int) else 1)
 
 
 def _serve(listening: socket.socket) -> _Request:

@@ -47,7 +47,7 @@ def wait_for(condition):
 def alive(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
@@ -74,6 +74,7 @@ def test_it_has_what_was_imported_and_is_a_process_like_any_other(server, tmp_pa
     ("code", "expected"),
     [
         ("raise SystemExit(3)", 3),
+        ("raise SystemExit('unforeseen')", 1),
         ("import atexit; atexit.register(print, 'at the end')", 0),
         ("raise ValueError('unforeseen')", 1),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL),
@@ -87,6 +88,17 @@ def test_it_ends_as_a_new_interpreter_does(server, tmp_path, code, expected):
     process.send_signal(signal.SIGTERM)
     output = (tmp_path / "said").read_text()
     assert ("unforeseen" in output) == ("unforeseen" in code) and ("at the end" in output) == ("at the end" in code)
+
+
+def test_native_threads_of_the_server_are_missed_by_nobody(tmp_path):
+    """Rclpy starts some as it is imported, where it was built with LTTng."""
+    pytest.importorskip("rclpy")
+    server = ForkServer(["rclpy"], os.environ)
+    code = "import rclpy; rclpy.init(); node = rclpy.create_node('forked'); print(node.get_name()); rclpy.shutdown()"
+    for _ in range(5):
+        assert begin(server, tmp_path, code, ROS_AUTOMATIC_DISCOVERY_RANGE="OFF").wait(DEADLINE) == 0
+    server.close()
+    assert (tmp_path / "said").read_text().splitlines() == 5 * ["forked"]
 
 
 def test_signals_reach_it_and_each_fork_alone(server, tmp_path):
