@@ -14,20 +14,20 @@ from rich.console import Console
 from rich.markup import escape
 
 from robocontrast_ros.cli import fast
+from robocontrast_ros.cli.ahead import GraphAhead
 from robocontrast_ros.cli.console import ConsoleNotice
 from robocontrast_ros.cli.live import LiveView
 from robocontrast_ros.cli.processes import (
     ProcessDied,
     Processes,
     describe_exit,
-    node_environment,
-    quiet_environment,
     start_nodes,
 )
 from robocontrast_ros.cli.signals import Stopped, exit_code, signals_held
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.graph.description import namespace_of, processes_of
+from robocontrast_ros.graph.environment import quiet_environment
 from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.perception import load_camera
 from robocontrast_ros.runs import events
@@ -59,8 +59,17 @@ LEAST = 1 << 16
 """Bytes written to find out whether the disk is full: as many as some lines of a log and a journal."""
 
 
-def start(session: str, overrides: Overrides, console: Console, namespace: str = "") -> tuple[RunFolder | None, int]:
+def start(
+    session: str, overrides: Overrides, console: Console, namespace: str, ahead: GraphAhead
+) -> tuple[RunFolder | None, int]:
     """Run a new session and return its folder, None where no session was begun in it or it is gone, and the exit code.
+
+    Args:
+        session: its name or file.
+        overrides: what the command line changes of it.
+        console: where it is shown.
+        namespace: of its nodes, as the user gave it.
+        ahead: what was begun for its graph; the caller closes it.
 
     Raises:
         ConfigurationError: something does not fit; nothing was started.
@@ -68,12 +77,12 @@ def start(session: str, overrides: Overrides, console: Console, namespace: str =
     """
     resolved = resolve(session, overrides)
     with ExitStack() as held:
-        domain, plan = _prepare(resolved, held, console, namespace)
-        return _run(resolved, resolved.new_run(time.time()), plan, domain, False, console)
+        domain, plan = _prepare(resolved, held, console, namespace, ahead)
+        return _run(resolved, resolved.new_run(time.time()), plan, domain, False, console, ahead)
 
 
-def resume(run: Path, console: Console, namespace: str = "") -> tuple[RunFolder | None, int]:
-    """Resume a session and return its folder, None where that is gone, and the exit code.
+def resume(run: Path, console: Console, namespace: str, ahead: GraphAhead) -> tuple[RunFolder | None, int]:
+    """Resume a session and return its folder, None where that is gone, and the exit code; see ``start``.
 
     Raises:
         ConfigurationError: something no longer fits; nothing was started.
@@ -85,8 +94,8 @@ def resume(run: Path, console: Console, namespace: str = "") -> tuple[RunFolder 
     check_not_running(folder.journal)
     resolved = resolve(folder.session_file)
     with ExitStack() as held:
-        domain, plan = _prepare(resolved, held, console, namespace)
-        return _run(resolved, folder, plan, domain, True, console)
+        domain, plan = _prepare(resolved, held, console, namespace, ahead)
+        return _run(resolved, folder, plan, domain, True, console, ahead)
 
 
 def _journal(place: OpenPath) -> Journal | None:
@@ -107,7 +116,9 @@ def _finished(place: OpenPath) -> bool:
     return journal is not None and isinstance(journal.end, events.SessionFinished)
 
 
-def _prepare(session: ResolvedSession, held: ExitStack, console: Console, namespace: str) -> tuple[Domain | None, Plan]:
+def _prepare(
+    session: ResolvedSession, held: ExitStack, console: Console, namespace: str, ahead: GraphAhead
+) -> tuple[Domain | None, Plan]:
     """Reserve a domain for the session's graph, check the session, and plan it.
 
     Meanwhile a process looks for another session's graph in that domain.
@@ -122,9 +133,10 @@ def _prepare(session: ResolvedSession, held: ExitStack, console: Console, namesp
     if session.parameters.fast and place:
         raise ConfigurationError("command line", "--namespace", namespace, "a graph of nodes; a fast session has none")
     domain = None
-    if not session.parameters.fast:
-        domain = held.enter_context(Domain(place))
-        domain.start_probe(node_environment(domain.number, session.parameters.policy_server.external))
+    if session.parameters.fast:
+        ahead.close()
+    else:
+        domain = held.enter_context(ahead.domain(place, session.parameters.policy_server.external))
     _check(session)
     with console.status("planning the session …"):
         plan = plan_session(session.evaluation())
@@ -177,6 +189,7 @@ def _run(
     domain: Domain | None,
     resuming: bool,
     console: Console,
+    ahead: GraphAhead,
 ) -> tuple[RunFolder | None, int]:
     name, strategy = session.parameters.name, session.parameters.strategy.name
     expected = f"about {counted(len(plan.within_budget), 'trial')} and {plan.cost:.1f} {plan.cost_unit}"
@@ -186,7 +199,7 @@ def _run(
     if domain is None:
         return _in_one_process(run, resuming, view, console)
     domain.record_run(run.path)
-    return _as_a_graph(session, run, domain, resuming, view, console)
+    return _as_a_graph(session, run, domain, resuming, view, console, ahead)
 
 
 def _policies(session: ResolvedSession) -> str:
@@ -215,7 +228,13 @@ def _in_one_process(run: RunFolder, resuming: bool, view: LiveView, console: Con
 
 
 def _as_a_graph(
-    session: ResolvedSession, run: RunFolder, domain: Domain, resuming: bool, view: LiveView, console: Console
+    session: ResolvedSession,
+    run: RunFolder,
+    domain: Domain,
+    resuming: bool,
+    view: LiveView,
+    console: Console,
+    ahead: GraphAhead,
 ) -> tuple[RunFolder | None, int]:
     external = session.parameters.policy_server.external
     namespace = domain.namespace
@@ -235,7 +254,7 @@ def _as_a_graph(
         )
     nodes, folder, logs = processes_of(session, run, resuming), run.parameters / "nodes", run.path / "logs"
     return _run_processes(
-        lambda: start_nodes(nodes, folder, logs, domain.number, external, domain.namespace),
+        lambda: start_nodes(nodes, folder, logs, domain.number, external, domain.namespace, ahead.server),
         view,
         run,
         console,

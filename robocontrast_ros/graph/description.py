@@ -12,6 +12,7 @@ from typing import Any
 
 from robocontrast_ros.bags.recorder_lag import history_depth
 from robocontrast_ros.configuration import ConfigurationError, write_yaml
+from robocontrast_ros.graph.names import CONTAINER, LEADER, NO_SHARED_MEMORY, OPERATOR, PRACTICE, WATCHDOG
 from robocontrast_ros.robots.kinds import kind_of
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fitting import steps_per_control
@@ -19,29 +20,8 @@ from robocontrast_ros.sessions.recording import kept_topics, recorded_topics
 from robocontrast_ros.sessions.resolving import ResolvedSession
 from robocontrast_ros.system.sockets import receive_limit, wanted_limit
 
-LEADER = "episode_manager"
-"""The node whose end is the session's end."""
-
-WATCHDOG = "watchdog"
-"""The node that stops the robot, on the wall clock alone."""
-
-OPERATOR = "operator"
-"""The node with the console of the person at the robot."""
-
-CONTAINER = "container"
-"""The process with the nodes that may be composed."""
-
-PRACTICE = "practice"
-"""Namespace of the nodes of a session that is practised."""
-
 A_MONTH = 30 * 86400.0
 """How long a person at the console may take for an answer [s]."""
-
-NO_SHARED_MEMORY = "--no-shared-memory"
-"""Argument of an executable whose process shares no memory with others."""
-
-NO_LOG_FILES = ["--ros-args", "--disable-external-lib-logs"]
-"""ROS's arguments without which it writes a log into the home directory, too, and does not run where it cannot."""
 
 SIMULATOR_SERVICES = (
     *("get_simulator_features", "get_entities_states", "set_entity_state", "spawn_entity", "delete_entity"),

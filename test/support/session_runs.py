@@ -146,10 +146,11 @@ def node_pids(run: Path) -> dict[str, int]:
     pids = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            words = (process / "cmdline").read_bytes().decode().split("\0")
+            # One that was forked has its words with spaces between them.
+            words = (process / "cmdline").read_bytes().decode().replace("\0", " ")
         except OSError:
             continue
-        files = [Path(word) for word in words if word.startswith(str(run / "parameters" / "nodes"))]
-        if files:
-            pids[files[0].stem] = int(process.name)
+        _, found, name = words.partition(f"{run / 'parameters' / 'nodes'}/")
+        if found:
+            pids[name.partition(".yaml")[0]] = int(process.name)
     return pids
