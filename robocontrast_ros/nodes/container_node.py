@@ -14,8 +14,10 @@ from robocontrast_ros.nodes.runtime.intra_process import hand_over
 from robocontrast_ros.nodes.runtime.main import refuse, run_nodes
 from robocontrast_ros.nodes.scorer_node import Scorer
 from robocontrast_ros.nodes.sim_bridge_node import SimBridge
+from robocontrast_ros.nodes.simulator_node import Simulator
 
 COMPOSABLE = {
+    "simulator": Simulator,
     "sim_bridge": SimBridge,
     "scorer": Scorer,
     "policy_server": PolicyServer,

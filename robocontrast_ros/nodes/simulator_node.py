@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMsg
@@ -30,6 +31,7 @@ from robocontrast_ros.nodes.conversions.simulation import FEATURES, FORMATS, Ref
 from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.runtime.intra_process import (
     HandingPublisher,
+    hands_over,
     serve,
     subscribe_openly,
     take_arrived,
@@ -49,6 +51,8 @@ from robocontrast_ros.worlds.mujoco.sensors import Sensor, Transforms
 from robocontrast_ros.worlds.mujoco.world import start_world
 from robocontrast_ros.worlds.table_camera import Tags, load_tags, standard_tags
 
+Done = TypeVar("Done")
+
 MOVING = ("step_simulation", "reset_simulation")
 """Services before which commands are carried out that were sent before."""
 
@@ -62,7 +66,12 @@ class Simulator(Node):
     It starts PAUSED, to be moved by StepSimulation, and publishes `clock`; or, in real time, PLAYING: it then stamps
     with the system clock, as the drivers of a real robot do.
 
-    Nodes of its own process may call its services in their threads, so each touches the world alone.
+    Nodes of its own process may call its services in their threads: each has the world alone, and OpenGL, which wants
+    one thread, has a thread of its own.
+
+    Attributes:
+        exit_code: set when somebody wants the simulator to quit.
+        failed: whether an answer failed with an error that is none of the request's.
     """
 
     parameters_type: ClassVar[type[SimulatorParameters]] = SimulatorParameters
@@ -75,16 +84,20 @@ class Simulator(Node):
         check_installed()
         profile = load_profile(parameters.robot)
         sizes = zip(parameters.cameras, parameters.camera_widths, parameters.camera_heights, strict=True)
-        self._world = start_world(
-            profile,
-            parameters.world,
-            parameters.start_position or None,
-            [Camera(*size) for size in sizes],
-            parameters.physics_step,
-            f"parameters of node '{self.get_name()}'",
-            _tags(parameters),
+        self._thread = ThreadPoolExecutor(1, "drawing") if hands_over() else None
+        self._world = self._drawing(
+            lambda: start_world(
+                profile,
+                parameters.world,
+                parameters.start_position or None,
+                [Camera(*size) for size in sizes],
+                parameters.physics_step,
+                f"parameters of node '{self.get_name()}'",
+                _tags(parameters),
+            )
         )
         self.exit_code: int | None = None
+        self.failed = False
         self._alone = threading.RLock()
         self._real_time = parameters.real_time
         self._clock_publisher = None if self._real_time else HandingPublisher(self, ClockMsg, "clock", RECORDED)
@@ -97,6 +110,7 @@ class Simulator(Node):
         silent = transforms not in profile.driver_topics
         self._frames = self.create_publisher(TFMessage, transforms.name, RECORDED) if silent else None
         self._cameras = self.cameras_type(self, self._world, parameters.camera_period, self._now)
+        self._cameras.thread = self._thread
         self._commands = [
             subscribe_openly(self, message_class(kind), topic, self._on_command, LOCKSTEP)
             for topic, kind in profile.command_topics
@@ -120,14 +134,23 @@ class Simulator(Node):
     def on_end(self) -> None:
         """Free the renderer before the process ends."""
         with self._alone:
-            self._world.close()
+            self._drawing(self._world.close)
+
+    def _drawing(self, work: Callable[[], Done]) -> Done:
+        """Return what a function returns that may use OpenGL."""
+        return work() if self._thread is None else self._thread.submit(work).result()
 
     def _serve(self, kind: type, name: str, answer: Callable[[Any, Any], Any]) -> None:
         """Serve a service relative to the node's name; its answer has the world alone."""
 
         def alone(request: Any, response: Any) -> Any:
             with self._alone:
-                return answer(request, response)
+                try:
+                    return answer(request, response)
+                except Exception as error:
+                    self.failed = True
+                    self.get_logger().fatal(f"{name}: {type(error).__name__}: {error}")
+                    raise
 
         serve(self, kind, f"~/{name}", alone, self._take_commands if name in MOVING else lambda: None)
 
@@ -159,7 +182,7 @@ class Simulator(Node):
         response.features = SimulatorFeatures(
             features=list(FEATURES),
             spawn_formats=sorted(set(FORMATS.values())),
-            custom_info=self._world.description,
+            custom_info=self._drawing(lambda: self._world.description),
         )
         return response
 
@@ -194,11 +217,11 @@ class Simulator(Node):
         self._cameras.draw_due()
 
     def _publish(self) -> None:
-        """Publish time and sensors as they are now, and see whether images of this time are due."""
+        """See whether images of this time are due, and publish time and sensors as they are now."""
+        self._cameras.time_passed()
         self._publish_clock()
         self._publish_sensors(self._world.sensors())
         self._publish_frames()
-        self._cameras.time_passed()
 
     def _publish_frames(self) -> None:
         # They cost time, are not recorded, for they follow from the joint states, and mostly nobody looks.

@@ -172,10 +172,13 @@ def call(client: Client, request: Any, timeout: float) -> Any:
     One that is served for this process is called at once, by reference, and without a limit of time.
 
     Raises:
-        NoAnswer: it did not come within the time [s], or the service is gone.
+        NoAnswer: it did not come within the time [s], or failed in this process.
     """
     if (answer := served_here(client)) is not None:
-        return answer(request)
+        try:
+            return answer(request)
+        except Exception as error:
+            raise NoAnswer(f"'{client.srv_name}' failed: {error}", late=False) from error
     return PendingResponse(client, request).result(timeout)
 
 
