@@ -18,6 +18,7 @@ from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fitting import steps_per_control
 from robocontrast_ros.sessions.recording import kept_topics, recorded_topics
 from robocontrast_ros.sessions.resolving import ResolvedSession
+from robocontrast_ros.sessions.schema import ALL
 from robocontrast_ros.system.sockets import receive_limit, wanted_limit
 
 A_MONTH = 30 * 86400.0
@@ -131,12 +132,15 @@ def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False)
     """Return the processes of a session, each with its nodes.
 
     So that no fault spreads, the simulator, the recorder, the watchdog and the episode manager have processes of their
-    own, and so has the policy server, unless the session says otherwise. Where the robot moves by itself, the two
+    own, and so has the policy server, unless the session says otherwise: with `composed: all` the recorder and the
+    manager alone have. Where the robot moves by itself, the two
     that command it share no memory with others: a process that is stopped may hold a lock of it for a second. But
     images come to ``rollout`` in shared memory where the machine's socket buffers are too small for them.
     """
     watched = not session.world.lockstep
     composed = {"sim_bridge", "scorer", "rollout"} if session.parameters.composed else set()
+    if session.parameters.composed == ALL:
+        composed |= {"simulator", "policy_server"}
     if session.parameters.policy_server.composed:
         composed.add("policy_server")
     nodes = nodes_of(session, run, resume)

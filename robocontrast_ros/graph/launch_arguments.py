@@ -18,6 +18,7 @@ from robocontrast_ros.sessions.machine_check import check_rendering
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.policy_check import check_policies
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
+from robocontrast_ros.sessions.schema import ALL
 
 SOURCE = "launch arguments"
 """Where a mistake is, for error messages."""
@@ -40,7 +41,7 @@ class LaunchArgument:
     default: str = ""
 
 
-_TRUTH = {"true": True, "false": False}.__getitem__
+_TRUTH = {"true": True, "false": False}
 _LEVELS = {level: level for level in ("debug", "info", "warn", "error", "fatal")}
 _WHOLE = "a whole number"
 
@@ -57,7 +58,11 @@ SESSION_ARGUMENTS = {
     "policy_server": LaunchArgument(
         "`external` waits for a policy server that runs elsewhere; `composed` has it in the container."
     ),
-    "composed": LaunchArgument("Whether rollout, scorer and sim_bridge are in one process.", _TRUTH, "true or false"),
+    "composed": LaunchArgument(
+        "Whether rollout, scorer and sim_bridge are in one process; `all`: simulator and policy server, too.",
+        {**_TRUTH, ALL: ALL}.__getitem__,
+        "true, false or all",
+    ),
     "output": LaunchArgument("Folder in which the run folder is made."),
 }
 """Not with `resume`, whose session has them already. What is left out is as in the session's file."""

@@ -13,7 +13,7 @@ from geometry_msgs.msg import PoseStamped
 from session_runs import wait_until
 from spinning import spun_node
 
-from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher, hand_over, subscribe
+from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher, hand_over, stop_handing_over, subscribe
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
 
 MAIN = "from robocontrast_ros.nodes.container_node import main; main()"
@@ -24,7 +24,7 @@ def handed_over():
     """Hand a topic over in this process, for the test alone."""
     hand_over(["near"])
     yield
-    hand_over([])
+    stop_handing_over()
 
 
 def test_a_message_is_handed_over_at_once_and_published_for_all_others(handed_over):
