@@ -137,12 +137,7 @@ def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False)
     that command it share no memory with others: a process that is stopped may hold a lock of it for a second. But
     images come to ``rollout`` in shared memory where the machine's socket buffers are too small for them.
     """
-    watched = not session.world.lockstep
-    composed = {"sim_bridge", "scorer", "rollout"} if session.parameters.composed else set()
-    if session.parameters.composed == ALL:
-        composed |= {"simulator", "policy_server"}
-    if session.parameters.policy_server.composed:
-        composed.add("policy_server")
+    watched, composed = not session.world.lockstep, _composed(session)
     nodes = nodes_of(session, run, resume)
     together = tuple(node for node in nodes if node.name in composed)
     groups = [(node,) for node in nodes if node.name not in composed]
@@ -150,6 +145,22 @@ def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False)
     images = [(camera.width, camera.height) for camera in session.parameters.cameras]
     unshared = {WATCHDOG, "rollout"} if receive_limit() >= wanted_limit(images) else {WATCHDOG}
     return tuple(NodeProcess(group, not (watched and unshared & {node.name for node in group})) for group in groups)
+
+
+def _composed(session: ResolvedSession) -> set[str]:
+    """Return the nodes of a session that share a process."""
+    composed = {"sim_bridge", "scorer", "rollout"} if session.parameters.composed else set()
+    if session.parameters.composed == ALL:
+        composed |= {"simulator", "policy_server"}
+    if session.parameters.policy_server.composed:
+        composed.add("policy_server")
+    return composed
+
+
+def process_of(node: str, session: ResolvedSession) -> str:
+    """Return the name of the process, and of its executable, that a node of a session is in."""
+    composed = _composed(session)
+    return CONTAINER if node in composed and len(composed) > 1 else node
 
 
 def world_parameters(session: ResolvedSession) -> dict[str, Any]:

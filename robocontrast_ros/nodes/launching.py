@@ -99,7 +99,7 @@ def _session(context: LaunchContext, file: Path) -> list[LaunchDescriptionEntity
     server = start_fork_server()
     if server is not None:
         atexit.register(server.close)
-    launched = launched_session(given, os.environ)
+    launched = launched_session(given, os.environ, server)
     atexit.register(launched.close)
     os.environ.update(check_rendering(launched.session))
     if server is not None:
