@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
-
-import yaml
-from pydantic import TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from robocontrast_ros.configuration.errors import NOTHING, ConfigurationError, nearest
 from robocontrast_ros.configuration.strict_yaml import parse_yaml
 from robocontrast_ros.system.disk import write_file
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
 
 Record = TypeVar("Record")
 
@@ -106,6 +107,8 @@ def write_yaml(path: Path, content: Any) -> None:
     Raises:
         DiskError: the file cannot be written.
     """
+    import yaml
+
     write_file(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
@@ -127,15 +130,25 @@ def parse_record(cls: type[Record], data: Any, source: str) -> Record:
     """
     if not isinstance(data, dict):
         raise _no_mapping(data, source, _required(cls) or _keys(cls))
+    from pydantic import ValidationError
+
     try:
-        return TypeAdapter(cls).validate_python(data, context={"source": source})
+        return _adapter(cls).validate_python(data, context={"source": source})
     except ValidationError as error:
         raise _explain(cls, error, source, data) from None
 
 
 def dump_record(record: Any) -> dict[str, Any]:
     """Return the record as plain mappings, lists and scalars that YAML writes and reads back."""
-    return TypeAdapter(type(record)).dump_python(record, mode="json")
+    return _adapter(type(record)).dump_python(record, mode="json")
+
+
+@cache
+def _adapter(cls: type) -> TypeAdapter[Any]:
+    """Return what checks and dumps a record; its schema is built once."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(cls)
 
 
 def _keys(cls: type) -> list[str]:
