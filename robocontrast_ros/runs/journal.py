@@ -34,11 +34,8 @@ from robocontrast_ros.runs.events import (
     from_line,
     to_line,
 )
+from robocontrast_ros.runs.errors import JournalError
 from robocontrast_ros.system.disk import DiskError, GoneError, OpenPath, write_file, writing
-
-
-class JournalError(ValueError):
-    """A journal cannot be read, or is not the expected one; the message says what to do."""
 
 
 class EventSink(Protocol):
