@@ -38,6 +38,7 @@ def made(**changes):
     return dataclasses.replace(result, **changes)
 
 
+@pytest.mark.long
 def test_no_result_is_stale_and_every_document_says_what_they_say():
     assert stale() == []
 
