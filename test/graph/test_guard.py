@@ -81,10 +81,7 @@ class Rig:
     def say(self, stopped: bool) -> None:
         """Have the watchdog say it, until the guard has heard it."""
         self.stopped = stopped
-        deadline = time.monotonic() + LONG
-        while bool(self.guard.monitor.reason) is not stopped:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(lambda: bool(self.guard.monitor.reason) is stopped, "the guard hears it")
 
     def command(self, shift: float = 0.1) -> JointTrajectoryCommand:
         goal = tuple(position + shift for position in self.profile.home)
