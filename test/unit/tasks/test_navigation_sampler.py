@@ -66,7 +66,7 @@ def _back(o):
     return ends @ np.array([[c, s], [-s, c]]) + o.pose.xy
 
 
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", [0, *(pytest.param(more, marks=pytest.mark.long) for more in range(1, 5))])
 def test_every_generated_instance_can_be_given_and_has_two_long_halves(block):
     for seed in range(block * GENERATED // 5, (block + 1) * GENERATED // 5):
         base = instance(seed)
