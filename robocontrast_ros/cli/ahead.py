@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.graph.environment import node_environment
@@ -18,18 +19,18 @@ class GraphAhead:
         server: forks the nodes; None where they are started one by one.
     """
 
-    def __init__(self, namespace: str, begin: bool = True) -> None:
+    def __init__(self, namespace: str, fast: bool = False) -> None:
         """Begin.
 
         Args:
             namespace: of the nodes, as the user gave it.
-            begin: whether there will be a graph, as far as is known.
+            fast: whether there will be no graph, as far as is known.
         """
-        self.server: ForkServer | None = None
+        self.server: ForkServer | None = start_fork_server(fast)
         self._domain: Domain | None = None
-        if not begin:
+        threading.Thread(target=_try_rendering, daemon=True).start()
+        if fast:
             return
-        self.server = start_fork_server()
         # Whatever is wrong is said when the session is known; it may need no graph.
         with contextlib.suppress(ConfigurationError):
             self._domain = Domain(namespace)
@@ -58,11 +59,23 @@ class GraphAhead:
                 raise
         return domain
 
-    def close(self) -> None:
-        """End what is not needed any more; the domain that was returned is the caller's."""
+    def no_graph(self) -> None:
+        """End what only a graph needs; the domain that was returned is the caller's."""
         if self._domain is not None:
             self._domain.close()
             self._domain = None
+
+    def close(self) -> None:
+        """End all of it."""
+        self.no_graph()
         if self.server is not None:
             self.server.close()
             self.server = None
+
+
+def _try_rendering() -> None:
+    """Find out which OpenGL platform works, which most sessions ask before they begin."""
+    from robocontrast_ros.images.rendering import RenderingUnavailable, working_backend
+
+    with contextlib.suppress(RenderingUnavailable):
+        working_backend()

@@ -28,6 +28,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.graph.description import namespace_of, processes_of
 from robocontrast_ros.graph.environment import quiet_environment
+from robocontrast_ros.graph.fork_server import policy_ahead
 from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.perception import load_camera
 from robocontrast_ros.runs import events
@@ -134,10 +135,10 @@ def _prepare(
         raise ConfigurationError("command line", "--namespace", namespace, "a graph of nodes; a fast session has none")
     domain = None
     if session.parameters.fast:
-        ahead.close()
+        ahead.no_graph()
     else:
         domain = held.enter_context(ahead.domain(place, session.parameters.policy_server.external))
-    _check(session)
+    _check(session, ahead)
     with console.status("planning the session …"):
         plan = plan_session(session.evaluation())
         if domain is not None:
@@ -145,7 +146,7 @@ def _prepare(
     return domain, plan
 
 
-def _check(session: ResolvedSession) -> None:
+def _check(session: ResolvedSession, ahead: GraphAhead) -> None:
     """Refuse a policy that does not fit or cannot be discovered, or a run that the session cannot be compared with."""
     if session.parameters.fast and session.policy_file is None:
         raise ConfigurationError(
@@ -163,8 +164,9 @@ def _check(session: ResolvedSession) -> None:
             "the ROS domain of the policy server",
             "`robocontrast serve` says which it is.",
         )
-    check_rendering(session)
-    check_policies(session)
+    load = policy_ahead(ahead.server, session)
+    os.environ.update(check_rendering(session))
+    check_policies(session, load)
     check_camera(session)
     begin_stopping(session.evaluation())
 
@@ -197,7 +199,7 @@ def _run(
     console.print(f"[bold]{escape(name)}[/]: {escape(what)}", markup=True, highlight=False)
     view = LiveView(console, run.journal, len(plan.within_budget), plan.budget, plan.cost_unit)
     if domain is None:
-        return _in_one_process(run, resuming, view, console)
+        return _in_one_process(run, resuming, view, console, ahead)
     domain.record_run(run.path)
     return _as_a_graph(session, run, domain, resuming, view, console, ahead)
 
@@ -213,14 +215,16 @@ def _server(session: ResolvedSession) -> str:
     return session.parameters.policy_server.node
 
 
-def _in_one_process(run: RunFolder, resuming: bool, view: LiveView, console: Console) -> tuple[RunFolder | None, int]:
+def _in_one_process(
+    run: RunFolder, resuming: bool, view: LiveView, console: Console, ahead: GraphAhead
+) -> tuple[RunFolder | None, int]:
     console.print(
         "fast: one process without ROS; the same trials, scores and bags",
         highlight=False,
     )
     command = fast.command(run, resuming)
     return _run_processes(
-        lambda: Processes({fast.NAME: command}, run.path / "logs", quiet_environment(), fast.NAME),
+        lambda: Processes({fast.NAME: command}, run.path / "logs", quiet_environment(), fast.NAME, ahead.server),
         view,
         run,
         console,

@@ -106,7 +106,7 @@ def evaluate(
         )
     from robocontrast_ros.cli.ahead import GraphAhead
 
-    with closing(GraphAhead(namespace, begin=not fast)) as ahead:
+    with closing(GraphAhead(namespace, fast=bool(fast))) as ahead:
         from robocontrast_ros.cli import evaluate as runner
 
         if resume is not None:

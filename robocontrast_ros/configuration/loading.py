@@ -100,13 +100,21 @@ def _no_mapping(content: Any, source: str, keys: Sequence[str] = ()) -> Configur
     return ConfigurationError(source, "", _Empty() if content is None else content, expected)
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes a list again wherever it is: ROS reads no aliases in parameter files."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Return that nothing is named by an alias."""
+        return True
+
+
 def write_yaml(path: Path, content: Any) -> None:
-    """Write plain mappings, lists and scalars as YAML, in the order they have.
+    """Write plain mappings, lists and scalars as YAML, in the order they have, and without aliases.
 
     Raises:
         DiskError: the file cannot be written.
     """
-    write_file(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+    write_file(path, yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True))
 
 
 def load_record(cls: type[Record], path: Path) -> Record:

@@ -21,9 +21,10 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
 import setproctitle
@@ -47,6 +48,9 @@ class _Request:
         folder: its working directory.
         new_session: whether signals of the terminal do not reach it.
         orphaned: the signal that it gets when whoever asked for it is gone.
+        function: ``module:function`` that the fork calls before it is asked for; the next request with this code is for
+            it. Empty for a fork that runs at once.
+        arguments: of that function.
     """
 
     command: list[str]
@@ -54,6 +58,8 @@ class _Request:
     folder: str
     new_session: bool
     orphaned: int
+    function: str = ""
+    arguments: tuple[Any, ...] = ()
 
 
 def forkable(command: Sequence[str]) -> bool:
@@ -99,6 +105,17 @@ class ForkServer:
             files = nothing.fileno(), output, output
             return Forked(self.name, command, environment, files, new_session=True, orphaned=signal.SIGTERM)
 
+    def prepare(self, code: str, function: str, *arguments: Any, environment: Mapping[str, str]) -> Prepared:
+        """Begin a fork before its command is known; see ``Prepared``.
+
+        Args:
+            code: that it is going to run.
+            function: ``module:function``, which it calls now.
+            arguments: of that function.
+            environment: of the fork until it is asked for.
+        """
+        return Prepared(self.name, code, function, arguments, environment)
+
     def close(self) -> None:
         """End the server; forks that still run are orphans then."""
         self._process.terminate()
@@ -127,12 +144,8 @@ class Forked:
             OSError: the server is gone.
         """
         self.returncode: int | None = None
-        line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        line.connect(f"\0{server}")
         request = _Request(list(command), dict(environment), os.getcwd(), new_session, orphaned)
-        socket.send_fds(line, [b"f"], list(files))
-        self._line = Connection(line.detach())
-        self._line.send(request)
+        self._line = _asked(server, request, files)
 
     def poll(self) -> int | None:
         """Return the exit code, negative for the number of a signal; None while it runs."""
@@ -154,6 +167,84 @@ class Forked:
         if self.poll() is None:
             with contextlib.suppress(OSError):
                 self._line.send(int(number))
+
+
+class Prepared:
+    """A fork that calls a function, and waits for the request with its code. What it prints is printed by that."""
+
+    def __init__(
+        self, server: str, code: str, function: str, arguments: tuple[Any, ...], environment: Mapping[str, str]
+    ) -> None:
+        """Begin it; see ``ForkServer.prepare``.
+
+        Raises:
+            OSError: the server is gone.
+        """
+        command, ends = [sys.executable, "-c", code], signal.SIGTERM
+        request = _Request(command, dict(environment), os.getcwd(), True, ends, function, arguments)
+        with open(os.devnull, "rb") as nothing:
+            # It has no name: no other process writes there, and it goes with the last that has it open.
+            self._said = tempfile.TemporaryFile()  # noqa: SIM115
+            files = nothing.fileno(), self._said.fileno(), self._said.fileno()
+            self._line = _asked(server, request, files)
+
+    def result(self) -> Any:
+        """Wait for the function, and return its result. To be called once.
+
+        Raises:
+            EOFError: the fork ended before.
+        """
+        try:
+            return self._line.recv()
+        except OSError:
+            raise EOFError from None
+        finally:
+            self._line.close()
+
+    def said(self) -> str:
+        """Return what it has printed so far."""
+        # The fork writes where the last one who used this file left off.
+        size = os.fstat(self._said.fileno()).st_size
+        return os.pread(self._said.fileno(), size, 0).decode(errors="replace")
+
+
+def _asked(server: str, request: _Request, files: Sequence[int]) -> Connection:
+    """Send a request, and return the connection over which the answer comes.
+
+    Raises:
+        OSError: the server is gone.
+    """
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        line.connect(f"\0{server}")
+        return _sent(Connection(line.detach()), request, files)
+    except BaseException:
+        line.close()
+        raise
+
+
+def _sent(line: Connection, request: _Request, files: Sequence[int]) -> Connection:
+    with socket.socket(fileno=os.dup(line.fileno())) as end:
+        socket.send_fds(end, [b"f"], list(files))
+    line.send(request)
+    return line
+
+
+def _received(line: Connection) -> tuple[_Request, list[int]]:
+    """Receive a request with its descriptors.
+
+    Raises:
+        OSError: it is not whole.
+        EOFError: there is none.
+    """
+    with socket.socket(fileno=os.dup(line.fileno())) as end:
+        _, files, _, _ = socket.recv_fds(end, 1, 3)
+    try:
+        return line.recv(), files
+    except BaseException:
+        for file in files:
+            os.close(file)
+        raise
 
 
 def run_forked(server: str, command: Sequence[str]) -> int | None:
@@ -241,31 +332,41 @@ def _serve(listening: socket.socket) -> _Request:
         end.setblocking(False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     signal.set_wakeup_fd(wake.fileno())
+    server = os.getpid()
+    # Of each fork that runs, and of each that waits to be asked for.
     running: dict[int, Connection] = {}
+    waiting: dict[str, tuple[int, Connection]] = {}
     with selectors.DefaultSelector() as selector:
         selector.register(listening, selectors.EVENT_READ)
         selector.register(woken, selectors.EVENT_READ)
         while True:
             for key, _ in selector.select():
-                if key.fileobj is listening:
-                    line, files, request = _accepted(listening)
-                    if request is None:
-                        continue
-                    server, pid = os.getpid(), os.fork()
-                    if pid == 0:
-                        signal.set_wakeup_fd(-1)
-                        listening.close()
-                        for other in (line, *running.values(), woken, wake):
-                            other.close()
-                        _become(request, files, server)
-                        return request
-                    for file in files:
-                        os.close(file)
-                    running[pid] = line
-                    selector.register(line, selectors.EVENT_READ, (pid, request.orphaned))
-                elif key.fileobj is woken:
+                if key.fileobj is woken:
                     with contextlib.suppress(BlockingIOError):
                         woken.recv(1 << 12)
+                elif key.fileobj is listening:
+                    asked = _accepted(listening)
+                    if asked is None:
+                        continue
+                    line, request, files = asked
+                    here, there = Pipe() if request.function else (None, None)
+                    pid = None if request.function else _taken(waiting, request, files)
+                    if pid is None and (pid := os.fork()) == 0:
+                        signal.set_wakeup_fd(-1)
+                        others = (held for _, held in waiting.values())
+                        for end in (listening, woken, wake, here, *running.values(), *others):
+                            if end is not None:
+                                end.close()
+                        return _forked(request, files, server, line, there)
+                    for file in files:
+                        os.close(file)
+                    if request.function:
+                        there.close()
+                        line.close()
+                        waiting[request.command[2]] = pid, here
+                    else:
+                        running[pid] = line
+                        selector.register(line, selectors.EVENT_READ, (pid, request.orphaned))
                 else:
                     pid, orphaned = key.data
                     try:
@@ -275,52 +376,95 @@ def _serve(listening: socket.socket) -> _Request:
                         selector.unregister(key.fileobj)
                     if pid in running:
                         os.kill(pid, number)
-            for pid, code in _ended(running):
+            for code in [code for code, (pid, _) in waiting.items() if os.waitpid(pid, os.WNOHANG)[0]]:
+                waiting.pop(code)[1].close()
+            for pid, ended in _ended(running):
                 line = running.pop(pid)
                 with contextlib.suppress(KeyError, ValueError):
                     selector.unregister(line)
                 with contextlib.suppress(OSError):
-                    line.send(code)
+                    line.send(ended)
                 line.close()
 
 
-def _accepted(listening: socket.socket) -> tuple[Any, list[int], _Request | None]:
-    """Take a request with its descriptors; None in its place where it is not whole, or another user's."""
-    line, _ = listening.accept()
-    size = _CREDENTIALS.size
-    _, user, _ = _CREDENTIALS.unpack(line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
-    files: list[int] = []
-    try:
-        if user != os.getuid():
-            raise OSError("another user")
-        _, files, _, _ = socket.recv_fds(line, 1, 3)
-        whole = Connection(line.detach())
-        return whole, files, whole.recv()
-    except (OSError, EOFError):
-        for file in files:
-            os.close(file)
-        line.close()
-        return None, [], None
+def _taken(waiting: dict[str, tuple[int, Connection]], request: _Request, files: Sequence[int]) -> int | None:
+    """Give a request to the fork that waits for it, and return its process id; None where there is none."""
+    pid, held = waiting.pop(request.command[2], (0, None))
+    if held is None:
+        return None
+    with held:
+        try:
+            _sent(held, request, files)
+        except OSError:
+            return None
+    return pid
 
 
-def _become(request: _Request, files: Sequence[int], server: int) -> None:
-    """Make the fork what the request describes."""
+def _forked(
+    request: _Request, files: Sequence[int], server: int, line: Connection, asked: Connection | None
+) -> _Request:
+    """Make this fork what the request describes; where it has a function, call that and wait for the next request."""
     if request.new_session:
         os.setsid()
+    _become(request, server)
+    _redirect(files)
+    if asked is None:
+        line.close()
+        return request
+    module, _, function = request.function.partition(":")
+    result = getattr(importlib.import_module(module), function)(*request.arguments)
+    with contextlib.suppress(OSError):
+        line.send(result)
+    line.close()
+    try:
+        request, files = _received(asked)
+    except (OSError, EOFError):
+        os._exit(0)
+    asked.close()
+    said = os.dup(1)
+    _redirect(files)
+    with contextlib.suppress(OSError):
+        os.write(2, os.pread(said, os.fstat(said).st_size, 0))
+    os.close(said)
+    _become(request, server)
+    return request
+
+
+def _accepted(listening: socket.socket) -> tuple[Connection, _Request, list[int]] | None:
+    """Take a request with its descriptors; None where it is not whole, or another user's."""
+    end, _ = listening.accept()
+    size = _CREDENTIALS.size
+    _, user, _ = _CREDENTIALS.unpack(end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    line = Connection(end.detach())
+    try:
+        if user == os.getuid():
+            return line, *_received(line)
+    except (OSError, EOFError):
+        pass
+    line.close()
+    return None
+
+
+def _become(request: _Request, server: int) -> None:
+    """Give this fork the environment and the folder of a request, and the signals of a new process."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD):
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     die_with_parent()
     if os.getppid() != server:
         os._exit(1)
+    os.environ.clear()
+    os.environ.update(request.environment)
+    with contextlib.suppress(OSError):
+        os.chdir(request.folder)
+
+
+def _redirect(files: Sequence[int]) -> None:
+    """Make these descriptors, which are closed, this process's input, output and errors."""
     for standard, file in enumerate(files):
         os.dup2(file, standard)
     for file in files:
         if file > 2:
             os.close(file)
-    os.environ.clear()
-    os.environ.update(request.environment)
-    with contextlib.suppress(OSError):
-        os.chdir(request.folder)
 
 
 def _ended(running: Mapping[int, Any]) -> list[tuple[int, int]]:

@@ -42,6 +42,7 @@ def test_no_result_is_stale_and_every_document_says_what_they_say():
     assert stale() == []
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)  # under a minute on an idle core; other tests may run beside it
 @pytest.mark.parametrize("recipe", QUICK, ids=lambda recipe: recipe.name)
 def test_a_quick_command_gives_the_committed_result_and_pictures_again(recipe, tmp_path):

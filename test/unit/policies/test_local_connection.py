@@ -12,7 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -59,7 +60,7 @@ def ask(client: LocalClient, observation: Observation = NOW) -> Answer:
     return client.answer(client.ask(observation))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     stamp=st.integers(0, 2**63 - 1),
     pictures=images,
@@ -138,11 +139,11 @@ def test_each_of_two_clients_gets_its_own_answers():
 
 def test_no_answer_within_the_limit_is_a_lost_connection_and_closes_it(connected):
     released = threading.Event()
-    client = connected(lambda observation: released.wait(60.0) and ZEROS, timeout=0.2)
+    client = connected(lambda observation: released.wait() and ZEROS, timeout=0.2)
     began = time.monotonic()
     with pytest.raises(ConnectionLost, match=r"no answer within 0\.2 s"):
         ask(client)
-    assert 0.15 < time.monotonic() - began < 20.0
+    assert time.monotonic() - began > 0.15
     released.set()
     with pytest.raises(ConnectionLost):
         ask(client)
@@ -175,10 +176,9 @@ def test_a_server_that_dies_is_lost_at_once_and_not_after_the_limit():
     with subprocess.Popen([sys.executable, "-c", DYING, name], stdout=subprocess.PIPE) as server:
         server.stdout.readline()
         client = LocalClient(name, 30.0)
-        began = time.monotonic()
-        with pytest.raises(ConnectionLost):
+        with pytest.raises(ConnectionLost) as lost:
             ask(client)
-        assert time.monotonic() - began < 20.0
+        assert "no answer within" not in lost.value.detail
 
 
 def test_a_server_that_is_closed_ends_its_connections_and_frees_its_name():
@@ -195,10 +195,9 @@ def test_a_server_that_is_closed_ends_its_connections_and_frees_its_name():
 
 @pytest.mark.parametrize("name", ["", "somebody-else", PREFIX + "that-is-not-there"])
 def test_a_name_without_a_server_is_refused_at_once(name):
-    began = time.monotonic()
-    with pytest.raises(ConnectionLost):
+    with pytest.raises(ConnectionLost) as lost:
         LocalClient(name, 30.0)
-    assert time.monotonic() - began < 20.0
+    assert "no answer within" not in lost.value.detail
 
 
 def test_a_client_of_another_user_is_not_answered(monkeypatch):

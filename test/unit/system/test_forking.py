@@ -192,3 +192,29 @@ def test_what_is_no_code_for_this_interpreter_cannot_be_forked():
 def test_a_server_that_is_gone_is_an_error_of_the_system():
     with pytest.raises(ConnectionRefusedError):
         Forked("robocontrast-fork-gone", [sys.executable, "-c", "pass"], {}, (0, 1, 2))
+
+
+def test_a_fork_can_be_prepared_before_its_command_is_known(server, tmp_path):
+    """What the function left behind is there, and what it printed comes first."""
+    code = "import decimal, os, sys; print(decimal.getcontext().prec, sys.argv[1:], os.environ['OWN'])"
+    prepared = server.prepare(
+        code, "builtins:exec", "import decimal; decimal.getcontext().prec = 7; print('before')", environment=os.environ
+    )
+    assert prepared.result() is None
+    assert wait_for(prepared.said) == "before\n"
+    assert begin(server, tmp_path, code, "word", OWN="1").wait(DEADLINE) == 0
+    assert (tmp_path / "said").read_text() == "before\n7 ['word'] 1\n"
+    assert begin(server, tmp_path, code, "again", OWN="2").wait(DEADLINE) == 0
+    assert (tmp_path / "said").read_text().splitlines()[2:] == ["28 ['again'] 2"], "one request has it"
+
+
+def test_of_a_prepared_fork_that_ended_nothing_is_left(server, tmp_path):
+    code = "print('a new one')"
+    prepared = server.prepare(code, "os:_exit", 5, environment=os.environ)
+    with pytest.raises(EOFError):
+        prepared.result()
+    prepared = server.prepare(code, "os:getpid", environment=os.environ)
+    os.kill(pid := prepared.result(), signal.SIGKILL)
+    wait_for(lambda: not Path(f"/proc/{pid}").exists())
+    assert begin(server, tmp_path, code).wait(DEADLINE) == 0
+    assert (tmp_path / "said").read_text() == "a new one\n"

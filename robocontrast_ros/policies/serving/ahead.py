@@ -1,0 +1,45 @@
+"""A policy that is loaded before the session that it serves is begun, in the process that serves it then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.policies.serving.runner import PolicyRunner
+
+
+class Loading(NamedTuple):
+    """How a policy is loaded: the arguments of ``PolicyRunner``."""
+
+    path: Path
+    timeout: float
+    load_timeout: float
+    own_thread: bool
+    answer_time: float
+    located: bool
+
+
+_loaded: dict[Loading, PolicyRunner] = {}
+"""What was loaded ahead in this process, and serves nobody yet."""
+
+
+def load_ahead(loading: Loading) -> PolicyDescription | ConfigurationError:
+    """Load a policy, keep it for ``loaded``, and return what it needs, or why it cannot be loaded."""
+    try:
+        runner = PolicyRunner(*loading)
+    except ConfigurationError as error:
+        return error
+    _loaded[loading] = runner
+    return runner.description
+
+
+def loaded(loading: Loading) -> PolicyRunner:
+    """Return the policy that was loaded ahead; load it now where none was, or otherwise.
+
+    Raises:
+        ConfigurationError: it cannot be loaded.
+    """
+    runner = _loaded.pop(loading, None)
+    return runner or PolicyRunner(*loading)
