@@ -82,7 +82,7 @@ def is_complete(run) -> None:
         assert score.equal, (score.differences, score.problem)
 
 
-@pytest.mark.parametrize("kind", [pytest.param("arm", marks=pytest.mark.long), "arm with a hand"])
+@pytest.mark.parametrize("kind", ["arm", pytest.param("arm with a hand", marks=pytest.mark.long)])
 def test_a_session_over_the_interfaces_of_the_real_driver_ends_well_and_its_bags_hold_what_it_was_scored_by(
     place, kind
 ):
