@@ -15,7 +15,7 @@ from robocontrast_ros.domain import BASE, Outcome
 
 SHIPPED = "package://robocontrast_ros/config/sessions/tabletop_clutter.yaml"
 
-DISTRACTORS = {"name": "distractors", "count": 16, "occluder": True}
+DISTRACTORS = {"name": "distractors", "count": 4, "occluder": True}
 
 
 def test_an_arm_with_a_hand_solves_trials_which_one_process_and_the_bags_give_again(tmp_path):
@@ -36,10 +36,10 @@ def test_an_arm_with_a_hand_solves_trials_which_one_process_and_the_bags_give_ag
     (run,) = place.runs
     assert len(list((run / "parameters/nodes").iterdir())) == 7, "each node has a process of its own"
     trials = finished(run)
-    assert [event.trial.perturbation for event in trials] == [BASE, "distractors_16_occluder"]
+    assert [event.trial.perturbation for event in trials] == [BASE, "distractors_4_occluder"]
     assert [event.result.outcome for event in trials] == [Outcome.SUCCESS] * 2
     assert [event.result.scores["h_success"] for event in trials] == [1.0] * 2
-    assert [len(event.trial.instance.scene.objects) for event in trials] == [5, 21]
+    assert [len(event.trial.instance.scene.objects) for event in trials] == [5, 9]
     assert all(event.recording.missing == () for event in trials)
     fast = recorded_fast(run)
     assert scores(run) == scores(fast), "one process and the graph agree to the last bit, what is touched included"
