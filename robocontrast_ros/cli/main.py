@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,7 +69,6 @@ def evaluate(
     Ctrl-C, SIGTERM and SIGHUP stop the robot and end cleanly.
     Exit codes: 0 done, 2 invalid input, 3 interrupted (can be resumed), 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP.
     """
-    from robocontrast_ros.cli import evaluate as runner
     from robocontrast_ros.sessions.overrides import Overrides
 
     console = Console()
@@ -98,7 +98,6 @@ def evaluate(
                 "nothing else",
                 "A session is resumed with its own parameters.",
             )
-        run, code = runner.resume(resume, console, namespace)
     elif session is None:
         raise ConfigurationError(
             "command line",
@@ -106,8 +105,15 @@ def evaluate(
             "nothing",
             f"one of {', '.join(known_names('sessions'))}, or a .yaml file",
         )
-    else:
-        run, code = runner.start(session, overrides, console, namespace)
+    from robocontrast_ros.cli.ahead import GraphAhead
+
+    with closing(GraphAhead(namespace, fast=bool(fast))) as ahead:
+        from robocontrast_ros.cli import evaluate as runner
+
+        if resume is not None:
+            run, code = runner.resume(resume, console, namespace, ahead)
+        else:
+            run, code = runner.start(session, overrides, console, namespace, ahead)
     if run is not None:
         code = _show_results_of(run, code, console)
     raise typer.Exit(code)

@@ -102,14 +102,15 @@ def _no_mapping(content: Any, source: str, keys: Sequence[str] = ()) -> Configur
 
 
 def write_yaml(path: Path, content: Any) -> None:
-    """Write plain mappings, lists and scalars as YAML, in the order they have.
+    """Write plain mappings, lists and scalars as YAML, in the order they have, and without aliases.
 
     Raises:
         DiskError: the file cannot be written.
     """
     import yaml
 
-    write_file(path, yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
+    dumper = type("Dumper", (yaml.SafeDumper,), {"ignore_aliases": lambda self, data: True})
+    write_file(path, yaml.dump(content, Dumper=dumper, sort_keys=False, allow_unicode=True))
 
 
 def load_record(cls: type[Record], path: Path) -> Record:

@@ -10,6 +10,7 @@ from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.graph.description import checked_namespace, namespace_of
+from robocontrast_ros.graph.fork_server import policy_ahead
 from robocontrast_ros.graph.ros_domain import Domain, given_domain
 from robocontrast_ros.runs.journal import check_not_running, read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -18,6 +19,8 @@ from robocontrast_ros.sessions.machine_check import check_rendering
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.policy_check import check_policies
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
+from robocontrast_ros.sessions.schema import ALL
+from robocontrast_ros.system.forking import ForkServer
 
 SOURCE = "launch arguments"
 """Where a mistake is, for error messages."""
@@ -40,7 +43,7 @@ class LaunchArgument:
     default: str = ""
 
 
-_TRUTH = {"true": True, "false": False}.__getitem__
+_TRUTH = {"true": True, "false": False}
 _LEVELS = {level: level for level in ("debug", "info", "warn", "error", "fatal")}
 _WHOLE = "a whole number"
 
@@ -57,7 +60,11 @@ SESSION_ARGUMENTS = {
     "policy_server": LaunchArgument(
         "`external` waits for a policy server that runs elsewhere; `composed` has it in the container."
     ),
-    "composed": LaunchArgument("Whether rollout, scorer and sim_bridge are in one process.", _TRUTH, "true or false"),
+    "composed": LaunchArgument(
+        "Whether rollout, scorer and sim_bridge are in one process; `all`: simulator and policy server, too.",
+        {**_TRUTH, ALL: ALL}.__getitem__,
+        "true, false or all",
+    ),
     "output": LaunchArgument("Folder in which the run folder is made."),
 }
 """Not with `resume`, whose session has them already. What is left out is as in the session's file."""
@@ -111,12 +118,15 @@ class LaunchedSession:
             self.run.remove_unbegun()
 
 
-def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -> LaunchedSession:
+def launched_session(
+    given: Mapping[str, str], environment: Mapping[str, str], server: ForkServer | None = None
+) -> LaunchedSession:
     """Check the arguments, take the domain, and make the run folder of a new session or open that of an old one.
 
     Args:
         given: name -> text, empty for what was left out.
         environment: of the nodes; it decides in which domain they are, and whom they discover.
+        server: forks the nodes, and loads the policy meanwhile; None where there is none.
 
     Raises:
         WrongArguments: names or texts are not valid; nothing was made.
@@ -149,8 +159,9 @@ def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -
     domain = Domain(namespace_of(session, namespace), given_domain() or 0)
     try:
         domain.start_probe(environment)
+        load = policy_ahead(server, session)
         check_rendering(session)
-        check_policies(session)
+        check_policies(session, load)
         begin_stopping(session.evaluation())
         domain.confirm()
         if resume is None:

@@ -23,7 +23,7 @@ from typing_extensions import Self
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.environment import ROS_VARIABLES, SOURCE, blamed, check_values
-from robocontrast_ros.graph.description import LEADER
+from robocontrast_ros.graph.names import LEADER
 from robocontrast_ros.system.processes import die_with_parent
 
 VARIABLE = "ROS_DOMAIN_ID"

@@ -7,15 +7,17 @@ import sys
 from rclpy.utilities import remove_ros_args
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.graph.description import NO_SHARED_MEMORY
+from robocontrast_ros.graph.names import NO_SHARED_MEMORY
 from robocontrast_ros.nodes.policy_server_node import PolicyServer
 from robocontrast_ros.nodes.rollout_node import Rollout
 from robocontrast_ros.nodes.runtime.intra_process import hand_over
 from robocontrast_ros.nodes.runtime.main import refuse, run_nodes
 from robocontrast_ros.nodes.scorer_node import Scorer
 from robocontrast_ros.nodes.sim_bridge_node import SimBridge
+from robocontrast_ros.nodes.simulator_node import Simulator
 
 COMPOSABLE = {
+    "simulator": Simulator,
     "sim_bridge": SimBridge,
     "scorer": Scorer,
     "policy_server": PolicyServer,
@@ -23,8 +25,8 @@ COMPOSABLE = {
 }
 """The nodes that may be in one process, in the order in which they are made: `rollout` waits for the others."""
 
-HANDED_OVER = {"scene": "sim_bridge", "progress": "scorer", "tool_pose": "rollout"}
-"""Topic that subscribers in this process receive by reference -> the node that publishes it."""
+LATER = {"tool_pose": "rollout"}
+"""Topic that a node subscribes to before its publisher is made -> the node that publishes it."""
 
 SWITCH_INTERVAL = 0.0005
 """How long a thread may hold the interpreter while another waits [s]; the default, 0.005, is half a control step."""
@@ -40,7 +42,7 @@ def main() -> None:
                 ConfigurationError.unknown("command line", "NODE", name, COMPOSABLE, "node of a container"),
                 2,
             )
-    hand_over(topic for topic, publisher in HANDED_OVER.items() if publisher in wanted)
+    hand_over(topic for topic, publisher in LATER.items() if publisher in wanted)
     sys.setswitchinterval(SWITCH_INTERVAL)
     run_nodes([cls for name, cls in COMPOSABLE.items() if name in wanted])
 

@@ -14,7 +14,7 @@ from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from robocontrast_ros.graph.description import NO_LOG_FILES
+from robocontrast_ros.graph.names import NO_LOG_FILES
 
 POLL = 0.02
 """How often the discovered services are listed [s]."""

@@ -91,9 +91,9 @@ class SimBridge(Node):
         if parameters.plays:
             subscribe(node, PoseStamped, "tool_pose", self._on_tool_pose, LOCKSTEP)
         else:
-            node.create_subscription(Clock, parameters.clock_topic, self._on_clock, LOCKSTEP)
+            subscribe(node, Clock, parameters.clock_topic, self._on_clock, LOCKSTEP)
         if parameters.contacts_topic:
-            node.create_subscription(Contacts, parameters.contacts_topic, self._on_contacts, LOCKSTEP)
+            subscribe(node, Contacts, parameters.contacts_topic, self._on_contacts, LOCKSTEP)
 
     def _connected(self, frame: str) -> RosSimulation:
         parameters = self._node_parameters

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMsg
@@ -27,6 +29,13 @@ from robocontrast_ros.nodes.conversions.domain import fault_to_msg
 from robocontrast_ros.nodes.conversions.sensors import clock_to_msg, sensor_to_msg
 from robocontrast_ros.nodes.conversions.simulation import FEATURES, FORMATS, Refusal, result_of
 from robocontrast_ros.nodes.conversions.types import message_class
+from robocontrast_ros.nodes.runtime.intra_process import (
+    HandingPublisher,
+    hands_over,
+    serve,
+    subscribe_openly,
+    take_arrived,
+)
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED
@@ -42,6 +51,11 @@ from robocontrast_ros.worlds.mujoco.sensors import Sensor, Transforms
 from robocontrast_ros.worlds.mujoco.world import start_world
 from robocontrast_ros.worlds.table_camera import Tags, load_tags, standard_tags
 
+Done = TypeVar("Done")
+
+MOVING = ("step_simulation", "reset_simulation")
+"""Services before which commands are carried out that were sent before."""
+
 UNHURRIED = ("get_entities_states",)
 """Services that change nothing, and are answered before images are drawn."""
 
@@ -51,6 +65,13 @@ class Simulator(Node):
 
     It starts PAUSED, to be moved by StepSimulation, and publishes `clock`; or, in real time, PLAYING: it then stamps
     with the system clock, as the drivers of a real robot do.
+
+    Nodes of its own process may call its services in their threads: each has the world alone, and OpenGL, which wants
+    one thread, has a thread of its own.
+
+    Attributes:
+        exit_code: set when somebody wants the simulator to quit.
+        failed: whether an answer failed with an error that is none of the request's.
     """
 
     parameters_type: ClassVar[type[SimulatorParameters]] = SimulatorParameters
@@ -63,35 +84,42 @@ class Simulator(Node):
         check_installed()
         profile = load_profile(parameters.robot)
         sizes = zip(parameters.cameras, parameters.camera_widths, parameters.camera_heights, strict=True)
-        self._world = start_world(
-            profile,
-            parameters.world,
-            parameters.start_position or None,
-            [Camera(*size) for size in sizes],
-            parameters.physics_step,
-            f"parameters of node '{self.get_name()}'",
-            _tags(parameters),
+        self._thread = ThreadPoolExecutor(1, "drawing") if hands_over() else None
+        self._world = self._drawing(
+            lambda: start_world(
+                profile,
+                parameters.world,
+                parameters.start_position or None,
+                [Camera(*size) for size in sizes],
+                parameters.physics_step,
+                f"parameters of node '{self.get_name()}'",
+                _tags(parameters),
+            )
         )
         self.exit_code: int | None = None
+        self.failed = False
+        self._alone = threading.RLock()
         self._real_time = parameters.real_time
-        self._clock_publisher = None if self._real_time else self.create_publisher(ClockMsg, "clock", RECORDED)
+        self._clock_publisher = None if self._real_time else HandingPublisher(self, ClockMsg, "clock", RECORDED)
         self._sensors = {
-            topic: self.create_publisher(message_class(kind), topic, quality)
-            for topics, quality in ((profile.driver_topics, RECORDED), (profile.simulated_topics, LATCHED))
-            for topic, kind in topics
+            **{topic: HandingPublisher(self, message_class(k), topic, RECORDED) for topic, k in profile.driver_topics},
+            **{topic: self.create_publisher(message_class(k), topic, LATCHED) for topic, k in profile.simulated_topics},
         }
         # What a driver's robot_state_publisher would say of the links; a base's driver says it with its odometry.
         transforms = Topic(profile.transforms_topic, TF_MESSAGE)
         silent = transforms not in profile.driver_topics
         self._frames = self.create_publisher(TFMessage, transforms.name, RECORDED) if silent else None
         self._cameras = self.cameras_type(self, self._world, parameters.camera_period, self._now)
+        self._cameras.thread = self._thread
         self._commands = [
-            self.create_subscription(message_class(kind), topic, self._on_command, LOCKSTEP)
+            subscribe_openly(self, message_class(kind), topic, self._on_command, LOCKSTEP)
             for topic, kind in profile.command_topics
         ]
-        self._control = PlayControl(self, self._world, self._on_played, parameters.publish_period, self._real_time)
+        self._control = PlayControl(
+            self, self._world, self._on_played, parameters.publish_period, self._real_time, self._alone
+        )
         self._publish_sensors(self._world.latched_sensors())
-        self.create_service(GetSimulatorFeatures, "~/get_simulator_features", self._get_simulator_features)
+        self._serve(GetSimulatorFeatures, "get_simulator_features", self._get_simulator_features)
         for name, (kind, answer) in {
             **EntityServices(self._world, parameters.spawnables, self._now).answers(),
             "reset_simulation": (ResetSimulation, self._reset_simulation),
@@ -99,13 +127,32 @@ class Simulator(Node):
             "get_simulation_state": (GetSimulationState, self._control.get),
             "set_simulation_state": (SetSimulationState, self._control.set),
         }.items():
-            self.create_service(kind, f"~/{name}", self._serving(answer, name not in UNHURRIED))
-        self.create_service(CaptureImages, "~/capture_images", self._capture_images)
-        self.create_service(MoveCameras, "~/move_cameras", self._move_cameras)
+            self._serve(kind, name, self._serving(answer, name not in UNHURRIED))
+        self._serve(CaptureImages, "capture_images", self._capture_images)
+        self._serve(MoveCameras, "move_cameras", self._move_cameras)
 
     def on_end(self) -> None:
         """Free the renderer before the process ends."""
-        self._world.close()
+        with self._alone:
+            self._drawing(self._world.close)
+
+    def _drawing(self, work: Callable[[], Done]) -> Done:
+        """Return what a function returns that may use OpenGL."""
+        return work() if self._thread is None else self._thread.submit(work).result()
+
+    def _serve(self, kind: type, name: str, answer: Callable[[Any, Any], Any]) -> None:
+        """Serve a service relative to the node's name; its answer has the world alone."""
+
+        def alone(request: Any, response: Any) -> Any:
+            with self._alone:
+                try:
+                    return answer(request, response)
+                except Exception as error:
+                    self.failed = True
+                    self.get_logger().fatal(f"{name}: {type(error).__name__}: {error}")
+                    raise
+
+        serve(self, kind, f"~/{name}", alone, self._take_commands if name in MOVING else lambda: None)
 
     def _serving(self, answer: Callable[[Any, Any], None], draws: bool) -> Callable[[Any, Any], Any]:
         """Return a service's callback, which has the images that are due drawn first where they must be."""
@@ -121,14 +168,11 @@ class Simulator(Node):
     def _step_simulation(self, request: Any, _: Any) -> None:
         if not self._control.paused:
             raise Refusal(Result.RESULT_INCORRECT_STATE, "StepSimulation: pause the simulation first")
-        self._take_commands()
         self._world.step(request.steps)
         self._publish()
         self._cameras.draw_soon()
 
     def _reset_simulation(self, request: Any, _: Any) -> None:
-        # A command that was sent before must not move the robot afterwards.
-        self._take_commands()
         self._world.reset(request.scope)
         if (request.scope or ResetScope.ALL) & ResetScope.TIME:
             self._cameras.reset()
@@ -138,7 +182,7 @@ class Simulator(Node):
         response.features = SimulatorFeatures(
             features=list(FEATURES),
             spawn_formats=sorted(set(FORMATS.values())),
-            custom_info=self._world.description,
+            custom_info=self._drawing(lambda: self._world.description),
         )
         return response
 
@@ -157,15 +201,14 @@ class Simulator(Node):
         return response
 
     def _take_commands(self) -> None:
-        """Apply what has arrived but was not delivered yet: it was sent before this step was asked for."""
+        """Apply what has arrived but was not delivered yet: it was sent before this step or reset was asked for."""
         for commands in self._commands:
-            with commands.handle:
-                while (taken := commands.handle.take_message(commands.msg_type, False)) is not None:
-                    self._on_command(taken[0])
+            take_arrived(commands)
 
     def _on_command(self, message: Any) -> None:
         try:
-            self._world.apply_command(command_from_msg(message))
+            with self._alone:
+                self._world.apply_command(command_from_msg(message))
         except ValueError as error:
             self.get_logger().error(f"command refused: {error}", throttle_duration_sec=5.0)
 
@@ -174,11 +217,11 @@ class Simulator(Node):
         self._cameras.draw_due()
 
     def _publish(self) -> None:
-        """Publish time and sensors as they are now, and see whether images of this time are due."""
+        """See whether images of this time are due, and publish time and sensors as they are now."""
+        self._cameras.time_passed()
         self._publish_clock()
         self._publish_sensors(self._world.sensors())
         self._publish_frames()
-        self._cameras.time_passed()
 
     def _publish_frames(self) -> None:
         # They cost time, are not recorded, for they follow from the joint states, and mostly nobody looks.

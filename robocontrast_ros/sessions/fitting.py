@@ -22,6 +22,7 @@ from robocontrast_ros.robots.kinds import kind_of
 from robocontrast_ros.robots.kinematics import Unreachable
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.sessions.schema import (
+    ALL,
     DEFAULT_IMAGE_SIZE,
     CameraParameters,
     SessionParameters,
@@ -128,6 +129,26 @@ def check_answer_time(parameters: SessionParameters, world: LoadedWorld, origin:
     expected = "how long each answer takes at least [s], longer than the slowest policy needs; 0 to hold none back"
     cure = "`policy_latency_max_s` in trials.csv of a run of each policy tells how long its answers took."
     raise ConfigurationError(*origin("blind.answer_time")[:2], "nothing", expected, cure)
+
+
+def check_composed(parameters: SessionParameters, world: LoadedWorld, origin: Callable[[str], Origin]) -> None:
+    """Refuse all in one process where the world goes on by itself, or simulator or policy server are elsewhere.
+
+    Args:
+        parameters: of the session.
+        world: of the session.
+        origin: where a key was written.
+    """
+    if parameters.composed != ALL:
+        return
+    named = parameters.world
+    reasons = {
+        f"`world.pacing: {named.pacing}`, where no policy may delay what stops the robot": not world.lockstep,
+        f"`world.backend: {named.backend}`, whose simulator the session does not start": not world.features.embedded,
+        "`policy_server.external: true`, where the policy server runs elsewhere": parameters.policy_server.external,
+    }
+    if reason := next((words for words, holds in reasons.items() if holds), ""):
+        raise ConfigurationError(*origin("composed")[:2], ALL, f"true or false with {reason}", "The default is true.")
 
 
 def check_tolerances(

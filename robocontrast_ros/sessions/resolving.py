@@ -34,6 +34,7 @@ from robocontrast_ros.sessions.fitting import (
     Origin,
     check_answer_time,
     check_commands_stay,
+    check_composed,
     check_port,
     check_robot_fits_task,
     check_robot_reaches,
@@ -295,6 +296,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     check_shown_camera(parameters, world, origin)
     check_tolerances(parameters, task, world, origin)
     check_answer_time(parameters, world, origin)
+    check_composed(parameters, world, origin)
     for family in parameters.test_set.families or ():
         if family not in task.families:
             where = origin("test_set.families")[:2]

@@ -18,6 +18,9 @@ from robocontrast_ros.strategies.effort import HandlingTimes, Tolerance
 NO_RECORDING = "none"
 """In place of what is recorded: nothing is."""
 
+ALL = "all"
+"""In place of whether nodes share a process: all do that a session in simulation needs."""
+
 DEFAULT_IMAGE_SIZE = (320, 180)
 """Width and height of images where neither the session nor the policy's file gives them [pixel]."""
 
@@ -339,9 +342,10 @@ class SessionParameters:
     )
     policy_server: PolicyServerParameters = Field(default_factory=PolicyServerParameters)
     world: WorldParameters = Field(default_factory=WorldParameters)
-    composed: bool = Field(
+    composed: bool | Literal["all"] = Field(
         default=True,
-        description="whether rollout, scorer and sim_bridge are in one process, which is faster, or each in its own",
+        description="whether rollout, scorer and sim_bridge are in one process, which is faster, or each in its own; "
+        "all: simulator and policy server, too, which is fastest, in lockstep with the embedded simulator alone",
     )
     strategy: StrategyParameters
     test_set: TestSetParameters

@@ -17,6 +17,7 @@ from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import PortParameters
 from robocontrast_ros.nodes.rollout.publishers import Publishers
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
+from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher
 from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.kinds import kind_of, stop_command
@@ -41,7 +42,8 @@ class TopicRobot:
         """Make the publisher and the subscription."""
         self._profile, self._parameters, self._inbox, self._recorder = profile, parameters, inbox, recorder
         self._publishers = {
-            topic: node.create_publisher(message_class(kind), topic, RECORDED) for topic, kind in profile.command_topics
+            topic: HandingPublisher(node, message_class(kind), topic, RECORDED)
+            for topic, kind in profile.command_topics
         }
         self.topic = profile.state.topic
         axes = kind_of(profile).axes(profile)
@@ -177,7 +179,7 @@ class TopicRobot:
         if reading is None:
             raise BenchFault(Fault.ROBOT_FAULT, f"nothing was received on {self.topic} yet")
         for topic, publisher in self._publishers.items():
-            if not publisher.get_subscription_count():
+            if not publisher.subscribers():
                 raise BenchFault(Fault.ROBOT_FAULT, f"nobody takes commands on {topic}")
         try:
             stop = stop_command(self._profile, reading, self._parameters.control_period)

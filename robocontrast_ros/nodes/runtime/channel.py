@@ -25,6 +25,7 @@ from rclpy.node import Node
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault, too_late
 from robocontrast_ros.nodes.runtime.executor import lockstep_executor
+from robocontrast_ros.nodes.runtime.intra_process import served_here
 
 Result = TypeVar("Result")
 
@@ -168,10 +169,25 @@ class PendingResponse:
 def call(client: Client, request: Any, timeout: float) -> Any:
     """Return a service's response, waiting for it on a thread that does not serve the client.
 
+    One that is served for this process is called at once, by reference, and without a limit of time.
+
     Raises:
-        NoAnswer: it did not come within the time [s].
+        NoAnswer: it did not come within the time [s], or failed in this process.
     """
+    if (answer := served_here(client)) is not None:
+        try:
+            return answer(request)
+        except Exception as error:
+            raise NoAnswer(f"'{client.srv_name}' failed: {error}", late=False) from error
     return PendingResponse(client, request).result(timeout)
+
+
+def call_without_waiting(client: Client, request: Any, then: Callable[[Any], None]) -> None:
+    """Have a function called with a service's response when it comes; at once where it is served for this process."""
+    if (answer := served_here(client)) is not None:
+        then(answer(request))
+    else:
+        client.call_async(request).add_done_callback(lambda done: then(done.result()))
 
 
 def first_call(client: Client, request: Any, timeout: float) -> Any:

@@ -1,33 +1,71 @@
-"""Messages between nodes of one process: handed over at once, by reference, and published as well.
+"""Messages and calls between nodes of one process: handed over at once, by reference, and published as well.
 
 rclpy has no intra-process communication: between two nodes of one process a message is serialised, sent, waited for
 and deserialised. Where the publisher of a topic is in this process, its subscribers here get the message itself, in
 the thread that publishes it, before it goes out to all others. They must not change it, and their callbacks must not
-block.
+block. A service that is served for this process, too, is called in the thread that asks.
 """
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile
+from rclpy.subscription import Subscription
 
 from robocontrast_ros.nodes.runtime.offered import subscribe_as_offered
 
-_subscribers: dict[str, list[Callable[[Any], None]]] = {}
+Callback = Callable[[Any], None]
+
+_hands_over = False
+"""Whether the nodes of this process hand anything over."""
+
+_subscribers: dict[str, list[Callback]] = {}
 """Topic that is handed over in this process -> the callbacks of its subscribers here."""
 
+_services: dict[str, Callable[[Any], Any]] = {}
+"""Full name of a service of this process -> what makes a response of a request."""
 
-def hand_over(topics: Iterable[str]) -> None:
-    """Set which topics have their publisher in this process; to be called before the nodes are made."""
+
+def hand_over(later: Iterable[str] = ()) -> None:
+    """Have the nodes of this process hand over; to be called before they are made.
+
+    Args:
+        later: topics whose publisher is made after a subscriber. Any other is handed over once its publisher is made.
+    """
+    global _hands_over
+    stop_handing_over()
+    _hands_over = True
+    for topic in later:
+        offer(topic)
+
+
+def stop_handing_over() -> None:
+    """Have nothing handed over, as it is at first."""
+    global _hands_over
+    _hands_over = False
     _subscribers.clear()
-    _subscribers.update((topic, []) for topic in topics)
+    _services.clear()
 
 
-def subscribe(node: Node, kind: type, topic: str, callback: Callable[[Any], None], quality: QoSProfile) -> None:
+def hands_over() -> bool:
+    """Return whether the nodes of this process hand anything over."""
+    return _hands_over
+
+
+def offer(topic: str) -> None:
+    """Have a topic handed over, whose publisher is in this process: those who subscribe from now on need no other."""
+    if _hands_over:
+        _subscribers.setdefault(topic, [])
+
+
+def subscribe(node: Node, kind: type, topic: str, callback: Callback, quality: QoSProfile) -> None:
     """Call a callback with each message of a topic, from this process or from elsewhere.
 
     Args:
@@ -43,6 +81,58 @@ def subscribe(node: Node, kind: type, topic: str, callback: Callable[[Any], None
         subscribe_as_offered(node, kind, topic, callback, quality)
 
 
+def subscribe_openly(node: Node, kind: type, topic: str, callback: Callback, quality: QoSProfile) -> Subscription:
+    """Call a callback with what this process hands over and, besides, with what others publish on the same topic.
+
+    Any thread may call it. Return the subscription to what others publish; the arguments are those of ``subscribe``.
+    """
+    if not _hands_over:
+        return node.create_subscription(kind, topic, callback, quality)
+    copies = _Copies()
+
+    def handed_over(message: Any) -> None:
+        copies.expect(message)
+        callback(message)
+
+    def received(message: Any) -> None:
+        if not copies.came(message):
+            callback(message)
+
+    offer(topic)
+    _subscribers[topic].append(handed_over)
+    return node.create_subscription(kind, topic, received, quality)
+
+
+class _Copies:
+    """What was handed over and comes back through the middleware, told from the messages of others by its content."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._expected: deque[Any] = deque()
+
+    def expect(self, message: Any) -> None:
+        """Expect a message to come back."""
+        with self._lock:
+            self._expected.append(message)
+
+    def came(self, message: Any) -> bool:
+        """Return whether a message is one that comes back."""
+        with self._lock:
+            if message not in self._expected:
+                return False
+            # Those before it are lost: messages of one publisher come in their order.
+            while self._expected.popleft() != message:
+                pass
+            return True
+
+
+def take_arrived(subscription: Subscription) -> None:
+    """Deliver what has arrived and was not delivered yet; in the thread that serves the subscription."""
+    with subscription.handle:
+        while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:
+            subscription.callback(taken[0])
+
+
 class HandingPublisher:
     """A publisher whose messages are handed over to the subscribers in this process first."""
 
@@ -50,6 +140,7 @@ class HandingPublisher:
         """Make the publisher of a node."""
         self._publisher: Publisher = node.create_publisher(kind, topic, quality)
         self._topic = topic
+        offer(topic)
 
     def publish(self, message: Any) -> None:
         """Hand the message over, then publish it."""
@@ -60,3 +151,34 @@ class HandingPublisher:
     def subscribers(self) -> int:
         """Return how many there are, in this process and elsewhere, as far as they have been discovered."""
         return len(_subscribers.get(self._topic, ())) + self._publisher.get_subscription_count()
+
+
+def serve(
+    node: Node,
+    kind: type,
+    name: str,
+    callback: Callable[[Any, Any], Any],
+    before: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve a service, for this process in the thread that asks.
+
+    Args:
+        node: whose service it is.
+        kind: its type.
+        name: its name, as ``create_service`` takes it.
+        callback: makes the response of a request, and of an empty one; any thread may call it.
+        before: called before a request from elsewhere is answered, in the thread that serves the node.
+    """
+
+    def from_elsewhere(request: Any, response: Any) -> Any:
+        before()
+        return callback(request, response)
+
+    node.create_service(kind, name, from_elsewhere)
+    if _hands_over:
+        _services[node.resolve_service_name(name)] = lambda request: callback(request, kind.Response())
+
+
+def served_here(client: Client) -> Callable[[Any], Any] | None:
+    """Return what answers a client's requests in this process; None where a request must be sent."""
+    return _services.get(client.service_name)

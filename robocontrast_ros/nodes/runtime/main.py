@@ -18,7 +18,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.graph.description import NO_SHARED_MEMORY
+from robocontrast_ros.graph.names import NO_SHARED_MEMORY
 from robocontrast_ros.nodes.runtime.executor import lockstep_executor
 from robocontrast_ros.nodes.runtime.middleware import tune_middleware
 from robocontrast_ros.runs.errors import JournalError
@@ -80,7 +80,7 @@ def run_nodes(classes: Sequence[type[Node]]) -> None:
     signals.nodes_are_made()
     last = running[-1]
     try:
-        while not signals.time_to_end([each.node for each in running]) and last.exit_code is None:
+        while not signals.time_to_end([each.node for each in running]) and all(e.exit_code is None for e in running):
             last.executor.spin_once(timeout_sec=POLL)
             if last.pause:
                 time.sleep(last.pause)
@@ -100,11 +100,15 @@ class _Running:
     """A node with its executor."""
 
     def __init__(self, node: Node) -> None:
-        self.node, self.failed = node, False
+        self.node, self._failed = node, False
         threads, self.pause = getattr(node, "threads", 1), getattr(node, "pause", 0.0)
         self.executor: Executor = lockstep_executor() if threads == 1 else MultiThreadedExecutor(threads)
         self.executor.add_node(node)
         self._thread: threading.Thread | None = None
+
+    @property
+    def failed(self) -> bool:
+        return self._failed or getattr(self.node, "failed", False)
 
     @property
     def exit_code(self) -> int | None:
@@ -120,7 +124,7 @@ class _Running:
         except ExternalShutdownException:
             pass
         except BaseException:
-            self.failed = True
+            self._failed = True
             raise
 
     def end(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -10,6 +11,7 @@ from sensor_msgs.msg import CameraInfo, Image
 
 from robocontrast_ros.nodes.conversions.observation import array_to_image
 from robocontrast_ros.nodes.conversions.simulation import camera_info_to_msg
+from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher
 from robocontrast_ros.nodes.runtime.qos import RECORDED, recorded
 from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.timing import Periodic
@@ -23,7 +25,13 @@ time than it would be without the delay: every request that can move the world h
 
 
 class CameraPublishers:
-    """Draws and publishes the images of a world's cameras."""
+    """Draws and publishes the images of a world's cameras.
+
+    Attributes:
+        thread: what draws, of one thread, where the world is stepped in several; None: the thread that calls, later.
+    """
+
+    thread: ThreadPoolExecutor | None = None
 
     def __init__(self, node: Node, world: World, period: float, now: Callable[[], int]) -> None:
         """Make the publishers.
@@ -39,19 +47,22 @@ class CameraPublishers:
         self._cameras = [
             (
                 interface := interfaces[camera.name],
-                node.create_publisher(CameraInfo, interface.info_topic, RECORDED),
-                node.create_publisher(Image, interface.image_topic, recorded(3 * camera.width * camera.height)),
+                HandingPublisher(node, CameraInfo, interface.info_topic, RECORDED),
+                HandingPublisher(node, Image, interface.image_topic, recorded(3 * camera.width * camera.height)),
             )
             for camera in world.cameras
         ]
         self._schedule = Periodic(period)
         self._due = False
+        self._drawing: Future[None] | None = None
         self._timer = node.create_timer(DRAWING_DELAY, self.draw_due, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._timer.cancel()
 
     def time_passed(self) -> None:
-        """See whether images of the present time are due."""
+        """See whether images of the present time are due; a thread that draws begins at once."""
         self._due = self._schedule.due(self._now())
+        if self._due and self.thread is not None:
+            self._begin()
 
     def draw_soon(self) -> None:
         """Draw what is due after the delay."""
@@ -59,20 +70,36 @@ class CameraPublishers:
             self._timer.reset()
 
     def draw_due(self) -> None:
-        """Draw what is due now."""
+        """Draw what is due now; the world must not change before."""
         self._timer.cancel()
         if self._due:
-            self.draw()
+            self._begin()
+        self._finish()
 
     def draw(self) -> int:
         """Publish an image of each camera, stamped with the present time; return their number."""
+        self._begin()
+        self._finish()
+        return len(self._cameras)
+
+    def _begin(self) -> None:
         self._due = False
         now = self._now()
         self._schedule.done(now)
+        if self.thread is None:
+            self._publish(now)
+        else:
+            self._drawing = self.thread.submit(self._publish, now)
+
+    def _finish(self) -> None:
+        drawing, self._drawing = self._drawing, None
+        if drawing is not None:
+            drawing.result()
+
+    def _publish(self, now: int) -> None:
         for camera, infos, images in self._cameras:
             infos.publish(camera_info_to_msg(self._world.cameras.info(camera.name), camera.frame_id, now))
             images.publish(array_to_image(self._world.cameras.render(camera.name), camera.frame_id, now))
-        return len(self._cameras)
 
     def reset(self) -> None:
         """Have images drawn at the next time, whichever that is."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
@@ -41,7 +42,13 @@ class PlayControl:
     """
 
     def __init__(
-        self, node: Node, world: World, publish: Callable[[], None], publish_period: float, real_time: bool
+        self,
+        node: Node,
+        world: World,
+        publish: Callable[[], None],
+        publish_period: float,
+        real_time: bool,
+        alone: AbstractContextManager[object] | None = None,
     ) -> None:
         """Take what it moves.
 
@@ -52,8 +59,10 @@ class PlayControl:
                 robot's driver goes on.
             publish_period: that period, in simulated time [s].
             real_time: whether it plays from the start.
+            alone: entered while it moves the world by itself, where other threads may touch the world.
         """
         self._node, self._world, self._publish, self._real_time = node, world, publish, real_time
+        self._alone = alone or nullcontext()
         self._steps = max(round(publish_period / world.step_duration), 1)
         self._time_of_day = TimeOfDay()
         self.played = self.lost = 0.0
@@ -98,10 +107,11 @@ class PlayControl:
             self._node.exit_code = 0
 
     def _pass(self) -> None:
-        if self.paused:
-            self._publish()
-        else:
-            self._catch_up()
+        with self._alone:
+            if self.paused:
+                self._publish()
+            else:
+                self._catch_up()
 
     def _catch_up(self) -> None:
         period, behind = self._steps * nanoseconds(self._world.step_duration), time.monotonic_ns() - self._reached
