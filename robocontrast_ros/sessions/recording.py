@@ -94,7 +94,7 @@ def trial_recorder(session: ResolvedSession, run: RunFolder) -> TrialRecorder | 
         except BagError as error:
             expected = "topics of message types that are installed"
             raise ConfigurationError(source, "recording.topics", text, expected, str(error)) from None
-    # It writes what a simulated world has; the graph's recorder needs no world.
+    # It writes bags in a session of one process alone.
     from robocontrast_ros.bags.trial_recorder import TrialRecorder
 
     return TrialRecorder(
