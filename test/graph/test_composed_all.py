@@ -275,6 +275,35 @@ def test_a_service_of_this_process_that_fails_is_lost_for_good(handing):
     assert not error.value.late
 
 
+HANGS = """
+import threading, time
+from rclpy.node import Node
+from robocontrast_ros.nodes.runtime import intra_process
+from robocontrast_ros.nodes.runtime.channel import call
+from robocontrast_ros.nodes.runtime.main import run_nodes
+from robocontrast_ros.srv import SwapPolicy
+
+class Served(Node):
+    def __init__(self):
+        super().__init__("served")
+        intra_process.serve(self, SwapPolicy, "~/swap", lambda request, response: time.sleep(10_000))
+
+class Asking(Node):
+    def __init__(self):
+        super().__init__("asking")
+        client = self.create_client(SwapPolicy, "served/swap")
+        threading.Thread(target=call, args=(client, SwapPolicy.Request(), 0.3), daemon=True).start()
+
+intra_process.hand_over()
+run_nodes([Served, Asking])
+"""
+
+
+def test_a_service_of_this_process_that_hangs_ends_the_process():
+    done = subprocess.run([sys.executable, "-c", HANGS], text=True, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 1 and "'served/swap' hangs, in this process" in done.stderr, done.stderr
+
+
 def test_a_world_that_plays_is_moved_by_one_thread_at_a_time():
     lock, free, node = threading.RLock(), [], MagicMock()
 
