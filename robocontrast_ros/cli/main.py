@@ -304,7 +304,7 @@ def results(
         ),
     ] = None,
 ) -> None:
-    """Write a run's tables, summary, figures and missing maps again from its journal and bags, and show them."""
+    """Write a run's tables and summary, and the pictures that are missing or outdated, from its journal and bags."""
     from robocontrast_ros.cli.results import show_results
     from robocontrast_ros.runs.run_folder import RunFolder
 
