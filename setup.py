@@ -55,6 +55,7 @@ setup(
         "rosbags",
         "safetensors",
         "scipy>=1.15",
+        "setproctitle",
         "shapely>=2",
         "starlette",
         "statsmodels",

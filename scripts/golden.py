@@ -1,7 +1,7 @@
 """Make the golden digests of config/golden again, or print those of the first trials, for a test to compare.
 
-    .venv/bin/python scripts/golden.py make      # two minutes; after every change that may change trials, on purpose
-    .venv/bin/python scripts/golden.py first     # JSON: name -> digests
+    .venv/bin/python scripts/golden.py make             # two minutes; after a change that may change trials, on purpose
+    .venv/bin/python scripts/golden.py first [NAME …]   # JSON: name -> digests, of all files when none is named
 
 Both run in this process, without the pins of ``system.numerics``: the digests have to be the same without them.
 """
@@ -98,9 +98,8 @@ def main() -> None:
     wish = sys.argv[1:]
     if wish == ["make"]:
         make()
-    elif wish == ["first"]:
-        found = {name: digests(run, run.first) for name, run in RUNS.items()}
-        print(json.dumps(found | {study_name(): of_study()}))
+    elif wish[:1] == ["first"] and {*wish[1:]} <= {*RUNS, study_name()}:
+        print(json.dumps({name: first(name) for name in wish[1:] or (*RUNS, study_name())}))
     else:
         raise SystemExit(__doc__)
 
@@ -121,6 +120,11 @@ def make() -> None:
     )
     study.save(FOLDER / f"{study_name()}.json")
     print(f"{study_name()}: {len(study.trials)} trials")
+
+
+def first(name: str) -> list[str]:
+    """Return the digests of the first trials of a file."""
+    return of_study() if name == study_name() else digests(RUNS[name], RUNS[name].first)
 
 
 def study_name() -> str:

@@ -13,21 +13,21 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from robocontrast_ros.cli import fast
+from robocontrast_ros.cli.ahead import GraphAhead
 from robocontrast_ros.cli.console import ConsoleNotice
 from robocontrast_ros.cli.live import LiveView
 from robocontrast_ros.cli.processes import (
     ProcessDied,
     Processes,
     describe_exit,
-    node_environment,
-    quiet_environment,
     start_nodes,
 )
 from robocontrast_ros.cli.signals import Stopped, exit_code, signals_held
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.graph.description import namespace_of, processes_of
+from robocontrast_ros.graph.environment import quiet_environment
+from robocontrast_ros.graph.fork_server import policy_ahead
 from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.perception import load_camera
 from robocontrast_ros.runs import events
@@ -59,8 +59,17 @@ LEAST = 1 << 16
 """Bytes written to find out whether the disk is full: as many as some lines of a log and a journal."""
 
 
-def start(session: str, overrides: Overrides, console: Console, namespace: str = "") -> tuple[RunFolder | None, int]:
+def start(
+    session: str, overrides: Overrides, console: Console, namespace: str, ahead: GraphAhead
+) -> tuple[RunFolder | None, int]:
     """Run a new session and return its folder, None where no session was begun in it or it is gone, and the exit code.
+
+    Args:
+        session: its name or file.
+        overrides: what the command line changes of it.
+        console: where it is shown.
+        namespace: of its nodes, as the user gave it.
+        ahead: what was begun for its graph; the caller closes it.
 
     Raises:
         ConfigurationError: something does not fit; nothing was started.
@@ -68,12 +77,12 @@ def start(session: str, overrides: Overrides, console: Console, namespace: str =
     """
     resolved = resolve(session, overrides)
     with ExitStack() as held:
-        domain, plan = _prepare(resolved, held, console, namespace)
-        return _run(resolved, resolved.new_run(time.time()), plan, domain, False, console)
+        domain, plan = _prepare(resolved, held, console, namespace, ahead)
+        return _run(resolved, resolved.new_run(time.time()), plan, domain, False, console, ahead)
 
 
-def resume(run: Path, console: Console, namespace: str = "") -> tuple[RunFolder | None, int]:
-    """Resume a session and return its folder, None where that is gone, and the exit code.
+def resume(run: Path, console: Console, namespace: str, ahead: GraphAhead) -> tuple[RunFolder | None, int]:
+    """Resume a session and return its folder, None where that is gone, and the exit code; see ``start``.
 
     Raises:
         ConfigurationError: something no longer fits; nothing was started.
@@ -85,8 +94,8 @@ def resume(run: Path, console: Console, namespace: str = "") -> tuple[RunFolder 
     check_not_running(folder.journal)
     resolved = resolve(folder.session_file)
     with ExitStack() as held:
-        domain, plan = _prepare(resolved, held, console, namespace)
-        return _run(resolved, folder, plan, domain, True, console)
+        domain, plan = _prepare(resolved, held, console, namespace, ahead)
+        return _run(resolved, folder, plan, domain, True, console, ahead)
 
 
 def _journal(place: OpenPath) -> Journal | None:
@@ -107,7 +116,9 @@ def _finished(place: OpenPath) -> bool:
     return journal is not None and isinstance(journal.end, events.SessionFinished)
 
 
-def _prepare(session: ResolvedSession, held: ExitStack, console: Console, namespace: str) -> tuple[Domain | None, Plan]:
+def _prepare(
+    session: ResolvedSession, held: ExitStack, console: Console, namespace: str, ahead: GraphAhead
+) -> tuple[Domain | None, Plan]:
     """Reserve a domain for the session's graph, check the session, and plan it.
 
     Meanwhile a process looks for another session's graph in that domain.
@@ -122,10 +133,11 @@ def _prepare(session: ResolvedSession, held: ExitStack, console: Console, namesp
     if session.parameters.fast and place:
         raise ConfigurationError("command line", "--namespace", namespace, "a graph of nodes; a fast session has none")
     domain = None
-    if not session.parameters.fast:
-        domain = held.enter_context(Domain(place))
-        domain.start_probe(node_environment(domain.number, session.parameters.policy_server.external))
-    _check(session)
+    if session.parameters.fast:
+        ahead.no_graph()
+    else:
+        domain = held.enter_context(ahead.domain(place, session.parameters.policy_server.external))
+    _check(session, ahead)
     with console.status("planning the session …"):
         plan = plan_session(session.evaluation())
         if domain is not None:
@@ -133,7 +145,7 @@ def _prepare(session: ResolvedSession, held: ExitStack, console: Console, namesp
     return domain, plan
 
 
-def _check(session: ResolvedSession) -> None:
+def _check(session: ResolvedSession, ahead: GraphAhead) -> None:
     """Refuse a policy that does not fit or cannot be discovered, or a run that the session cannot be compared with."""
     if session.parameters.fast and session.policy_file is None:
         raise ConfigurationError(
@@ -151,8 +163,9 @@ def _check(session: ResolvedSession) -> None:
             "the ROS domain of the policy server",
             "`robocontrast serve` says which it is.",
         )
-    check_rendering(session)
-    check_policies(session)
+    load = policy_ahead(ahead.server, session)
+    os.environ.update(check_rendering(session))
+    check_policies(session, load)
     check_camera(session)
     begin_stopping(session.evaluation())
 
@@ -177,6 +190,7 @@ def _run(
     domain: Domain | None,
     resuming: bool,
     console: Console,
+    ahead: GraphAhead,
 ) -> tuple[RunFolder | None, int]:
     name, strategy = session.parameters.name, session.parameters.strategy.name
     expected = f"about {counted(len(plan.within_budget), 'trial')} and {plan.cost:.1f} {plan.cost_unit}"
@@ -184,9 +198,9 @@ def _run(
     console.print(f"[bold]{escape(name)}[/]: {escape(what)}", markup=True, highlight=False)
     view = LiveView(console, run.journal, len(plan.within_budget), plan.budget, plan.cost_unit)
     if domain is None:
-        return _in_one_process(run, resuming, view, console)
+        return _in_one_process(run, resuming, view, console, ahead)
     domain.record_run(run.path)
-    return _as_a_graph(session, run, domain, resuming, view, console)
+    return _as_a_graph(session, run, domain, resuming, view, console, ahead)
 
 
 def _policies(session: ResolvedSession) -> str:
@@ -200,14 +214,19 @@ def _server(session: ResolvedSession) -> str:
     return session.parameters.policy_server.node
 
 
-def _in_one_process(run: RunFolder, resuming: bool, view: LiveView, console: Console) -> tuple[RunFolder | None, int]:
+def _in_one_process(
+    run: RunFolder, resuming: bool, view: LiveView, console: Console, ahead: GraphAhead
+) -> tuple[RunFolder | None, int]:
     console.print(
         "fast: one process without ROS; the same trials, scores and bags",
         highlight=False,
     )
+    # It would bring the world and the bags of a fast session into every other.
+    from robocontrast_ros.cli import fast
+
     command = fast.command(run, resuming)
     return _run_processes(
-        lambda: Processes({fast.NAME: command}, run.path / "logs", quiet_environment(), fast.NAME),
+        lambda: Processes({fast.NAME: command}, run.path / "logs", quiet_environment(), fast.NAME, ahead.server),
         view,
         run,
         console,
@@ -215,7 +234,13 @@ def _in_one_process(run: RunFolder, resuming: bool, view: LiveView, console: Con
 
 
 def _as_a_graph(
-    session: ResolvedSession, run: RunFolder, domain: Domain, resuming: bool, view: LiveView, console: Console
+    session: ResolvedSession,
+    run: RunFolder,
+    domain: Domain,
+    resuming: bool,
+    view: LiveView,
+    console: Console,
+    ahead: GraphAhead,
 ) -> tuple[RunFolder | None, int]:
     external = session.parameters.policy_server.external
     namespace = domain.namespace
@@ -235,7 +260,7 @@ def _as_a_graph(
         )
     nodes, folder, logs = processes_of(session, run, resuming), run.parameters / "nodes", run.path / "logs"
     return _run_processes(
-        lambda: start_nodes(nodes, folder, logs, domain.number, external, domain.namespace),
+        lambda: start_nodes(nodes, folder, logs, domain.number, external, domain.namespace, ahead.server),
         view,
         run,
         console,

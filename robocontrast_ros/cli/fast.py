@@ -18,6 +18,7 @@ from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.recording import trial_recorder
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.system.disk import DiskError
+from robocontrast_ros.system.starting import starting
 
 NAME = "fast_session"
 """Name of the process, and of its log."""
@@ -25,7 +26,7 @@ NAME = "fast_session"
 
 def command(run: RunFolder, resume: bool) -> list[str]:
     """Return the command that runs or resumes the session of a run folder."""
-    words = [sys.executable, "-m", "robocontrast_ros.cli.fast", str(run.path)]
+    words = [sys.executable, "-c", starting(__name__, "main"), str(run.path)]
     return [*words, "--resume"] if resume else words
 
 

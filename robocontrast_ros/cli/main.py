@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from robocontrast_ros.cli.app import app, one_line_errors
 from robocontrast_ros.cli.options import (
@@ -32,12 +32,12 @@ from robocontrast_ros.cli.options import (
 )
 from robocontrast_ros.cli.signals import exit_code
 from robocontrast_ros.cli.terminal import Console
-from robocontrast_ros.configuration import ConfigurationError, parse_settings, plugin_names
+from robocontrast_ros.configuration import ConfigurationError, parse_settings
 from robocontrast_ros.configuration.files import known_names
-from robocontrast_ros.configuration.plugins import METHODS
-from robocontrast_ros.runs.run_folder import RunFolder
-from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.system.disk import DiskError
+
+if TYPE_CHECKING:
+    from robocontrast_ros.runs.run_folder import RunFolder
 
 
 @app.command()
@@ -69,7 +69,7 @@ def evaluate(
     Ctrl-C, SIGTERM and SIGHUP stop the robot and end cleanly.
     Exit codes: 0 done, 2 invalid input, 3 interrupted (can be resumed), 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP.
     """
-    from robocontrast_ros.cli import evaluate as runner
+    from robocontrast_ros.sessions.overrides import Overrides
 
     console = Console()
     overrides = Overrides(
@@ -98,7 +98,6 @@ def evaluate(
                 "nothing else",
                 "A session is resumed with its own parameters.",
             )
-        run, code = runner.resume(resume, console, namespace)
     elif session is None:
         raise ConfigurationError(
             "command line",
@@ -106,8 +105,15 @@ def evaluate(
             "nothing",
             f"one of {', '.join(known_names('sessions'))}, or a .yaml file",
         )
-    else:
-        run, code = runner.start(session, overrides, console, namespace)
+    from robocontrast_ros.cli.ahead import GraphAhead
+
+    with closing(GraphAhead(namespace, fast=bool(fast))) as ahead:
+        from robocontrast_ros.cli import evaluate as runner
+
+        if resume is not None:
+            run, code = runner.resume(resume, console, namespace, ahead)
+        else:
+            run, code = runner.start(session, overrides, console, namespace, ahead)
     if run is not None:
         code = _show_results_of(run, code, console)
     raise typer.Exit(code)
@@ -150,6 +156,7 @@ def plan(
     Every trial is expected to succeed. After a failure the scene is another one, and costs differ from the plan.
     """
     from robocontrast_ros.cli.plan import show_plan
+    from robocontrast_ros.sessions.overrides import Overrides
 
     overrides = Overrides(
         robot=robot,
@@ -299,6 +306,7 @@ def results(
 ) -> None:
     """Write a run's tables, summary, figures and missing maps again from its journal and bags, and show them."""
     from robocontrast_ros.cli.results import show_results
+    from robocontrast_ros.runs.run_folder import RunFolder
 
     show_results(RunFolder.open(run), Console(), within)
 
@@ -681,6 +689,7 @@ def levels(
 ) -> None:
     """List what policies were trained on; with a run, count its trials by level of generalisation, L1 to L4."""
     from robocontrast_ros.cli.levels import show_levels
+    from robocontrast_ros.runs.run_folder import RunFolder
 
     show_levels(RunFolder.open(run) if run is not None else None, trained_on, Console())
 
@@ -689,6 +698,10 @@ def levels(
 @one_line_errors
 def list_known() -> None:
     """List what can be used by name: files of this package, and plug-ins of any (docs/extending.md)."""
+    from rich.table import Table
+
+    from robocontrast_ros.configuration.plugins import METHODS, plugin_names
+
     table = Table("kind", "names")
     for kind in ("sessions", "robots", "policies", "tasks", "levels", "studies", "training", "understanding"):
         table.add_row(f"{kind} (files in config/{kind}/)", ", ".join(known_names(kind)))

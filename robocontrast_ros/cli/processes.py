@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -12,10 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from robocontrast_ros.graph.description import LEADER, NO_LOG_FILES, NodeProcess
+from robocontrast_ros.graph.description import NodeProcess
+from robocontrast_ros.graph.environment import node_environment
+from robocontrast_ros.graph.names import LEADER, NO_LOG_FILES
 from robocontrast_ros.system.disk import make_folder, writing
-from robocontrast_ros.system.numerics import pin
+from robocontrast_ros.system.forking import Forked, ForkServer, forkable
 from robocontrast_ros.system.processes import die_with_parent
+from robocontrast_ros.system.starting import starting
 
 GRACE = 8.0
 """Time for a process to end after a signal, before the next, harder one [s]."""
@@ -57,6 +61,7 @@ class Processes:
         logs: Path,
         environment: Mapping[str, str],
         leader: str = LEADER,
+        server: ForkServer | None = None,
     ) -> None:
         """Start every process.
 
@@ -65,13 +70,15 @@ class Processes:
             logs: folder for the log files.
             environment: of all of them.
             leader: the process whose end is the session's end.
+            server: forks the processes that it can run; None where each is a new interpreter.
 
         Raises:
             DiskError: the logs cannot be written; no process is left.
         """
         make_folder(logs)
         self.leader = leader
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._server = server
+        self._processes: dict[str, subprocess.Popen[bytes] | Forked] = {}
         self._logs_read: dict[str, BinaryIO] = {}
         try:
             for name, command in commands.items():
@@ -87,6 +94,11 @@ class Processes:
             # Held open: it is read wherever it is by then. A resumed session appends to its logs.
             self._logs_read[name] = said = open(log, "rb")  # noqa: SIM115
             said.seek(0, os.SEEK_END)
+            if self._server is not None and forkable(command):
+                # A server that is gone is no reason not to begin.
+                with contextlib.suppress(OSError):
+                    self._processes[name] = self._server.start(command, environment, output.fileno())
+                    return
             self._processes[name] = subprocess.Popen(
                 command,
                 env=environment,
@@ -155,6 +167,7 @@ def start_nodes(
     domain: int,
     elsewhere: bool = False,
     namespace: str = "",
+    server: ForkServer | None = None,
 ) -> Processes:
     """Write the parameter files of a graph's nodes and start every node.
 
@@ -165,6 +178,7 @@ def start_nodes(
         domain: ROS domain of the graph.
         elsewhere: whether a node of it may be on another machine.
         namespace: of all nodes, without a slash at either end; empty for the root.
+        server: see ``Processes``.
 
     Raises:
         DiskError: parameters or logs cannot be written; no process is left.
@@ -175,32 +189,7 @@ def start_nodes(
         file = str(process.write_parameters(parameters, namespace))
         words = *in_namespace(namespace), "--params-file", file
         commands[process.name] = node_command(process.name, *words, arguments=process.arguments)
-    return Processes(commands, logs, node_environment(domain, elsewhere))
-
-
-def node_environment(domain: int, elsewhere: bool = False) -> dict[str, str]:
-    """Return the environment of node processes: ROS's paths found, the graph kept on this machine.
-
-    Args:
-        domain: ROS domain of the graph.
-        elsewhere: whether nodes of other machines in the same network are to be found, too. Who sets
-            ROS_AUTOMATIC_DISCOVERY_RANGE decides that alone.
-    """
-    environment = quiet_environment()
-    environment["ROS_DOMAIN_ID"] = str(domain)
-    environment.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET" if elsewhere else "LOCALHOST")
-    prefixes = environment.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
-    if sys.prefix not in prefixes:
-        environment["AMENT_PREFIX_PATH"] = os.pathsep.join([sys.prefix, *filter(None, prefixes)])
-    return environment
-
-
-def quiet_environment() -> dict[str, str]:
-    """Return the environment of every process of a session: numeric libraries pinned, and logs as they are written."""
-    environment = dict(os.environ)
-    pin(environment)
-    environment["PYTHONUNBUFFERED"] = "1"
-    return environment
+    return Processes(commands, logs, node_environment(domain, elsewhere), server=server)
 
 
 def node_command(name: str, *ros_arguments: str, arguments: Sequence[str] = ()) -> list[str]:
@@ -208,8 +197,7 @@ def node_command(name: str, *ros_arguments: str, arguments: Sequence[str] = ()) 
 
     It logs to its output alone.
     """
-    quiet = "from robocontrast_ros.system.starting import end_quietly; end_quietly()"
-    main = f"{quiet}; from robocontrast_ros.nodes.{name}_node import main; main()"
+    main = starting(f"robocontrast_ros.nodes.{name}_node", "main")
     return [sys.executable, "-c", main, *arguments, *NO_LOG_FILES, *ros_arguments]
 
 
@@ -218,7 +206,9 @@ def in_namespace(namespace: str) -> list[str]:
     return ["-r", f"__ns:=/{namespace}"] if namespace else []
 
 
-def _stop(group: Sequence[subprocess.Popen[bytes]], signals: Mapping[int, float], poll: Callable[[], None]) -> None:
+def _stop(
+    group: Sequence[subprocess.Popen[bytes] | Forked], signals: Mapping[int, float], poll: Callable[[], None]
+) -> None:
     """Send processes one signal after the other, each with its time [s], until all have ended."""
     for number, timeout in signals.items():
         for process in group:
@@ -228,7 +218,7 @@ def _stop(group: Sequence[subprocess.Popen[bytes]], signals: Mapping[int, float]
             return
 
 
-def _all_ended(group: Sequence[subprocess.Popen[bytes]], timeout: float, poll: Callable[[], None]) -> bool:
+def _all_ended(group: Sequence[subprocess.Popen[bytes] | Forked], timeout: float, poll: Callable[[], None]) -> bool:
     deadline = time.monotonic() + timeout
     while any(process.poll() is None for process in group):
         if time.monotonic() > deadline:

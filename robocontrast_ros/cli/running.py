@@ -7,8 +7,8 @@ import shlex
 import subprocess
 import sys
 
-from robocontrast_ros.cli.processes import node_environment
 from robocontrast_ros.configuration import ConfigurationError, load_record, read_yaml
+from robocontrast_ros.graph.environment import node_environment
 from robocontrast_ros.graph.ros_domain import check_ros
 from robocontrast_ros.runs.events import SessionFinished
 from robocontrast_ros.runs.journal import JournalError, read_journal

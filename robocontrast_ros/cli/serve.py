@@ -7,10 +7,11 @@ import os
 import sys
 from pathlib import Path
 
-from robocontrast_ros.cli.processes import in_namespace, node_command, node_environment
+from robocontrast_ros.cli.processes import in_namespace, node_command
 from robocontrast_ros.configuration import ConfigurationError, find_configured
 from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.graph.description import checked_namespace
+from robocontrast_ros.graph.environment import node_environment
 from robocontrast_ros.graph.ros_domain import LARGEST_DOMAIN, check_ros, given_domain
 
 

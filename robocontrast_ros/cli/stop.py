@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from robocontrast_ros.cli.running import ask, graph_of
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, load_record
-from robocontrast_ros.graph.description import WATCHDOG
+from robocontrast_ros.graph.names import WATCHDOG
 from robocontrast_ros.graph.ros_domain import running_runs
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.schema import SessionParameters

@@ -12,6 +12,7 @@ from typing import Any
 
 from robocontrast_ros.bags.recorder_lag import history_depth
 from robocontrast_ros.configuration import ConfigurationError, write_yaml
+from robocontrast_ros.graph.names import CONTAINER, LEADER, NO_SHARED_MEMORY, OPERATOR, PRACTICE, WATCHDOG
 from robocontrast_ros.robots.kinds import kind_of
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fitting import steps_per_control
@@ -20,29 +21,8 @@ from robocontrast_ros.sessions.resolving import ResolvedSession
 from robocontrast_ros.sessions.schema import ALL
 from robocontrast_ros.system.sockets import receive_limit, wanted_limit
 
-LEADER = "episode_manager"
-"""The node whose end is the session's end."""
-
-WATCHDOG = "watchdog"
-"""The node that stops the robot, on the wall clock alone."""
-
-OPERATOR = "operator"
-"""The node with the console of the person at the robot."""
-
-CONTAINER = "container"
-"""The process with the nodes that may be composed."""
-
-PRACTICE = "practice"
-"""Namespace of the nodes of a session that is practised."""
-
 A_MONTH = 30 * 86400.0
 """How long a person at the console may take for an answer [s]."""
-
-NO_SHARED_MEMORY = "--no-shared-memory"
-"""Argument of an executable whose process shares no memory with others."""
-
-NO_LOG_FILES = ["--ros-args", "--disable-external-lib-logs"]
-"""ROS's arguments without which it writes a log into the home directory, too, and does not run where it cannot."""
 
 SIMULATOR_SERVICES = (
     *("get_simulator_features", "get_entities_states", "set_entity_state", "spawn_entity", "delete_entity"),
@@ -157,12 +137,7 @@ def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False)
     that command it share no memory with others: a process that is stopped may hold a lock of it for a second. But
     images come to ``rollout`` in shared memory where the machine's socket buffers are too small for them.
     """
-    watched = not session.world.lockstep
-    composed = {"sim_bridge", "scorer", "rollout"} if session.parameters.composed else set()
-    if session.parameters.composed == ALL:
-        composed |= {"simulator", "policy_server"}
-    if session.parameters.policy_server.composed:
-        composed.add("policy_server")
+    watched, composed = not session.world.lockstep, _composed(session)
     nodes = nodes_of(session, run, resume)
     together = tuple(node for node in nodes if node.name in composed)
     groups = [(node,) for node in nodes if node.name not in composed]
@@ -170,6 +145,22 @@ def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False)
     images = [(camera.width, camera.height) for camera in session.parameters.cameras]
     unshared = {WATCHDOG, "rollout"} if receive_limit() >= wanted_limit(images) else {WATCHDOG}
     return tuple(NodeProcess(group, not (watched and unshared & {node.name for node in group})) for group in groups)
+
+
+def _composed(session: ResolvedSession) -> set[str]:
+    """Return the nodes of a session that share a process."""
+    composed = {"sim_bridge", "scorer", "rollout"} if session.parameters.composed else set()
+    if session.parameters.composed == ALL:
+        composed |= {"simulator", "policy_server"}
+    if session.parameters.policy_server.composed:
+        composed.add("policy_server")
+    return composed
+
+
+def process_of(node: str, session: ResolvedSession) -> str:
+    """Return the name of the process, and of its executable, that a node of a session is in."""
+    composed = _composed(session)
+    return CONTAINER if node in composed and len(composed) > 1 else node
 
 
 def world_parameters(session: ResolvedSession) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.graph.description import checked_namespace, namespace_of
+from robocontrast_ros.graph.fork_server import policy_ahead
 from robocontrast_ros.graph.ros_domain import Domain, given_domain
 from robocontrast_ros.runs.journal import check_not_running, read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -19,6 +20,7 @@ from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.policy_check import check_policies
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
 from robocontrast_ros.sessions.schema import ALL
+from robocontrast_ros.system.forking import ForkServer
 
 SOURCE = "launch arguments"
 """Where a mistake is, for error messages."""
@@ -116,12 +118,15 @@ class LaunchedSession:
             self.run.remove_unbegun()
 
 
-def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -> LaunchedSession:
+def launched_session(
+    given: Mapping[str, str], environment: Mapping[str, str], server: ForkServer | None = None
+) -> LaunchedSession:
     """Check the arguments, take the domain, and make the run folder of a new session or open that of an old one.
 
     Args:
         given: name -> text, empty for what was left out.
         environment: of the nodes; it decides in which domain they are, and whom they discover.
+        server: forks the nodes, and loads the policy meanwhile; None where there is none.
 
     Raises:
         WrongArguments: names or texts are not valid; nothing was made.
@@ -154,8 +159,9 @@ def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -
     domain = Domain(namespace_of(session, namespace), given_domain() or 0)
     try:
         domain.start_probe(environment)
+        load = policy_ahead(server, session)
         check_rendering(session)
-        check_policies(session)
+        check_policies(session, load)
         begin_stopping(session.evaluation())
         domain.confirm()
         if resume is None:

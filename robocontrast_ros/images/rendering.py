@@ -11,6 +11,7 @@ import importlib
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,11 @@ PROBE = (
     "resources.free(); context.free()"
 )
 PROBE_TIMEOUT = 60.0
+
+TRIED = "ROBOCONTRAST_OPENGL"
+"""Environment variable: the platform that whoever started this process found to work."""
+
+_trying = threading.Lock()
 
 SAMPLES, SHADOW = 4, 2048
 """Samples of a pixel, and width of a shadow's map [pixel], in pictures of fine quality."""
@@ -65,13 +71,21 @@ class Camera:
     height: int = 180
 
 
-@functools.cache
 def working_backend() -> str:
-    """Return the OpenGL platform that works here: ``egl`` or ``osmesa``.
+    """Return the OpenGL platform that works here: ``egl`` or ``osmesa``. It may be called from several threads.
 
     Raises:
         RenderingUnavailable: neither does.
     """
+    tried = os.environ.get(TRIED)
+    if tried in BACKENDS:
+        return tried
+    with _trying:
+        return _working_backend()
+
+
+@functools.cache
+def _working_backend() -> str:
     without = "camera images cannot be rendered without a screen"
     try:
         check_values(OPENGL_VARIABLES, os.environ)

@@ -7,7 +7,7 @@ import sys
 from rclpy.utilities import remove_ros_args
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.graph.description import NO_SHARED_MEMORY
+from robocontrast_ros.graph.names import NO_SHARED_MEMORY
 from robocontrast_ros.nodes.policy_server_node import PolicyServer
 from robocontrast_ros.nodes.rollout_node import Rollout
 from robocontrast_ros.nodes.runtime.intra_process import hand_over

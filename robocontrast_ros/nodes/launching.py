@@ -21,11 +21,15 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from launch import LaunchDescription, LaunchDescriptionEntity
-from robocontrast_ros.graph.description import CONTAINER, LEADER, NO_SHARED_MEMORY, processes_of
+from robocontrast_ros.graph.description import processes_of
+from robocontrast_ros.graph.fork_server import start_fork_server
 from robocontrast_ros.graph.launch_arguments import ARGUMENTS, launched_session
+from robocontrast_ros.graph.names import CONTAINER, LEADER, NO_SHARED_MEMORY
 from robocontrast_ros.nodes.runtime.main import AT_ONCE, END_WITH_PARENT
+from robocontrast_ros.sessions.machine_check import check_rendering
 from robocontrast_ros.system.disk import make_folder
 from robocontrast_ros.system.numerics import pin
+from robocontrast_ros.system.starting import FORK_SERVER
 
 TERM_AFTER, KILL_AFTER = "40", "10"
 """How long launch waits for a process after SIGINT, and after SIGTERM [s].
@@ -92,8 +96,14 @@ def _session(context: LaunchContext, file: Path) -> list[LaunchDescriptionEntity
     # launch passes on unknown arguments, too. They are mistakes, unless a user's own launch file includes ours.
     if any(Path(word).name == file.name for word in sys.argv):
         given |= {name: word for name, _, word in (text.partition(":=") for text in context.argv) if word}
-    launched = launched_session(given, os.environ)
+    server = start_fork_server()
+    if server is not None:
+        atexit.register(server.close)
+    launched = launched_session(given, os.environ, server)
     atexit.register(launched.close)
+    os.environ.update(check_rendering(launched.session))
+    if server is not None:
+        os.environ[FORK_SERVER] = server.name
     folder = launched.run.parameters / "nodes"
     make_folder(folder)
     return [

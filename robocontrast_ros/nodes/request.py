@@ -9,7 +9,7 @@ import rclpy
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from robocontrast_ros.graph.description import NO_LOG_FILES
+from robocontrast_ros.graph.names import NO_LOG_FILES
 from robocontrast_ros.nodes.runtime.channel import Channel, NoAnswer
 
 TIMEOUT = 20.0

@@ -21,7 +21,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault, Progress
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeReport, EpisodeRequest, run_episode
-from robocontrast_ros.graph.description import NO_SHARED_MEMORY
+from robocontrast_ros.graph.names import NO_SHARED_MEMORY
 from robocontrast_ros.messages.decoding import filters_from_msg, pose_from_msg, segments_from_msg, stamp_from_msg
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg, progress_to_msg

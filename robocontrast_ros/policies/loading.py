@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +54,18 @@ def load_and_describe(maker: Any, file: Path) -> PolicyDescription:
             getattr(policy, "close", lambda: None)()
 
 
-def describe(file: Path) -> PolicyDescription:
+def describe(file: Path, load: Callable[[Any, Path], PolicyDescription] = load_and_describe) -> PolicyDescription:
     """Return the description of the policy of a parameter file; it is loaded where it has no ``describe_file``.
+
+    Args:
+        file: the parameter file.
+        load: what loads and describes it, as ``load_and_describe`` does.
 
     Raises:
         ConfigurationError: as the functions above.
     """
     maker = find_configured("policies", file)
-    return description_by_file(maker, file) or load_and_describe(maker, file)
+    return description_by_file(maker, file) or load(maker, file)
 
 
 @contextlib.contextmanager

@@ -12,8 +12,8 @@ from pathlib import Path
 from robocontrast_ros.bags.trial_recorder import TrialRecorder
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.images.rendering import Camera
-from robocontrast_ros.policies.serving.runner import PolicyRunner
-from robocontrast_ros.sessions.policy_check import check_description, check_policies
+from robocontrast_ros.policies.serving.ahead import loaded
+from robocontrast_ros.sessions.policy_check import check_description, check_policies, loading_of
 from robocontrast_ros.sessions.resolving import ResolvedSession
 from robocontrast_ros.system.numerics import pin
 from robocontrast_ros.worlds.in_process import InProcessBench
@@ -76,15 +76,11 @@ def open_bench(
             "Take `true_scene`, or leave `fast` out.",
         )
     pin(os.environ)
-    timeouts, task = session.parameters.timeouts, session.task
-    # Only this loop waits for the policy, and handing a call to another thread takes longer than most answers.
-    blind = session.parameters.blind
-    answer_time = blind.answer_time or 0.0 if blind is not None else 0.0
+    task, blind = session.task, session.parameters.blind
     # Each policy of a blind session is shown what any of them asks for: drawing it takes the same time.
     others = check_policies(session) if blind is not None else ()
-    runner = PolicyRunner(
-        file, timeouts.policy, timeouts.load, own_thread=False, answer_time=answer_time, located=blind is None
-    )
+    # Only this loop waits for the policy, and handing a call to another thread takes longer than most answers.
+    runner = loaded(loading_of(session, own_thread=False))
     try:
         check_description(runner.description, session, str(file))
         runner.warm_up()

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.images.rendering import RenderingUnavailable, working_backend
+from robocontrast_ros.images.rendering import TRIED, RenderingUnavailable, working_backend
 from robocontrast_ros.sessions.resolving import ResolvedSession
 
 
-def check_rendering(session: ResolvedSession) -> None:
-    """Refuse a session whose simulated cameras cannot be drawn here.
+def check_rendering(session: ResolvedSession) -> dict[str, str]:
+    """Refuse a session whose simulated cameras cannot be drawn here; return the variables that save others from trying.
 
     Raises:
         ConfigurationError: they cannot.
     """
     if not (session.world.features.embedded and session.parameters.cameras):
-        return
+        return {}
     try:
-        working_backend()
+        return {TRIED: working_backend()}
     except RenderingUnavailable as error:
         if error.blame is not None:
             raise error.blame from None

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.policies.fit import check_fit
-from robocontrast_ros.policies.loading import describe
+from robocontrast_ros.policies.loading import describe, load_and_describe
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.policies.serving.ahead import Loading
 from robocontrast_ros.sessions.reading import check_tokenizer
 from robocontrast_ros.sessions.resolving import ResolvedSession
 
@@ -30,16 +35,35 @@ def check_description(description: PolicyDescription, session: ResolvedSession, 
     check_tokenizer(description, source)
 
 
-def check_policies(session: ResolvedSession) -> tuple[PolicyDescription, ...]:
+def check_policies(
+    session: ResolvedSession, load: Callable[[Any, Path], PolicyDescription] = load_and_describe
+) -> tuple[PolicyDescription, ...]:
     """Compare what a session's policies describe with the robot and the cameras; return their descriptions.
 
-    A policy that has no ``describe_file`` is loaded for that and closed again.
+    A policy that has no ``describe_file`` is loaded for that.
     A policy on a server elsewhere is checked later, when the server answers; then nothing is returned.
+
+    Args:
+        session: the session.
+        load: loads and describes a policy, given its class and its file; by default in this process, and closed again.
 
     Raises:
         ConfigurationError: a parameter file does not fit, or a policy not the robot.
     """
-    found = tuple(map(describe, session.policy_files))
+    found = tuple(describe(file, load) for file in session.policy_files)
     for description, file in zip(found, session.policy_files, strict=True):
         check_description(description, session, str(file))
     return found
+
+
+def loading_of(session: ResolvedSession, own_thread: bool) -> Loading:
+    """Return how the policy that a session begins with is loaded; it has one.
+
+    Args:
+        session: the session.
+        own_thread: see ``PolicyRunner``.
+    """
+    timeouts, blind = session.parameters.timeouts, session.parameters.blind
+    answer_time = (blind.answer_time or 0.0) if blind is not None else 0.0
+    file = session.policy_file.expanduser().absolute()
+    return Loading(file, timeouts.policy, timeouts.load, own_thread, answer_time, blind is None)

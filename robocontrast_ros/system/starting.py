@@ -2,11 +2,46 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
+import sys
+from typing import NoReturn
+
+FORK_SERVER = "ROBOCONTRAST_FORK_SERVER"
+"""Environment variable: name of the socket of a fork server (``system.forking``), which executables of nodes use;
+``none`` for a new interpreter for each process."""
+
+NONE = "none"
 
 
 def end_quietly() -> None:
     """Let Ctrl-C end this process at once, without words, until it has a handler of its own: nothing has begun yet."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda number, frame: os._exit(0))
+
+
+def begin(module: str, function: str) -> NoReturn:
+    """Run a function and exit with what it returns: in a fork, where the environment names a fork server.
+
+    Args:
+        module: that has it.
+        function: its name; it takes no arguments but those of the process.
+    """
+    end_quietly()
+    server = os.environ.get(FORK_SERVER, NONE)
+    if server != NONE and module.startswith("robocontrast_ros.nodes."):
+        # It is this process's, and no child's.
+        del os.environ[FORK_SERVER]
+        from robocontrast_ros.system.forking import run_forked
+
+        code = run_forked(server, [sys.executable, "-c", starting(module, function), *sys.argv[1:]])
+        if code is not None:
+            raise SystemExit(code)
+    raise SystemExit(getattr(importlib.import_module(module), function)())
+
+
+def starting(module: str, function: str) -> str:
+    """Return the code with which an interpreter of its own, or a fork, runs a function of a module."""
+    quiet = "from robocontrast_ros.system.starting import end_quietly; end_quietly()"
+    return f"{quiet}; from {module} import {function}; {function}()"

@@ -1,4 +1,4 @@
-"""A blind session over the graph: the trials of the fast mode, and no name of a policy before its end."""
+"""A blind session over the graph: nothing and nobody names a policy before its end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from console_requests import PersonByRequests
 from robocontrast_ros.msg import SessionStatus
-from session_runs import Workplace, events_of, finish, scores, wait_until
+from session_runs import Workplace, events_of, finish, wait_until
 from spinning import spun_node
 
 from robocontrast_ros.bags.reader import read_bag, read_trial
@@ -19,50 +19,10 @@ from robocontrast_ros.domain import Outcome
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.runs.blinding import blinding_of
 from robocontrast_ros.runs.events import BlindSwap, SetUp, TrialFinished
-from robocontrast_ros.sessions.fast_mode import open_bench
-from robocontrast_ros.sessions.loop import run_session
-from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.strategies.effort import Tolerance, scenes_match
 
-NAMES = ("oracle", "random")
 
-
-def test_nothing_of_the_graph_names_the_policy_and_its_trials_are_those_of_the_fast_mode(tmp_path):
-    place, told = Workplace(tmp_path), []
-    session = place.session(
-        policy="",
-        blind={"policies": list(NAMES), "swap_time": 0.3, "answer_time": 0.001},
-        task=place.short_task(40),
-        test_set={"size": 1},
-    )
-    with spun_node("operator") as node:
-        node.create_subscription(SessionStatus, "session_status", told.append, LATCHED)
-        code, output = place.run("evaluate", session)
-    assert code == 0, output
-    (run,) = place.runs
-    events = events_of(run)
-    assert blinding_of(events).kept
-    assert len([event for event in events if isinstance(event, BlindSwap)]) == 2
-    assert {status.policy for status in told} <= {"", "blind", "1 of 2", "2 of 2"}
-    assert {status.policy for status in told} >= {"1 of 2", "2 of 2"}
-    for event in events:
-        if isinstance(event, TrialFinished):
-            assert read_trial(run / event.recording.bag).policy == f"{event.trial.index + 1} of 2"
-    # What the command prints before the results, and what the nodes log.
-    said = {log.name: log.read_text() for log in (run / "logs").glob("*")}
-    begun = output.partition("blinding kept")[0].partition("ROS_DOMAIN_ID")[2]
-    trials = [line for line in begun.splitlines() if line.startswith("000")]
-    assert len(trials) == 2, output
-    for text in (*trials, *said.values()):
-        assert not any(name in text for name in NAMES), text
-    fast = resolve(session)
-    again = fast.new_run(0.0)
-    bench = open_bench(fast)
-    run_session(fast.evaluation(), bench, again.journal)
-    bench.close()
-    assert scores(again.path) == scores(run)
-
-
+@pytest.mark.long
 def test_the_person_at_the_console_is_shown_nothing_of_a_policy_and_both_policies_begin_alike(tmp_path):
     place = Workplace(tmp_path)
     session = place.session(
@@ -74,25 +34,34 @@ def test_the_person_at_the_console_is_shown_nothing_of_a_policy_and_both_policie
         operator={"checklist": ["Nobody at the robot"]},
     )
     # Neither the names of the policies, nor the words with which one of them fails.
-    hidden, listed = ("oracle", "misbehaving", "no idea"), []
-    process = place.begin("evaluate", session, "--practice")
-    try:
-        wait_until(lambda: process.poll() is not None or (place.runs and read_access(place.runs[0])), "a console")
-        (run,) = place.runs
-        person = PersonByRequests(read_access(run))
-        person.play(lambda phase: listed.extend(map(str, run.rglob("*") if phase == "judge" else ())))
-    except BaseException:
-        process.terminate()
-        print(process.communicate()[0])
-        raise
-    code, output = finish(process)
+    hidden, listed, told = ("oracle", "misbehaving", "no idea"), [], []
+    with spun_node("listener") as node:
+        node.create_subscription(SessionStatus, "practice/session_status", told.append, LATCHED)
+        process = place.begin("evaluate", session, "--practice")
+        try:
+            wait_until(lambda: process.poll() is not None or (place.runs and read_access(place.runs[0])), "a console")
+            (run,) = place.runs
+            person = PersonByRequests(read_access(run))
+            person.play(lambda phase: listed.extend(map(str, run.rglob("*") if phase == "judge" else ())))
+        except BaseException:
+            process.terminate()
+            print(process.communicate()[0])
+            raise
+        code, output = finish(process)
     assert code == 0, output
     events = events_of(run)
     assert blinding_of(events).kept
+    assert len([event for event in events if isinstance(event, BlindSwap)]) == 2
+    assert {"1 of 2", "2 of 2"} <= {status.policy for status in told} <= {"", "blind", "1 of 2", "2 of 2"}
     finished = [event for event in events if isinstance(event, TrialFinished)]
     assert {event.result.outcome for event in finished} == {Outcome.FAILURE, Outcome.POLICY_FAULT}
+    assert [read_trial(run / event.recording.bag).policy for event in finished] == ["1 of 2", "2 of 2"]
+    # What the command prints before the results.
+    begun = output.partition("blinding kept")[0].partition("ROS_DOMAIN_ID")[2].splitlines()
+    trials = [line for line in begun if line.startswith("000")]
+    assert len(trials) == 2, output
     logs = [log.read_text() for log in (run / "logs").glob("*")]
-    for text in (*map(json.dumps, person.seen), *listed, *logs):
+    for text in (*map(json.dumps, person.seen), *listed, *logs, *trials):
         assert not any(words in text.lower() for words in hidden), text
     assert {state["session_state"]["code"] for state in person.seen} >= {"1 of 2", "2 of 2"}
     topics = read_bag(run / finished[0].recording.bag, lambda topic, kind: False).counts

@@ -199,7 +199,6 @@ def test_a_fault_of_the_camera_is_told_on_the_page_and_the_set_up_goes_on_when_i
         person.until(f"document.getElementById('banner').innerText.includes({banner!r})")
     assert person.page.inner_text("#primary") == "It stands right"
     table.picture = table.right
-    time.sleep(0.3)  # pictures on their way show the fault
     step = person.step
     person.choose("ready")
     thread.join(60.0)

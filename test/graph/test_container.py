@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from geometry_msgs.msg import PoseStamped
-from session_runs import Workplace, finished, scores, wait_until
+from session_runs import wait_until
 from spinning import spun_node
 
 from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher, hand_over, stop_handing_over, subscribe
@@ -51,21 +51,3 @@ def test_a_container_of_no_node_or_of_one_that_must_be_alone_is_refused(names):
     )
     assert done.returncode == 2 and "expected a known node of a container" in done.stderr, done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_trials_are_the_same_however_the_nodes_are_put_into_processes(tmp_path):
-    found = []
-    for name, changes in (
-        ("apart", {"composed": False}),
-        ("with_policy_server", {"policy_server": {"composed": True}}),
-    ):
-        place = Workplace(tmp_path / name)
-        place.folder.mkdir()
-        session = place.session(policy="noisy_oracle", task=place.short_task(20), **changes)
-        code, output = place.run("evaluate", session)
-        assert code == 0, output
-        found.append(scores(place.runs[0]))
-        processes = {file.stem for file in (place.runs[0] / "parameters/nodes").iterdir()}
-        assert len(processes) == {"apart": 7, "with_policy_server": 4}[name]
-        assert len(finished(place.runs[0])) == 2
-    assert found[0] == found[1]

@@ -19,6 +19,7 @@ from wall_clock_line import Arm
 from robocontrast_ros.robots.profile import load_profile
 
 
+@pytest.mark.long
 def test_a_person_who_reads_notes_sets_the_scenes_of_a_session_up(tmp_path):
     project, site = tmp_path / "project", tmp_path / "site"
     place = Workplace(tmp_path, {"PYTHONPATH": extending_page.install(project, site)["PYTHONPATH"]})

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
+import subprocess
+import sys
+from collections.abc import Callable
 
 import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
-from described_policies import write_described
-from session_runs import Workplace, events_of, finish, finished, node_pids, wait_until
+from robocontrast_ros.srv import AbortSession
+from session_runs import SUPPORT, Workplace, events_of, finish, finished, node_pids, wait_until
+from spinning import spun_node
 from two_hosts import NotAllowed, two_hosts
 
-from robocontrast_ros.configuration import resolve_uri
-from robocontrast_ros.domain import Delivery, Outcome
-from robocontrast_ros.runs.events import PolicyLoaded, SessionInterrupted
+from robocontrast_ros.domain import Delivery, Fault, Outcome
+from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, call
+from robocontrast_ros.runs.events import PolicyLoaded, SessionInterrupted, TrialStarted, TrialVoid
 
-ELSEWHERE = {"policy": "", "policy_server": {"external": True}, "test_set": {"size": 1}}
+ELSEWHERE = {"policy": "", "policy_server": {"external": True}}
 
 
 @pytest.fixture
@@ -34,86 +40,123 @@ def hosts():
         pytest.skip(str(error))
 
 
-class Server:
-    """`robocontrast serve`, until the test ends."""
-
-    def __init__(self, place: Workplace, *arguments: str, before: tuple[str, ...] = ()) -> None:
-        self._process = place.begin("serve", *arguments, before=before)
-        for line in self._process.stdout:
-            if "serves (loaded in" in line:
-                return
-        raise AssertionError("it ended before it served")
-
-    def stop(self) -> None:
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
-            self._process.communicate(timeout=120)
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait(120)
+Started = Callable[[subprocess.Popen[str]], subprocess.Popen[str]]
 
 
 @pytest.fixture
-def serve(place):
-    """Return a function that starts a policy server and returns it when it serves."""
+def serving() -> Started:
+    """Return a function that waits until a policy server serves; it is stopped when the test ends."""
     servers = []
 
-    def start(*arguments: str, before: tuple[str, ...] = ()) -> Server:
-        servers.append(Server(place, *arguments, before=before))
-        return servers[-1]
+    def wait(server: subprocess.Popen[str]) -> subprocess.Popen[str]:
+        servers.append(server)
+        assert any("serves (loaded in" in line for line in server.stdout), "it ended before it served"
+        return server
 
-    yield start
+    yield wait
     for server in servers:
-        server.stop()
+        server.send_signal(signal.SIGINT)
+        server.communicate(timeout=120)
 
 
-def assert_one_trial_of_random(place, domain, code, output):
-    assert code == 0, output
-    assert f"robocontrast serve POLICY --domain {domain}" in output
-    (run,) = place.runs
-    assert "policy_server" not in {path.stem for path in (run / "logs").iterdir()}
-    loaded = [e for e in events_of(run) if isinstance(e, PolicyLoaded)][-1]
-    assert loaded.file == str(resolve_uri("package://robocontrast_ros/config/policies/random.yaml"))
-    assert "policy: random" in loaded.parameters
-    (trial,) = finished(run)
-    assert (trial.result.outcome, trial.result.steps) == (Outcome.FAILURE, 200)
-    assert trial.observed.instruction == trial.trial.instance.instruction.text
-    assert trial.delivered is Delivery.CONFIRMED
-    assert not (run / "parameters" / "policy.yaml").exists()
+def of(run, kind):
+    return [event for event in events_of(run) if isinstance(event, kind)]
 
 
-def test_a_policy_elsewhere_that_does_not_fit_is_refused_in_the_same_words(place, serve, domain):
-    policy = write_described(place.folder / "large.yaml", cameras=["board"], image_sizes=[[224, 224]])
-    serve(str(policy), "--domain", str(domain))
-    code, output = place.run("evaluate", place.session(), "--policy-server", "external")
-    assert code == 2, output
-    assert "large.yaml: got 'large', expected a policy that fits robot 'franka'" in output
-    assert "image_sizes: the policy needs 'board' with 224x224 pixels, it has 64x48 pixels" in output
-    assert "Traceback" not in output
-    assert node_pids(place.runs[0]) == {}
-
-
-def test_a_policy_server_elsewhere_that_dies_voids_the_trial_and_another_one_goes_on(place, serve, domain):
-    server = serve("random", "--domain", str(domain))
-    process = place.begin("evaluate", place.session(**ELSEWHERE, timeouts={"policy": 5.0}))
+def test_what_a_server_elsewhere_does_not_deliver_is_void_and_after_its_death_another_one_goes_on(
+    place, serving, domain, tmp_path
+):
+    policy, fault = place.policy("Staring", "stale_server"), tmp_path / "fault"
+    fault.write_text("first_instruction")
+    parameter = f"policy:={json.dumps(policy)}"
+    server = serving(
+        subprocess.Popen(
+            [sys.executable, str(SUPPORT / "stale_server.py"), "--ros-args", "-p", parameter],
+            env={**os.environ, "STALE": str(fault)},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+    )
+    session = place.session(
+        **ELSEWHERE,
+        strategy={"name": "contrast_set", "perturbations": ["LB2"]},
+        test_set={"size": 12, "families": ["block_to_block_relative_location"]},
+        task=place.short_task(10),
+        # More than there is time for until somebody has read of the first.
+        void_retries=100,
+    )
+    process = place.begin("evaluate", session)
     try:
         run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
-        wait_until(lambda: any(e.event == "trial_started" for e in events_of(run)), "the trial")
+        void = wait_until(lambda: of(run, TrialVoid), "words that are not delivered")[0]
+        (base,) = finished(run)
+        assert (base.trial.is_base, base.delivered) == (True, Delivery.CONFIRMED)
+        assert (void.trial.perturbation, void.trial.twin, void.attempt) == ("LB2", "0000", 0)
+        sent, received = void.trial.instance.instruction.text, base.trial.instance.instruction.text
+        assert void.fault is Fault.PERTURBATION_NOT_DELIVERED and sent != received
+        assert void.detail == f"instruction: sent '{sent}', received '{received}'"
+
+        fault.write_text("")
+        wait_until(lambda: len(finished(run)) > 1, "the same trial by a server that delivers")
+        again = finished(run)[1]
+        assert again.attempt > 0 and (again.trial.perturbation, again.delivered) == ("LB2", Delivery.CONFIRMED)
+        assert again.observed.instruction == sent
+
+        fault.write_text("first_images")
+        images = "first images, by SHA-256: sent "
+        wait_until(lambda: any(v.detail.startswith(images) for v in of(run, TrialVoid)), "images that are old")
+        fault.write_text("silence")
+        silent = lambda: any(event.delivered is Delivery.UNKNOWN for event in finished(run))  # noqa: E731
+        wait_until(silent, "a trial of which the server says nothing")
+
+        fault.write_text("")
+        begun = len(of(run, TrialStarted))
+        wait_until(lambda: len(of(run, TrialStarted)) > begun, "a further trial")
         server.kill()
     finally:
         code, output = finish(process)
     assert code == 3, output
-    assert "--resume" in output and node_pids(run) == {}
+    assert "--resume" in output and "Traceback" not in output and node_pids(run) == {}
     assert isinstance(events_of(run)[-1], SessionInterrupted)
-    serve("random", "--domain", str(domain))
-    code, output = place.run("evaluate", "--resume", run)
-    assert_one_trial_of_random(place, domain, code, output)
+    assert {v.fault for v in of(run, TrialVoid)} <= {Fault.PERTURBATION_NOT_DELIVERED, Fault.POLICY_SERVER_LOST}
+    assert events_of(run)[-1].fault is Fault.POLICY_SERVER_LOST
+    done = len(finished(run))
+
+    serving(place.begin("serve", policy, "--domain", str(domain)))
+    with spun_node("operator") as operator:
+        abort = operator.create_client(AbortSession, "episode_manager/abort")
+        known = DiscoveryProbe(operator, "episode_manager")
+        process = place.begin("evaluate", "--resume", run)
+        try:
+            wait_until(lambda: len(finished(run)) > done, "a trial by the server that is there now")
+            known.wait(240.0)
+            assert call(abort, AbortSession.Request(), 120.0).accepted
+        finally:
+            code, output = finish(process)
+    assert code == 3 and "--resume" in output, output
+    assert f"robocontrast serve POLICY --domain {domain}" in output
+    end, trial = events_of(run)[-1], finished(run)[done]
+    assert isinstance(end, SessionInterrupted) and end.fault is Fault.ABORTED
+    assert trial.delivered is Delivery.CONFIRMED
+    assert trial.observed.instruction == trial.trial.instance.instruction.text
+    assert "policy_server" not in {path.stem for path in (run / "logs").iterdir()}
+    loaded = of(run, PolicyLoaded)[-1]
+    assert (loaded.name, loaded.file) == ("staring", policy)
+    assert not (run / "parameters" / "policy.yaml").exists()
 
 
-def test_the_policy_server_may_be_on_another_host(place, hosts, serve, domain):
+@pytest.mark.long
+def test_the_policy_server_may_be_on_another_host(place, hosts, serving, domain):
     place.environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SUBNET"
     here, there = hosts
-    serve("random", "--domain", str(domain), before=tuple(there))
-    code, output = finish(place.begin("evaluate", place.session(**ELSEWHERE), before=tuple(here)))
-    assert_one_trial_of_random(place, domain, code, output)
+    serving(place.begin("serve", "random", "--domain", str(domain), before=tuple(there)))
+    session = place.session(**ELSEWHERE, test_set={"size": 1}, task=place.short_task(20))
+    code, output = finish(place.begin("evaluate", session, before=tuple(here)))
+    assert code == 0, output
+    (run,) = place.runs
+    (trial,) = finished(run)
+    assert (trial.result.outcome, trial.result.steps) == (Outcome.FAILURE, 20)
+    assert trial.observed.instruction == trial.trial.instance.instruction.text
+    assert trial.delivered is Delivery.CONFIRMED
+    assert "policy: random" in of(run, PolicyLoaded)[-1].parameters

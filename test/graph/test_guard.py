@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -26,6 +27,7 @@ from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.rollout.robot import TopicRobot
+from robocontrast_ros.nodes.rollout.surroundings import TopicSurroundings
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED
 from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.robots.profile import load_profile
@@ -46,7 +48,8 @@ class Rig:
         self._state = others.create_publisher(JointState, self.profile.state.topic, RECORDED)
         others.create_subscription(JointTrajectory, self.profile.command.topic, self._take, LOCKSTEP)
         others.create_timer(0.02, self._speak)
-        parameters = RolloutParameters(
+        self.node = client
+        self.parameters = parameters = RolloutParameters(
             robot=ROBOT, steps_per_control=1, control_period=0.1, watchdog="watchdog", heartbeat_limit=LONG
         )
         self.inbox = Inbox(client)
@@ -81,10 +84,7 @@ class Rig:
     def say(self, stopped: bool) -> None:
         """Have the watchdog say it, until the guard has heard it."""
         self.stopped = stopped
-        deadline = time.monotonic() + LONG
-        while bool(self.guard.monitor.reason) is not stopped:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(lambda: bool(self.guard.monitor.reason) is stopped, "the guard hears it")
 
     def command(self, shift: float = 0.1) -> JointTrajectoryCommand:
         goal = tuple(position + shift for position in self.profile.home)
@@ -136,6 +136,19 @@ def test_a_stop_between_two_episodes_is_over_when_it_is_released(rig):
     rig.say(stopped=False)
     with rig.guard.episode():
         rig.guard.require_free()
+
+
+def test_a_stop_while_a_score_is_waited_for_is_no_fault_of_the_scorers(rig):
+    parameters = replace(rig.parameters, sensor_timeout=0.5)
+    watch = RecorderWatch(rig.node, rig.profile, parameters, False)
+    seen = TopicSurroundings(rig.node, rig.profile, parameters, rig.inbox, watch, lambda: None, lambda offsets: None)
+    with rig.guard.episode():
+        with pytest.raises(BenchFault) as raised:
+            seen.progress(rig.stamp)
+        assert raised.value.fault is Fault.SCORER_LOST
+        rig.guard.running(1)
+        rig.say(stopped=True)
+        assert "a test" in refused(lambda: seen.progress(rig.stamp))
 
 
 @pytest.mark.parametrize("moves", [True, False])

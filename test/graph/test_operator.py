@@ -15,6 +15,8 @@ import yaml
 from chromium import chromium_missing
 from session_runs import Workplace, events_of, finish, wait_until
 
+from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
+from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.console.questions import ROBOT
 from robocontrast_ros.console.table_map import TableMap
@@ -162,7 +164,6 @@ class Eventful(Trials):
             self.notes["banner"] = page.inner_text("#banner")
             self.cable.plug()
         if done == 2 and self.once("stopped"):
-            page.wait_for_timeout(500)
             self.person.tap_primary()
 
     def at_judge(self, done, state):
@@ -223,6 +224,14 @@ def played(workplace: Workplace, trials_of, session, *arguments, expected=0):
     return run, trials, output
 
 
+def assert_scored_alike(run) -> None:
+    """Check that the bags give the scores that were judged, and corrected."""
+    scored = list(score_recorded(find_recorded([run])))
+    assert len(scored) == TRIALS
+    for score in scored:
+        assert score.equal, (score.differences, score.problem)
+
+
 def test_a_person_runs_trials_of_language_table_that_a_camera_judges(tmp_path, chromium):
     workplace = Workplace(tmp_path)
     session = workplace.session(
@@ -255,10 +264,7 @@ def test_a_person_runs_trials_of_language_table_that_a_camera_judges(tmp_path, c
     assert all(judgement is not None and judgement.stage for judgement in judged if judgement.by != "two")
     assert ("twice judged",) in [judgement.tags for judgement in judged]
     assert (run / "trials.csv").is_file()
-    code, said = workplace.run("score", run)
-    assert code == 0 and f"{TRIALS} of {TRIALS} trials" in said, said
-    code, said = workplace.run("report", run)
-    assert code == 0 and (run / "report.html").is_file(), said
+    assert_scored_alike(run)
 
 
 class AtTheTable(Eventful):
@@ -357,8 +363,7 @@ def test_a_camera_judges_trials_of_the_tabletop_by_a_person_s_own_tags(tmp_path,
     assert trials.notes["wrong set-up"], "what was forgotten is told"
     alone = [trial for trial in finished if trial.judgement is None]
     assert any(trial.result.success == 1.0 for trial in alone), "the camera has seen what the robot has put down"
-    code, said = workplace.run("score", run)
-    assert code == 0 and f"{TRIALS} of {TRIALS} trials" in said, said
+    assert_scored_alike(run)
     (correction,) = of(run, TrialCorrected)
     assert (correction.trial_id, correction.judgement.by) == (finished[1].trial.trial_id, "Grace Hopper")
     judged = [trial.result.success for trial in finished]
@@ -375,8 +380,7 @@ def test_a_camera_judges_trials_of_the_tabletop_by_a_person_s_own_tags(tmp_path,
     table = pl.read_csv(run / "trials.csv").filter(pl.col("counts"))
     assert table["success"].to_list() == [1.0 - judged[0], 1.0 - judged[1], *judged[2:]]
     assert table["corrected_by"].to_list() == ["Ada", "Grace Hopper", *[None] * (TRIALS - 2)]
-    code, said = workplace.run("score", run)
-    assert code == 0 and f"{TRIALS} of {TRIALS} trials" in said, said
+    assert_scored_alike(run)
     code, said = workplace.run("report", run)
     assert code == 0 and (run / "report.html").is_file(), said
     of_file = {
@@ -401,15 +405,15 @@ class InTheRoom(Trials):
         self.walked = walked
 
     def at_set_up(self, done, state):
-        asked, forgotten = state["set_up"], self.once("forgot the robot")
+        shown, asked, forgotten = time.monotonic(), state["set_up"], self.once("forgot the robot")
         self.notes.setdefault("set-ups", []).append((len(asked["moves"]), asked["robot"], asked["problems"]))
         if done == 2 and self.once("paused in a set-up"):
             self.tick(asked["robot"])
-            self.notes["before the pause"] = self.person.page.evaluate("state.elapsed")
+            self.notes["before the pause"] = shown, self.person.page.evaluate("state.elapsed")
             self.person.choose("pause")
             return
         if asked["robot"] is not None and asked["robot"]["done"]:
-            self.notes["after the pause"] = state["elapsed"]
+            self.notes["after the pause"] = shown, state["elapsed"]
         if forgotten:
             for move in asked["moves"]:
                 self.tick(move)
@@ -431,7 +435,9 @@ class InTheRoom(Trials):
 
     def at_paused(self, done, state):
         if not self.once("recorded"):
+            shown = time.monotonic()
             self.person.page.wait_for_timeout(8000)
+            self.notes["pause"] = time.monotonic() - shown
             self.person.tap_primary()
             return
         self.person.choose("survey")
@@ -492,13 +498,12 @@ def test_a_person_moves_furniture_brings_the_robot_to_its_start_and_records_a_wa
     for trial, start in zip(finished, [starts[0], *starts[-2:]], strict=True):
         assert start.distance_to(trial.trial.instance.scene.robot) < 0.01
     measured = [event.measured for event in of(run, SetUp)]
-    assert all(0.0 < seconds < 120.0 for seconds in measured)
-    before, after = trials.notes["before the pause"], trials.notes["after the pause"]
-    assert before <= after < before + 8.0 and measured[-1] >= after, "a pause is no time of the set-up"
+    assert min(measured) > 0.0
+    (first, before), (last, after) = trials.notes["before the pause"], trials.notes["after the pause"]
+    assert before <= after <= measured[-1]
+    assert after - before <= last - first - trials.notes["pause"], "a pause is no time of the set-up"
     code, said = workplace.run("results", run)
     assert code == 0 and "timed set-up" in said, said
-    code, said = workplace.run("report", run)
-    assert code == 0 and (run / "report.html").is_file(), said
     of_file = workplace.session(**room | {"robot": "locobot"}, test_set={"file": str(run / "instances.yaml")})
     (recorded,) = resolve(of_file).evaluation().test_set()
     assert recorded.instruction.text == "go as we have walked" and recorded.instruction.meant == trials.notes["words"]

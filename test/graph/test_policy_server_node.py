@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+import numpy as np
+import openpi_server
 import pytest
 import yaml
 
@@ -14,14 +16,19 @@ rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from lifecycle_msgs.msg import Transition  # noqa: E402
 from lifecycle_msgs.srv import ChangeState  # noqa: E402
+from remote_servers import parameter_file  # noqa: E402
+from remote_servers import server as remote  # noqa: E402
 from robocontrast_ros.msg import Observation  # noqa: E402
 from robocontrast_ros.srv import Act, DescribePolicy, LoadPolicy, ResetPolicy  # noqa: E402
 from session_runs import SUPPORT  # noqa: E402
 from spinning import spun_node  # noqa: E402
+from torch_networks import PUSHING, examples, pushing, write_exported, write_policy  # noqa: E402
 
 from robocontrast_ros.configuration import resolve_uri  # noqa: E402
-from robocontrast_ros.domain import Fault  # noqa: E402
+from robocontrast_ros.domain import Fault, Pose  # noqa: E402
+from robocontrast_ros.nodes.conversions.observation import array_to_image, observation_to_msg  # noqa: E402
 from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, PendingResponse, call, wait_for  # noqa: E402
+from robocontrast_ros.policies.protocol import Observation as Observed  # noqa: E402
 
 MAIN = "from robocontrast_ros.nodes.policy_server_node import main; main()"
 
@@ -226,3 +233,66 @@ def test_an_interrupt_ends_the_process_cleanly(server, ask):
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     assert "Traceback" not in output
+
+
+SEEN = observation_to_msg(
+    Observed(10**9, {}, ("j",), (0.5,), Pose((0.2, 0.1, 0.01))),
+    "world",
+    {"board": array_to_image(np.random.default_rng(0).integers(0, 256, (48, 64, 3), np.uint8), "board", 10**9)},
+)
+
+
+def check_answers(ask, count):
+    """Assert that the policy answers, and says what it received."""
+    assert ask(ResetPolicy, instruction="push the moon", seed=1).fault.code == 0
+    answer = ask(Act, observation=SEEN)
+    assert (answer.fault.code, answer.count, answer.size) == (0, count, 2), answer.fault
+    assert answer.observed_instruction == "push the moon" and len(answer.image_digest) == 64
+
+
+def test_a_policy_on_a_server_of_its_own_is_lost_with_it_which_is_no_fault_of_the_policy_and_found_again(
+    server, ask, tmp_path
+):
+    content = {"chunk": {"length": openpi_server.CHUNK, "execute": 3}, "output": {}}
+    with remote("openpi_server.py") as port:
+        url = f"ws://127.0.0.1:{port}"
+        server(f"policy:={parameter_file('openpi', tmp_path, url=url, **content)}")
+        check_answers(ask, openpi_server.CHUNK)
+    lost = ask(Act, observation=SEEN).fault
+    assert lost.code == int(Fault.POLICY_SERVER_LOST) and url in lost.detail
+    assert ask(ResetPolicy, instruction="push the moon", seed=1).fault.code == int(Fault.POLICY_SERVER_LOST)
+    with remote("openpi_server.py", "--port", port):
+        check_answers(ask, openpi_server.CHUNK)
+
+
+def test_policies_over_http_and_of_pytorch_are_served_alike(server, ask, tmp_path):
+    write_exported(tmp_path / "pushing.pt2", pushing(), tuple(examples().values()))
+    network = write_policy(tmp_path / "pushing.yaml", "pushing.pt2", "export", **PUSHING)
+    with remote("http_server.py") as port:
+        server(f"policy:={parameter_file('http', tmp_path, url=f'http://127.0.0.1:{port}/act')}")
+        check_answers(ask, 1)
+        loaded = ask(LoadPolicy, policy=str(network))
+        assert loaded.accepted, loaded.detail
+        assert ask(LoadPolicy, serve=True).accepted
+        check_answers(ask, PUSHING["chunk"]["length"])
+
+
+def test_a_lerobot_checkpoint_is_served(server, ask, tmp_path):
+    python = os.environ.get("ROBOCONTRAST_LEROBOT_PYTHON")
+    if not python:
+        pytest.skip("needs the Python of an environment with lerobot in ROBOCONTRAST_LEROBOT_PYTHON")
+    checkpoint = tmp_path / "checkpoint"
+    subprocess.run([python, "-E", str(SUPPORT / "lerobot_checkpoint.py"), str(checkpoint)], check=True)
+    policy = parameter_file(
+        "lerobot",
+        tmp_path,
+        python=python,
+        checkpoint=str(checkpoint),
+        chunk={"length": 8},
+        input={
+            "images": {"observation.images.board": {"camera": "board", "width": 96, "height": 96}},
+            "state": {"observation.state": {"parts": ["tool_xy"]}},
+        },
+    )
+    server(f"policy:={policy}")
+    check_answers(ask, 8)

@@ -222,7 +222,7 @@ class TestFollowJointTrajectory:
         stamp = begin(robot)
         for step in range(1, 6):
             robot.command(lab.to(0.02 * step), stamp)
-            time.sleep(0.05)
+            until(lambda step=step: len(driver.seen.goals) == step)
             stamp = robot.state(stamp).stamp
         until(lambda: lab.off(0.1) < 1e-6)
         assert [len(goal.points) for goal in driver.seen.goals] == [1] * 5
@@ -318,7 +318,7 @@ class TestFollowJointTrajectory:
         until(lambda: robot.state(0) and _stands(lab))
         for _ in range(3):
             watchdog.stop()
-            time.sleep(0.1)
+            _hears(robot)
         assert len(driver.seen.goals) == 2, "an arm that stands where it was stopped is not stopped there anew"
 
     def test_hold_cancels_and_is_no_fault_of_its_own(self, lab):
@@ -670,7 +670,7 @@ class TestWhatSlowsTheRobot:
         driver, node = lab.drive(), lab.node("slider")
         slider = node.create_publisher(Float64, "slider", qos)
         slider.publish(Float64(data=0.2))
-        robot = lab.port(limits=[self.limit(full=1.0)], answer_timeout=5.0)
+        robot = lab.port(limits=[self.limit(full=1.0)])
         again = node.create_timer(0.02, lambda: latched or slider.publish(Float64(data=0.2)))
         robot.check()
         again.cancel()
@@ -693,7 +693,7 @@ class TestWhatSlowsTheRobot:
 
     def test_a_mode_in_which_the_robot_is_held_is_a_fault_with_its_name_until_it_is_free(self, lab):
         mode = self.limit("io_and_status_controller/robot_mode", "ur_dashboard_msgs/msg/RobotMode", field="mode")
-        driver, robot = lab.drive(), lab.port(limits=[{**mode, "full": None, "free": [7]}], answer_timeout=5.0)
+        driver, robot = lab.drive(), lab.port(limits=[{**mode, "full": None, "free": [7]}])
         begin(robot)
         robot.prepare()
         driver.set_modes(robot=3)
@@ -745,7 +745,9 @@ class TestStreaming:
         names = load_profile("ur5e").joint_names
         driver, robot = lab.drive(active=(POSITION,), order=names[::-1]), lab.port("streaming")
         stamp = begin(robot)
-        robot.command(lab.to(0.05, 4.0), stamp)
+        robot.command(lab.to(0.05, LONG), stamp)
+        until(lambda: len(driver.seen.streamed) > 10)
+        robot.command(lab.to(0.05, 0.5), stamp)
         until(lambda: lab.off(0.05) < 1e-6)
         home = load_profile("ur5e").home[::-1]
         streamed = [values for name, values in driver.seen.streamed if name == POSITION]
@@ -765,7 +767,7 @@ class TestStreaming:
         robot.command(lab.to(0.05, 5.0), begin(robot))
         until(lambda: driver.seen.streamed and not any(driver.seen.streamed[-1][1]))
         # At 1 cm a second: only a stream that stands still for seconds has it go as far beyond.
-        assert lab.off(0.05) < 0.02
+        assert lab.off(0.05) < 0.045
         assert driver.seen.switches == [([VELOCITY], [POSITION])]
 
     def test_a_stop_ends_the_stream_where_the_robot_is(self, lab):
@@ -952,17 +954,22 @@ class TestCmdVel:
         with ExitStack() as stack:
             yield Lab(tmp_path, stack, "locobot")
 
+    SETTINGS = {"cmd_vel": {"rate": 50.0, "map_pose": [0.0, 1.0, math.pi]}}  # noqa: RUF012
+
     def port(self, lab: Lab, period: float = PERIOD) -> tuple[Base, Any]:
         base = Base(lab.node("base"))
-        return base, lab.port("cmd_vel", period=period, cmd_vel={"rate": 50.0, "map_pose": [0.0, 1.0, math.pi]})
+        return base, lab.port("cmd_vel", period=period, **self.SETTINGS)
 
     def test_a_velocity_is_repeated_while_it_holds_and_followed_by_zeros(self, base_lab):
-        base, robot = self.port(base_lab, period=1.5)
+        base, robot = self.port(base_lab, period=LONG)
         robot.command(TwistCommand(0.3, 0.1), begin(robot))
-        until(lambda: base.twists and base.twists[-1].linear.x == 0.0)
-        moving = [twist for twist in base.twists if twist.linear.x]
-        assert len(moving) >= 3, "it holds for three seconds"
-        assert all((twist.linear.x, twist.angular.z) == (0.3, 0.1) for twist in moving)
+        until(lambda: len(base.twists) >= 5)
+        assert {(twist.linear.x, twist.angular.z) for twist in base.twists} == {(0.3, 0.1)}
+        robot.let_go()
+        brief = base_lab.port("cmd_vel", **self.SETTINGS)
+        brief.command(TwistCommand(0.2, 0.0), begin(brief))
+        until(lambda: base.twists[-1].linear.x == 0.0)
+        assert {twist.linear.x for twist in base.twists} == {0.3, 0.2, 0.0}
 
     def test_where_no_localiser_runs_the_pose_is_odometry_and_says_so(self, base_lab):
         base, robot = self.port(base_lab)

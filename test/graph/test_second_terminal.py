@@ -1,12 +1,18 @@
-"""Two sessions side by side in one ROS domain, and a second terminal that looks at everything meanwhile."""
+"""Two sessions side by side in one ROS domain, and a second terminal that looks at everything meanwhile.
+
+The second one uses a simulator that runs already, by its standard services.
+"""
 
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import time
 from importlib import import_module
 
 import pytest
+import yaml
 
 rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
@@ -19,12 +25,29 @@ from spinning import spun_node  # noqa: E402
 
 from robocontrast_ros.domain import Fault  # noqa: E402
 from robocontrast_ros.runs.events import TrialStarted, TrialVoid  # noqa: E402
+from robocontrast_ros.sessions.resolving import resolve  # noqa: E402
 
 NODES = {"simulator", "sim_bridge", "policy_server", "scorer", "rollout", "recorder", "episode_manager"}
-EVERY_NODE = {f"/{robot}/{name}" for robot in ("robot1", "robot2") for name in NODES}
+SIMULATOR = "gz"
+EVERY_NODE = {f"/robot1/{name}" for name in NODES} | {f"/robot2/{name}" for name in NODES - {"simulator"} | {SIMULATOR}}
 STREAMS = {"clock", "joint_states", "scene", "tool_pose", "progress", "trial", "session_status"}
 TRIALS = 3
 READ_ONLY = {"simulator": "physics_step", "recorder": "kept", "episode_manager": "resume", "rollout": "robot"}
+
+
+def start_simulator(session, parameters, namespace: str) -> subprocess.Popen[bytes]:
+    """Start a simulator that is none of a session's nodes, with the session's world."""
+    scenes = session.task.scenes
+    given = {
+        "robot": str(session.robot_file),
+        "world": scenes.world,
+        "start_position": list(scenes.start_position),
+        "physics_step": scenes.physics_step,
+    }
+    parameters.write_text(yaml.safe_dump({"/**": {"ros__parameters": given}}))
+    names = ["-r", f"__node:={SIMULATOR}", "-r", f"__ns:=/{namespace}"]
+    options = ["--ros-args", *names, "--params-file", str(parameters)]
+    return subprocess.Popen([sys.executable, "-m", "robocontrast_ros.nodes.simulator_node", *options])
 
 
 @pytest.fixture(scope="module")
@@ -34,14 +57,20 @@ def side_by_side(tmp_path_factory):
     Return the nodes that it saw, their parameters, what it heard, and the runs.
     """
     place = Workplace(tmp_path_factory.mktemp("lab"))
-    session = place.session(policy="random", task=place.short_task(40), test_set={"size": 300})
-    places = [Workplace(place.folder / name) for name in ("robot1", "robot2")]
+    changes = {"policy": "random", "task": place.short_task(40), "test_set": {"size": 60}}
+    own, other = Workplace(place.folder / "robot1"), Workplace(place.folder / "robot2")
     processes = []
-    for each in places:
+    for each in (own, other):
         each.folder.mkdir()
-        processes.append(
-            each.begin("evaluate", session, "--namespace", each.folder.name, "--output", each.folder / "runs")
+        cameras = (
+            {}
+            if each is own
+            else {"cameras": [], "world": {"backend": "simulation_interfaces", "simulator": SIMULATOR}}
         )
+        session = each.session(**changes, **cameras)
+        processes.append(each.begin("evaluate", session, "--namespace", each.folder.name))
+    simulator = start_simulator(resolve(session), place.folder / "simulator.yaml", other.folder.name)
+    places = [own, other]
     try:
         runs = [wait_until(lambda each=each: each.runs and each.runs[0], "a run folder") for each in places]
         for run in runs:
@@ -59,6 +88,8 @@ def side_by_side(tmp_path_factory):
         for process in processes:
             process.send_signal(signal.SIGINT)
         ended = [finish(process) for process in processes]
+        simulator.terminate()
+        simulator.communicate(timeout=120)
     assert [code for code, _ in ended] == [130, 130], ended
     return nodes, parameters, heard, runs
 
@@ -141,8 +172,9 @@ def test_every_topic_of_the_session_can_be_echoed(side_by_side):
     assert {topic for topic, messages in heard.items() if messages} >= STREAMS
 
 
-def test_neither_session_notices_the_other_nor_the_second_terminal(side_by_side):
+def test_neither_session_notices_the_other_nor_the_second_terminal_and_another_simulator_gives_the_same(side_by_side):
     _, _, _, runs = side_by_side
+    assert "simulator" not in {path.stem for path in (runs[1] / "logs").iterdir()}
     assert scores(runs[0])[:TRIALS] == scores(runs[1])[:TRIALS]
     for run in runs:
         void = [event for event in events_of(run) if isinstance(event, TrialVoid)]

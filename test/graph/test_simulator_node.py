@@ -300,11 +300,11 @@ def test_it_plays_by_the_wall_clock_and_steps_only_when_it_is_paused(simulator):
     assert simulator.call(GetSimulationState).state.state == SimulationState.STATE_PAUSED
     assert change(SimulationState.STATE_PAUSED) == answers.ALREADY_IN_TARGET_STATE
     assert change(SimulationState.STATE_NO_WORLD) == answers.INCORRECT_TRANSITION
-    assert change(SimulationState.STATE_PLAYING) == OK
     began = time.monotonic()
+    assert change(SimulationState.STATE_PLAYING) == OK
     assert simulator.call(StepSimulation, steps=1).result.result == Result.RESULT_INCORRECT_STATE
     simulator.wait(lambda: bool(simulator.heard["clock"]) and simulator.now() > 500_000_000)
-    assert simulator.now() * 1e-9 < time.monotonic() - began + 0.1, "it is not faster than the wall clock"
+    assert simulator.now() * 1e-9 < time.monotonic() - began, "it is not faster than the wall clock"
     assert change(SimulationState.STATE_PAUSED) == OK
     first = simulator.call(GetEntityState, entity="board").state.header.stamp
     assert simulator.call(GetEntityState, entity="board").state.header.stamp == first

@@ -1,4 +1,4 @@
-"""What a policy is told and shown in place of the instruction and what the sensors gave, over a real ROS graph."""
+"""A contrast session over a real ROS graph: what the policy is told and shown, and what is written down of it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
+import polars
 from attentive_policies import Attentive
+from foxglove_layouts import layout, missing
 from odd_words import ODD, said
 from pydantic import TypeAdapter
-from session_runs import Workplace, finished, scores
+from pydantic_core import to_json
+from session_runs import Workplace, events_of, finished, scores
 from twice import recorded_fast, unequal
 
+from robocontrast_ros.analysis.figures.trial_picture import read_images
 from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.domain import BASE, Delivery, Filter, Segment, plain_text, segments_digest
 from robocontrast_ros.messages.decoding import stamp_from_msg, trial_from_msg
@@ -22,12 +26,14 @@ from robocontrast_ros.observations.protocol import Filters
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.policies.segments import as_told
 from robocontrast_ros.policies.serving.runner import image_digest
+from robocontrast_ros.runs.events import SessionFinished
 
 PERTURBATIONS = [
     "mask_all",
     "gobbledygook_words",
     "pictures",
     "mask_words",
+    *("LB2", "SB2"),
     {"name": "moved_camera", "severity": 5},
     {"name": "blur", "severity": 5, "camera": "board"},
     {"name": "latency", "severity": 1},
@@ -44,11 +50,12 @@ def session(tmp_path_factory):
         task=place.short_task(5),
         policy=place.policy("Reading", "attentive_policies"),
         strategy={"name": "contrast_set", "perturbations": PERTURBATIONS},
-        test_set={"size": 1},
+        test_set={"size": 1, "families": ["block_to_block_relative_location"]},
     )
     code, output = place.run("evaluate", file)
     assert code == 0, output
     (run,) = place.runs
+    assert str(run) in output.replace("\n", "")
     return place, run
 
 
@@ -69,7 +76,7 @@ def pixels(image):
 def test_the_policy_receives_the_words_that_are_told_and_that_is_confirmed_even_of_none(session):
     _, run = session
     trials = finished(run)
-    names = [BASE, "mask_all", "gobbledygook_words", "pictures", "mask_words"]
+    names = [BASE, "mask_all", "gobbledygook_words", "pictures", "mask_words", "LB2", "SB2"]
     names += ["moved_camera_5", "blur_5_board", "latency_1", "proprioception_3", *ODD]
     assert [event.trial.perturbation for event in trials] == names
     assert {event.delivered for event in trials} == {Delivery.CONFIRMED}
@@ -82,23 +89,23 @@ def test_the_policy_receives_the_words_that_are_told_and_that_is_confirmed_even_
 
 
 def given_to_the_policy(place):
-    """Return what the policy was given in each trial, and each line as it wrote it down."""
+    """Return the segments that the policy was given, by their digest, and each line as it wrote it down."""
     lines = (place.folder / "Reading.jsonl").read_bytes().splitlines()
     adapter = TypeAdapter(tuple[Segment, ...])
-    return [adapter.validate_json(line) for line in lines], lines
+    return {segments_digest(segments): segments for segments in map(adapter.validate_json, lines)}, lines
 
 
 def test_the_policy_is_given_segments_with_pictures_and_masks_and_never_what_they_are_about(session):
     place, run = session
-    trials, (given, _) = finished(run), given_to_the_policy(place)
+    told, _ = given_to_the_policy(place)
+    given = {event.trial.perturbation: told[event.observed.segments_digest] for event in finished(run)}
     description = replace(Attentive().describe(), referents="crop", mask="native")
-    for event, segments in zip(trials, given, strict=False):
-        assert event.observed.segments_digest == segments_digest(segments)
+    for event in finished(run):
+        segments, told = given[event.trial.perturbation], event.trial.instance.instruction
         assert all(segment.entity == "" for segment in segments)
-        told = event.trial.instance.instruction
         if told.segments:
             assert segments == as_told(told.text, [replace(s, entity="") for s in told.segments], description).segments
-    base, nothing, _, shown, masked, *_ = given
+    base, nothing, shown, masked = (given[name] for name in (BASE, "mask_all", "pictures", "mask_words"))
     assert all(segment.visible for segment in base) and any(segment.refers for segment in base)
     assert [replace(s, visible=True) for s in nothing] == [replace(s, visible=True) for s in masked] == list(base)
     assert not any(segment.visible for segment in nothing)
@@ -139,7 +146,7 @@ def test_the_images_of_a_moved_camera_are_those_of_its_trial_and_the_next_has_it
     first = {
         event.trial.perturbation: pixels(messages(run, event, "image_raw")[0])
         for event in finished(run)
-        if event.trial.perturbation != "gobbledygook_words"
+        if event.trial.perturbation not in ("gobbledygook_words", "SB2")
     }
     moved = first.pop("moved_camera_5")
     assert all(np.array_equal(image, first[BASE]) for image in first.values())
@@ -166,20 +173,45 @@ def test_latency_and_noise_reach_what_the_policy_is_shown_of_the_robot(session):
 
 def test_one_process_and_the_bags_give_the_same_to_the_last_bit(session):
     place, run = session
+    _, before = given_to_the_policy(place)
     fast = recorded_fast(run)
     assert scores(run) == scores(fast)
     assert unequal(run, fast) == []
     _, lines = given_to_the_policy(place)
-    assert lines[: len(lines) // 2] == lines[len(lines) // 2 :], "the policy was given the same"
-    code, output = place.run("score", run)
+    assert set(lines[len(before) :]) == set(before), "the policy was given the same"
+    for folder in (run, fast):
+        code, output = place.run("score", folder)
+        assert code == 0, output
+        assert f"{len(finished(run))} of {len(finished(run))} trials" in output
+        assert missing(layout("manipulator"), folder / finished(folder)[0].recording.bag) == []
+
+
+def test_each_trial_is_in_the_journal_in_a_bag_and_in_the_tables(session):
+    place, run = session
+    trials = finished(run)
+    assert isinstance(events_of(run)[-1], SessionFinished)
+    bases = {event.trial.base_id for event in trials if event.trial.is_base}
+    assert {event.trial.base_id for event in trials} == bases, "every perturbed trial has its base trial"
+    for event in trials:
+        assert (run / event.recording.bag / "metadata.yaml").exists()
+        assert event.recording.missing == ()
+        assert len(event.policy_latency) >= event.result.steps and min(event.policy_latency) > 0.0
+    for table in (polars.read_parquet(run / "trials.parquet"), polars.read_csv(run / "trials.csv")):
+        assert table.height == len(trials)
+        assert table["spl"].to_list() == pytest.approx([event.result.scores["spl"] for event in trials])
+    assert (run / "summary.json").exists() and list((run / "figures").glob("*.png"))
+    bag = run / trials[0].recording.bag
+    code, output = place.run("picture", bag, "--to", run / "trial.png")
     assert code == 0, output
+    assert (run / "trial.png").read_bytes().startswith(b"\x89PNG")
+    assert len(read_images(bag)) >= trials[0].result.steps
 
 
 def test_nothing_that_the_policy_can_see_names_the_perturbation(session):
     place, run = session
-    _, lines = given_to_the_policy(place)
-    for event, line in zip(finished(run), lines, strict=False):
-        seen = event.observed.instruction + line.decode()
+    given, _ = given_to_the_policy(place)
+    for event in finished(run):
+        seen = event.observed.instruction + to_json(given[event.observed.segments_digest], bytes_mode="base64").decode()
         entities = [value for _, value in event.trial.instance.instruction.arguments if "_" in value]
         assert entities and not any(entity in seen for entity in entities)
         instance = event.trial.instance

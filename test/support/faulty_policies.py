@@ -10,6 +10,8 @@ import numpy as np
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.policies.protocol import PolicyDescription
 
+HANGS = 15.0
+"""How long it does not answer once [s]."""
 STEPS_BEFORE = 3
 """Control steps that it does well before it fails."""
 
@@ -20,11 +22,15 @@ def _raise():
 
 FAILURES = (
     (Fault.POLICY_RAISED, _raise),
-    (Fault.POLICY_TIMEOUT, lambda: time.sleep(60)),
+    (Fault.POLICY_TIMEOUT, lambda: time.sleep(HANGS)),
     (Fault.POLICY_NOT_FINITE, lambda: [[float("nan"), 0.0]]),
     (Fault.POLICY_WRONG_SHAPE, lambda: [[0.0, 0.0, 0.0]]),
+    (Fault.POLICY_UNSAFE, lambda: [[0.02, 0.0]]),
 )
-"""What happens in the first trials of a process, in this order; in later ones it does not fail."""
+"""What happens in the first trials of a process, in this order; in later ones it does not fail.
+
+The last one is no fault of a robot without narrow limits.
+"""
 
 
 class Misbehaving:

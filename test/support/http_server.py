@@ -13,17 +13,20 @@ import hashlib
 import json
 import os
 import sys
+import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
 SIZE = 7
-SLOW, LATE = 0.6, 10.0
-"""How long the slow and the late answer take [s]."""
+SLOW = 0.6
+"""How long the slow answer takes [s]; the late one comes when something else is asked for."""
 DRIP = 0.02
 """Between two bytes of the dripping answers [s]."""
 KEY = "sesame"
+
+else_asked = threading.Event()
 
 
 def read(value):
@@ -120,7 +123,11 @@ class Handler(BaseHTTPRequestHandler):
         elif words in ("drip", "drip headers"):
             self.drip(b"HTTP/1.1 200 OK\r\n" + (b"Content-Length: 5000\r\n\r\n" if words == "drip" else b"X-A: "))
         else:
-            time.sleep({"slow": SLOW, "late": LATE}.get(words, 0.0))
+            if words == "late":
+                else_asked.clear()
+                else_asked.wait()
+            else_asked.set()
+            time.sleep(SLOW if words == "slow" else 0.0)
             if "seed" in payload:
                 payload["seed"] = self.server.seed
             action = rule(payload)
@@ -143,7 +150,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         try:
             self.wfile.write(head)
-            for _ in range(1000):
+            while True:
                 self.wfile.write(b" ")
                 time.sleep(DRIP)
         except OSError:

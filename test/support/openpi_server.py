@@ -22,8 +22,8 @@ import numpy as np
 from websockets.sync.server import serve
 
 CHUNK, SIZE = 4, 2
-SLOW, LATE = 2.0, 10.0
-"""How long the slow and the late answer take [s]."""
+SLOW = 2.0
+"""How long the slow answer takes [s]; the late one comes when something else is asked for."""
 KEY = "sesame"
 
 METADATA = {"action_dim": np.int64(SIZE), "action_horizon": CHUNK, "checkpoint": "rule"}
@@ -51,6 +51,7 @@ DROID_KEYS = {
 """What openpi's input transform for DROID reads, besides the prompt."""
 
 release = threading.Event()
+else_asked = threading.Event()
 
 
 def droid(observation):
@@ -197,7 +198,11 @@ def handle(connection, left):
         else:
             if next(left, None) is None:
                 os._exit(1)
-            release.wait({"slow": SLOW, "late": LATE}.get(prompt, 0.0))
+            if prompt == "late":
+                else_asked.clear()
+                else_asked.wait()
+            else_asked.set()
+            release.wait(SLOW if prompt == "slow" else 0.0)
             actions = answering[0]({**observation, **seed})
             answer = msgpack.packb({"actions": actions}, default=pack)
             connection.send(answer)

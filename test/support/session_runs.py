@@ -22,6 +22,10 @@ SUPPORT = Path(__file__).resolve().parent
 COMMAND = [sys.executable, "-c", "from robocontrast_ros.cli.main import app; app()"]
 PATIENT = {"rollout": 50.0, "loop": 30.0, "state": 10.0, "cameras": 30.0}
 """Limits of a watchdog on a machine that does other things besides."""
+TIMEOUTS = {"policy": 30.0, "sensors": 30.0, "set_up": 240.0, "scoring": 30.0, "recording": 60.0, "start_up": 240.0}
+"""Limits of a session there, unless a test is about one of them."""
+VOID_RETRIES = 20
+"""How often a trial that the machine, too, may have made void is tried again."""
 DEADLINE = 400.0
 """A session of these tests that takes longer hangs [s]."""
 
@@ -45,8 +49,10 @@ class Workplace:
             "test_set": {"size": 2},
             "cameras": [{"name": "board", "width": 64, "height": 48}],
             "output": str(self.folder / "runs"),
+            "void_retries": VOID_RETRIES,
             **changes,
         }
+        content["timeouts"] = TIMEOUTS | dict(content.get("timeouts", {}))
         if dict(content.get("world", {})).get("pacing") == "wall_clock":
             content.setdefault("watchdog", PATIENT)
         path = self.folder / "small.yaml"
@@ -140,10 +146,11 @@ def node_pids(run: Path) -> dict[str, int]:
     pids = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            words = (process / "cmdline").read_bytes().decode().split("\0")
+            # One that was forked has its words with spaces between them.
+            words = (process / "cmdline").read_bytes().decode().replace("\0", " ")
         except OSError:
             continue
-        files = [Path(word) for word in words if word.startswith(str(run / "parameters" / "nodes"))]
-        if files:
-            pids[files[0].stem] = int(process.name)
+        _, found, name = words.partition(f"{run / 'parameters' / 'nodes'}/")
+        if found:
+            pids[name.partition(".yaml")[0]] = int(process.name)
     return pids

@@ -1,6 +1,7 @@
 """A policy server that goes on with what it received first, or does not say what it received.
 
-Run as a program, it is the node of a policy server whose fault the environment variable STALE names.
+Run as a program, it is the node of a policy server; its fault is at each time the one that a file names, whose path is
+in the environment variable STALE.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -89,10 +91,19 @@ def silence() -> dict[str, Callable]:
 FAULTS = {fault.__name__: fault for fault in (first_instruction, first_images, no_pictures, words_alone, silence)}
 
 
+def named_in(file: Path, method: str, honest: Callable) -> Callable:
+    """Return what a runner does that has the fault that a file names, and none while the file is empty."""
+    faults = {name: fault() for name, fault in FAULTS.items()}
+
+    def call(self, *given, **named):
+        return faults.get(file.read_text(), {}).get(method, honest)(self, *given, **named)
+
+    return call
+
+
 if __name__ == "__main__":
     from robocontrast_ros.nodes.policy_server_node import main
 
-    named = os.environ["STALE"]
-    for method, function in FAULTS[named]().items() if named else ():
-        setattr(PolicyRunner, method, function)
+    for name, method in (("reset", _reset), ("act", _act)):
+        setattr(PolicyRunner, name, named_in(Path(os.environ["STALE"]), name, method))
     main()

@@ -214,7 +214,9 @@ class TopicSurroundings:
         try:
             return progress_from_msg(self._received(("progress",), stamp)["progress"])
         except BenchFault as error:
-            raise BenchFault(Fault.SCORER_LOST, error.detail) from None
+            # A robot that was stopped meanwhile is no fault of the scorer's.
+            fault = Fault.SCORER_LOST if error.fault is Fault.SENSOR_LOST else error.fault
+            raise BenchFault(fault, error.detail) from None
 
     def _received(self, topics: tuple[str, ...], stamp: int) -> dict[str, object]:
         due = stamp - nanoseconds(0.5 * self._parameters.control_period)

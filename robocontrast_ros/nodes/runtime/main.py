@@ -18,12 +18,12 @@ from rclpy.signals import SignalHandlerOptions
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.graph.description import NO_SHARED_MEMORY
+from robocontrast_ros.graph.names import NO_SHARED_MEMORY
 from robocontrast_ros.nodes.runtime.channel import NoAnswer
 from robocontrast_ros.nodes.runtime.executor import lockstep_executor
 from robocontrast_ros.nodes.runtime.intra_process import overdue
 from robocontrast_ros.nodes.runtime.middleware import tune_middleware
-from robocontrast_ros.runs.journal import JournalError
+from robocontrast_ros.runs.errors import JournalError
 from robocontrast_ros.system.disk import DiskError
 from robocontrast_ros.system.processes import die_with_parent
 

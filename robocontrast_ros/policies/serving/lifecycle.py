@@ -9,6 +9,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.policies.protocol import PolicyFault
+from robocontrast_ros.policies.serving.ahead import Loading, loaded
 from robocontrast_ros.policies.serving.runner import PolicyRunner
 
 
@@ -110,8 +111,7 @@ class PolicyLifecycle:
         """
         if self._slot is None:
             limits = self._timeout, self._load_timeout
-            runner = PolicyRunner(self._path, *limits, answer_time=self._answer_time, located=self._located)
-            self._slot = PolicySlot(runner)
+            self._slot = PolicySlot(loaded(Loading(self._path, *limits, True, self._answer_time, self._located)))
 
     def activate(self) -> None:
         """Load the policy and warm it up, unless that was done; from now on it serves.

@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 import pytest
 import yaml
-from hypothesis import assume, given, settings
+from examples import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from trial_bags import play, record_trial
 from vln_scenes import APARTMENT as NAVIGATION
@@ -130,7 +131,7 @@ def told(rescored_scores) -> tuple[float, float, float]:
 ENDINGS = st.sampled_from([{}, {"stopped": True}, {"fault": Fault.POLICY_RAISED}, {"fault": Fault.POLICY_TIMEOUT}])
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=st.integers(0, 10**6), stops=st.booleans(), ending=ENDINGS)
 def test_under_its_own_thresholds_a_trial_keeps_every_score_to_the_last_bit(seed, stops, ending):
     trial = make_trial(seed)
@@ -143,7 +144,7 @@ def test_under_its_own_thresholds_a_trial_keeps_every_score_to_the_last_bit(seed
     assert rescored.steps == lived.result.steps
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     seed=st.integers(0, 10**6),
     family=st.sampled_from(sorted(FAMILIES)),

@@ -9,7 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from mcap.writer import CompressionType, Writer
 from played_runs import make_trial, record_run
@@ -89,7 +90,7 @@ def test_commands_say_it(tmp_path, message, name):
         assert "/trial: a message " in refused(command, folder)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_bytes_a_bag_has_only_a_bag_error_comes_out(bag, tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("bag")
@@ -105,7 +106,7 @@ def test_whatever_bytes_a_bag_has_only_a_bag_error_comes_out(bag, tmp_path_facto
     shutil.rmtree(folder)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(data=st.data())
 def test_whatever_a_definition_and_its_message_are_only_a_bag_error_comes_out(message, data):
     lines = TEXT.splitlines()

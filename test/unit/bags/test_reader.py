@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from line_world import LineTask
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
@@ -211,7 +212,7 @@ def test_a_bag_whose_recorder_was_killed_is_read_whole_and_said_to_be_broken(rec
     assert repr(replace(torn, bag=bag, broken="", counts={})) == repr(replace(read_trial(bag), counts={}))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(share=st.floats(0.0, 1.0), compression=st.sampled_from(["zstd", "none"]))
 def test_a_bag_cut_off_anywhere_gives_what_stood_before_the_cut_or_says_what_is_wrong(
     tmp_path_factory, share, compression

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from examples import examples
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from recorded_console import (
@@ -732,7 +732,7 @@ class AnyOrder(RuleBasedStateMachine):
 
 
 TestAnyOrder = AnyOrder.TestCase
-TestAnyOrder.settings = settings(max_examples=250, stateful_step_count=40, deadline=None)
+TestAnyOrder.settings = examples(250, stateful_step_count=40)
 
 
 def test_questions_from_many_threads_get_their_own_answers_or_are_void():

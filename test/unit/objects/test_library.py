@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from transforms3d.quaternions import quat2mat
 
@@ -106,7 +107,7 @@ def test_a_compiled_object_has_the_mass_and_the_size_of_its_record():
         assert 0.0 < body.ipos[2] < model.size[2]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_the_tool_is_where_the_object_takes_its_grasp(data):
     model = data.draw(st.sampled_from(first_of_types()))

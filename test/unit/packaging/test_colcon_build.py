@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import importlib.util, pkgutil, sys
 from importlib.metadata import distribution
@@ -36,6 +38,7 @@ print("complete")
 """
 
 
+@pytest.mark.long
 def test_colcon_builds_a_workspace_from_which_nodes_and_interfaces_import(checkout, tmp_path):
     install = tmp_path / "install"
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}

@@ -62,6 +62,7 @@ def entry_points(blocks):
     return {kind: dict(line.findall(lines)) for kind, lines in group.findall(blocks["pyproject.toml"])}
 
 
+@pytest.mark.long
 def test_its_tests_pass_where_it_is_installed(environment, blocks, tmp_path):
     variables, _ = environment
     # In another folder, so that what is imported is what was installed.
@@ -73,6 +74,7 @@ def test_its_tests_pass_where_it_is_installed(environment, blocks, tmp_path):
         assert f"PASSED test_own_lab.py::{name}::" in said
 
 
+@pytest.mark.long
 def test_the_command_lists_it(environment, blocks, tmp_path):
     variables, _ = environment
     listed = robocontrast({**variables, "COLUMNS": "400"}, tmp_path, "list")
@@ -81,6 +83,7 @@ def test_the_command_lists_it(environment, blocks, tmp_path):
             assert re.search(rf"\b{name}\b", listed), name
 
 
+@pytest.mark.long
 def test_its_session_is_run_with_all_of_it(environment, tmp_path):
     variables, site = environment
     folder = site / "own_lab"
@@ -115,6 +118,7 @@ print(json.dumps({node.name: node.parameters for node in nodes_of(session, sessi
 """
 
 
+@pytest.mark.long
 def test_at_its_table_the_graph_has_its_backend_and_no_simulator(environment, tmp_path):
     variables, site = environment
     nodes = json.loads(run(variables, tmp_path, sys.executable, "-c", DESCRIBE, site / "own_lab" / "table.yaml"))

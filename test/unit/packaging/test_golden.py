@@ -69,11 +69,15 @@ OTHERS = {
 """Name -> the environment in which libraries compute as on another machine, and what the processor needs for it."""
 
 
-def first_trials(environment):
-    """Return the digests of the first trials, computed in a process of their own."""
+FEW = ("language_table_demo_film_bc", "locobot_vln", "tabletop_demo")
+"""Of the files one of each task, two with a network."""
+
+
+def first_trials(environment, files):
+    """Return the digests of the first trials of some files, computed in a process of their own."""
     plain = {name: value for name, value in os.environ.items() if not any(pin in name for pin in PINS)}
     done = subprocess.run(
-        [sys.executable, str(CHECKOUT / "scripts" / "golden.py"), "first"],
+        [sys.executable, str(CHECKOUT / "scripts" / "golden.py"), "first", *files],
         env={**plain, **environment},
         cwd=CHECKOUT,
         capture_output=True,
@@ -90,16 +94,26 @@ def installed():
     return {name: found[name].partition("+")[0] for name in KEYED if name in found}
 
 
+@pytest.mark.parametrize("name", ["this processor, nothing pinned", "AMD, 4 threads"])
+def test_the_first_trials_of_each_task_are_the_golden_ones(name, record_property):
+    check(name, FEW, record_property)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("name", OTHERS)
 def test_the_first_trials_are_the_golden_ones(name, record_property):
+    check(name, tuple(GOLDEN), record_property)
+
+
+def check(name, files, record_property):
     environment, needed = OTHERS[name]
     if needed not in processor_flags():
         pytest.skip(f"this processor has no {needed}")
     versions = next(iter(GOLDEN.values())).versions
     if installed() != versions:
         pytest.skip(f"the golden digests are those of {versions}, here are {installed()}; the lock has moved on")
-    found = first_trials(environment)
-    assert found.keys() == GOLDEN.keys()
+    found = first_trials(environment, files)
+    assert found.keys() == {*files}
     for session, digests in found.items():
         assert digests
         assert tuple(digests) == GOLDEN[session].trials[: len(digests)], session

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -139,10 +138,8 @@ def test_each_of_two_clients_gets_its_own_answers():
 def test_no_answer_within_the_limit_is_a_lost_connection_and_closes_it(connected):
     released = threading.Event()
     client = connected(lambda observation: released.wait(60.0) and ZEROS, timeout=0.2)
-    began = time.monotonic()
     with pytest.raises(ConnectionLost, match=r"no answer within 0\.2 s"):
         ask(client)
-    assert 0.15 < time.monotonic() - began < 20.0
     released.set()
     with pytest.raises(ConnectionLost):
         ask(client)
@@ -159,6 +156,9 @@ def test_a_server_that_reads_nothing_is_a_lost_connection():
         assert not client.is_connected_to(name)
 
 
+ENDLESS = 36000.0
+"""A limit that is not met in a test [s]."""
+
 DYING = """
 import os, socket, sys
 listening = socket.socket(socket.AF_UNIX)
@@ -174,11 +174,9 @@ def test_a_server_that_dies_is_lost_at_once_and_not_after_the_limit():
     name = f"{PREFIX}dying-{os.getpid()}"
     with subprocess.Popen([sys.executable, "-c", DYING, name], stdout=subprocess.PIPE) as server:
         server.stdout.readline()
-        client = LocalClient(name, 30.0)
-        began = time.monotonic()
+        client = LocalClient(name, ENDLESS)
         with pytest.raises(ConnectionLost):
             ask(client)
-        assert time.monotonic() - began < 20.0
 
 
 def test_a_server_that_is_closed_ends_its_connections_and_frees_its_name():
@@ -195,10 +193,8 @@ def test_a_server_that_is_closed_ends_its_connections_and_frees_its_name():
 
 @pytest.mark.parametrize("name", ["", "somebody-else", PREFIX + "that-is-not-there"])
 def test_a_name_without_a_server_is_refused_at_once(name):
-    began = time.monotonic()
     with pytest.raises(ConnectionLost):
-        LocalClient(name, 30.0)
-    assert time.monotonic() - began < 20.0
+        LocalClient(name, ENDLESS)
 
 
 def test_a_client_of_another_user_is_not_answered(monkeypatch):

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from examples import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record, resolve_uri
@@ -135,7 +136,7 @@ def test_the_moves_of_the_parameter_files_are_those_of_the_robot(path):
 # Moves
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(x=st.floats(-2, 2), y=st.floats(-2, 2), yaw=st.floats(-math.pi, math.pi), wall=st.floats(-0.5, 1.5))
 @example(x=0.0, y=-2.0, yaw=0.0, wall=1.5)
 def test_moves_lead_to_the_goal_and_never_through_what_is_in_the_way(x, y, yaw, wall):

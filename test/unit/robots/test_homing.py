@@ -8,7 +8,8 @@ from itertools import takewhile
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from examples import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from robocontrast_ros.domain import Pose
@@ -54,7 +55,7 @@ def elbows(draw, name: str, joints):
     return motion.positions if any(turns) else joints
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(data=st.data(), name=st.sampled_from(ARMS))
 def test_the_tool_goes_straight_up_over_and_straight_down_and_no_link_comes_low_on_the_way(data, name):
     profile, arm = load_profile(name), arm_of(name)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import yaml
 from controller_contracts import ArmContract, BaseContract, JointPositionsContract, between
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from transforms3d.quaternions import quat2mat
@@ -78,7 +79,7 @@ def flange(profile: ManipulatorProfile, joints: tuple[float, ...]) -> np.ndarray
 
 
 @pytest.mark.parametrize("name", ARMS)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(shares=st.lists(st.floats(0.0, 1.0), min_size=7, max_size=7))
 def test_the_model_agrees_with_the_table_of_parameters(name, shares):
     profile = load_profile(name)

@@ -8,7 +8,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import ConfigurationError
@@ -106,7 +107,7 @@ steps = st.lists(
 
 
 @given(steps, st.floats(0.0, 1.0), st.booleans())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_whatever_an_arm_is_told_what_is_sent_holds_all_limits(asked, lag, person_near):
     safety, sent = filtered(FRANKA, **vars(TIGHT)), Sent(7)
     target = measured = np.array(START)
@@ -148,7 +149,7 @@ twists = st.lists(
 
 
 @given(twists, st.booleans())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_whatever_a_base_is_told_what_is_sent_holds_all_limits_and_keeps_its_curve(asked, person_near):
     locobot = load_profile("locobot")
     limits = {
@@ -171,7 +172,7 @@ def test_whatever_a_base_is_told_what_is_sent_holds_all_limits_and_keeps_its_cur
 
 
 @given(twists, st.floats(-math.pi, math.pi))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_a_base_that_is_not_where_it_must_not_be_never_comes_there(asked, yaw):
     locobot = load_profile("locobot")
     wall, x, y = Area((1.0, 3.0), (-3.0, 3.0)), 0.5, 0.0
@@ -202,7 +203,7 @@ def test_a_base_drives_up_to_where_it_must_not_be_and_away_again():
 
 
 @given(st.lists(st.tuples(*[st.floats(-0.02, 0.02)] * 7), max_size=20))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_what_is_inside_all_limits_is_sent_as_it_is(asked):
     safety, target = make_safety_filter(FRANKA, PERIOD), np.array(START)
     for number, step in enumerate(asked):

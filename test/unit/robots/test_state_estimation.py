@@ -198,6 +198,12 @@ def test_an_arm_takes_its_joints_in_any_order_and_refuses_others():
         estimator.update(JointReading(500_000_000, names[:-1], home[:-1]))
 
 
+@pytest.mark.parametrize("force", [None, 12.5])
+def test_the_force_at_the_tool_is_handed_on_to_the_safety_filter(force):
+    reading = JointReading(0, FRANKA.joint_names, FRANKA.home, force=force)
+    assert make_state_estimator(FRANKA).update(reading).force == force
+
+
 def test_an_arm_that_is_not_where_its_episode_starts_says_how_far_away_it_is():
     estimator = make_state_estimator(FRANKA)
     reading = JointReading(0, FRANKA.joint_names, FRANKA.home)

@@ -11,6 +11,7 @@ from itertools import pairwise
 import polars as pl
 import pytest
 import yaml
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from line_world import LineBench, SwappingLineBench, line_evaluation
@@ -277,7 +278,7 @@ def _lost_after(trials):
     return on_call
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(data=st.data())
 def test_the_proof_fails_when_anything_of_the_assignment_is_altered(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("proof") / "journal.jsonl"

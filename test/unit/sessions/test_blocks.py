@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass, replace
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from line_world import Invert, LineBench, Mirrored, line, line_evaluation
 
@@ -82,7 +83,7 @@ ANY_SCENE = st.permutations([0.05, 0.35, 0.65, 0.95]).map(lambda xs: line(**dict
     in_seconds=st.booleans(),
     order=st.randoms(use_true_random=False),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_blocks_that_were_run_in_any_order_and_anywhere_are_settled_as_the_loop_would_have_run_them(
     strategy, seed, budget, repeats, void, start, elsewhere, in_seconds, order: random.Random
 ):

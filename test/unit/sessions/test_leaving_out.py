@@ -3,7 +3,8 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from line_world import Invert, LineBench, MoveSource, line_evaluation
 
@@ -133,7 +134,7 @@ def test_without_a_repeat_of_its_base_trial_no_such_repeat_of_a_perturbed_trial_
 STRATEGIES = [Standard, ContrastSet, Adaptive, CostOrdered, LimitedIntervention, LimitedInterventionSkip]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data(), strategy=st.sampled_from(STRATEGIES), seed=st.integers(0, 2**31), repeats=st.integers(1, 2))
 def test_every_strategy_goes_on_without_any_trial_and_is_resumed(tmp_path_factory, data, strategy, seed, repeats):
     folder = tmp_path_factory.mktemp("left_out")

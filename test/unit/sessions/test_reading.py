@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from described_policies import write_described
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from language_table_instances import instance
 from line_world import LineBench, MoveSource, SwappingLineBench, line_evaluation
@@ -60,7 +61,7 @@ class Silence(Long):
         return replace(answer, instance=saying("", answer.instance)) if isinstance(answer, Perturbed) else answer
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.sampled_from(["push", "the", "red moon", "xqz"]), max_size=30), st.integers(1, 40))
 def test_a_text_is_refused_exactly_where_it_has_more_tokens_than_are_read(words, most):
     text = " ".join(words)

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from examples import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa
 
@@ -91,7 +92,7 @@ def test_kappa_is_between_its_ends_and_at_most_1_and_1_at_full_agreement_alone(s
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=20))
-@settings(max_examples=50)
+@examples(50)
 def test_where_both_say_yes_half_the_time_it_is_the_interval_of_their_agreement(pairs):
     # Every pair and its opposite: both shares of yes are a half, and kappa is twice the agreement, minus 1.
     first, second = np.array([*pairs, *((not a, not b) for a, b in pairs)]).T

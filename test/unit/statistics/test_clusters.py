@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -33,7 +34,7 @@ def ends(estimate: Estimate) -> tuple[float, float]:
 
 
 @given(st.lists(scores, min_size=2, max_size=20))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_without_bounds_single_trials_have_students_interval(values):
     estimate = cluster_mean(values, np.arange(len(values)), bounds=None)
     if np.ptp(values) > 1e-6:
@@ -42,7 +43,7 @@ def test_without_bounds_single_trials_have_students_interval(values):
 
 
 @given(st.integers(2, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.integers(1, 5))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_successes_of_one_trial_an_instance_have_wilsons_interval_repeated_or_not(count, repeats):
     successes, trials = count
     values, labels = np.repeat(np.arange(trials) < successes, repeats), np.repeat(np.arange(trials), repeats)
@@ -76,7 +77,7 @@ def test_scores_that_hardly_differ_have_a_narrower_interval_than_successes_of_th
 
 
 @given(st.lists(st.tuples(scores, st.integers(1, 9)), min_size=2, max_size=8))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_jackknifes_variance_is_that_of_means_without_one_cluster(clusters):
     sums, sizes = np.array([[score * size, size] for score, size in clusters]).T
     means = [np.delete(sums, i).sum() / np.delete(sizes, i).sum() for i in range(len(sums))]
@@ -86,7 +87,7 @@ def test_the_jackknifes_variance_is_that_of_means_without_one_cluster(clusters):
 
 
 @given(samples, st.sampled_from([0.5, 0.95, 0.99]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_an_interval_holds_the_mean_and_stays_within_the_bounds(sample, confidence):
     values, labels = split(sample)
     estimate = cluster_mean(values, labels, confidence)
@@ -98,7 +99,7 @@ def test_an_interval_holds_the_mean_and_stays_within_the_bounds(sample, confiden
 
 
 @given(samples, st.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_neither_the_order_of_trials_nor_the_names_of_instances_matter(sample, random):
     values, labels = split(sample)
     order = np.array(random.sample(range(len(values)), len(values)))
@@ -110,7 +111,7 @@ def test_neither_the_order_of_trials_nor_the_names_of_instances_matter(sample, r
 
 
 @given(samples)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_scores_and_failures_are_treated_alike(sample):
     values, labels = split(sample)
     estimate, mirrored = cluster_mean(values, labels), cluster_mean(1.0 - values, labels)
@@ -119,7 +120,7 @@ def test_scores_and_failures_are_treated_alike(sample):
 
 
 @given(samples, st.integers(2, 5))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_more_such_instances_make_it_narrower_just_as_times_foretells(sample, times):
     values, labels = split(sample)
     more = cluster_mean(np.tile(values, times), np.concatenate([labels + 10 * i for i in range(times)]))

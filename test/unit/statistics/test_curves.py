@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from robocontrast_ros.statistics.curves import error_curve, running_means
@@ -46,7 +47,7 @@ def test_over_runs_it_is_mean_and_standard_deviation_of_those_that_reach_the_bin
 
 
 @given(st.lists(steps, min_size=1, max_size=4), st.integers(1, 50))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_errors_are_within_those_of_the_trials_and_the_dearest_run_reaches_the_last_bin(runs, bins):
     given_runs = []
     for run in runs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -32,7 +33,7 @@ def test_mcnemars_test_of_the_approval_ratings():
 
 
 @given(st.tuples(*[st.integers(0, 30)] * 4).filter(sum))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_mcnemars_test_is_that_of_statsmodels(counts):
     both, only_first, only_second, neither = counts
     expected = reference_mcnemar([[both, only_first], [only_second, neither]], exact=True).pvalue

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from examples import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -81,7 +82,7 @@ def test_one_instance_shows_nothing_however_often_it_is_repeated():
 
 
 @given(outcomes, margins)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_difference_is_shown_where_the_90_percent_interval_is_inside_the_margin_and_only_there(rows, margin):
     found = equivalence(*arrays(rows), margin=margin)
     assume(found.p_value is not None)
@@ -92,7 +93,7 @@ def test_no_difference_is_shown_where_the_90_percent_interval_is_inside_the_marg
 
 
 @given(outcomes, margins, margins)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_both_directions_are_alike_and_a_larger_margin_is_shown_sooner(rows, one, other):
     a, b, instances = arrays(rows)
     there, back = equivalence(a, b, instances, margin=one), equivalence(b, a, instances, margin=one)
@@ -104,7 +105,7 @@ def test_both_directions_are_alike_and_a_larger_margin_is_shown_sooner(rows, one
 
 
 @given(outcomes)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_interval_is_nowhere_narrower_than_that_of_the_paired_difference(rows):
     found, usual = equivalence(*arrays(rows), margin=MARGIN).difference, paired_difference(*arrays(rows))
     assert found.mean == usual.mean

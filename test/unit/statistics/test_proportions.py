@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
@@ -33,7 +34,7 @@ def test_the_intervals_are_newcombes(successes, trials, score, exact):
 
 
 @given(counts, st.sampled_from([0.8, 0.95, 0.99]))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_the_intervals_are_those_of_statsmodels(count, confidence):
     for interval, method in ((wilson, "wilson"), (clopper_pearson, "beta")):
         estimate = interval(*count, confidence)

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from robocontrast_ros.statistics.clusters import cluster_mean
@@ -21,7 +22,7 @@ def test_it_is_near_the_number_of_the_textbooks():
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=6, max_size=30), st.floats(0.02, 0.4))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_one_instance_less_would_not_do(values, half_width):
     clusters = np.arange(len(values)) // 3
     number = clusters[-1] + 1

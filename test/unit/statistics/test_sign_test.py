@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -36,7 +37,7 @@ def of_signs(signs, error_rate, most):
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=9), RATES, st.integers(1, 12))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_given_which_pairs_count_equal_policies_are_told_apart_as_often_as_it_says_and_no_oftener(
     counts, error_rate, most
 ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from line_world import (
@@ -183,7 +184,7 @@ def test_the_other_reading_runs_one_trial_where_all_instructions_are_the_same():
 
 
 @given(seed=st.integers(0, 2**63 - 1), repeats=st.integers(1, 3), skill=st.floats(0.0, 1.0))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_the_other_reading_resets_for_no_instruction_that_is_fulfilled_already(seed, repeats, skill):
     evaluation = line_evaluation(seed=seed, repeats=repeats, strategy=LimitedInterventionSkip(), test_set_size=8)
     scene = None

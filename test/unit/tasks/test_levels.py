@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from language_table_instances import DISTRACTING, instance
 from tabletop_scenes import CLUTTER_FILE, TASK_FILE, tabletop
@@ -72,7 +73,7 @@ SPLIT = {
 
 
 @pytest.mark.parametrize("level", Level)
-@settings(max_examples=50)
+@examples(50)
 @given(st.integers(0, 2**32 - 1))
 def test_the_tasks_of_a_split_draw_the_level_that_their_names_say(level, seed):
     task = SPLIT[level]
@@ -138,7 +139,7 @@ def test_the_level_says_what_is_new_to_a_shipped_policy():
     assert level_of(replace(drawn, scene=marble), SHIPPED["tabletop"], task.looks) is Level.NOVEL
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.sets(st.sampled_from(sorted(DISTRACTING.looks)), min_size=2, max_size=8), st.integers(0, 4))
 def test_a_level_never_falls_when_things_are_added(blocks, number):
     base, levels = instance(number, None, DISTRACTING), SHIPPED["language_table_split"]

@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
@@ -228,7 +229,7 @@ def test_every_subgoal_has_regions_to_draw(name):
     assert goal.reach == P.reach
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(few_seeds)
 def test_frechet_distance_of_a_path_to_itself_is_zero_and_to_one_beside_it_is_the_offset(seed):
     path = instance(seed).reference_path

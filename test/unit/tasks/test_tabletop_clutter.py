@@ -9,7 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from tabletop_scenes import CLUTTER_FILE, TASK_FILE, fresh, tabletop
 
@@ -87,7 +88,7 @@ def check(task, origin, crowd, answer):
     assert crowd.looks or fixtures[0] == fixtures[1]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     seed=st.integers(0, 14),
     draw=st.integers(0, 2**16),

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from tabletop_scenes import asked, scene, tabletop
 
@@ -74,7 +75,7 @@ def test_only_goals_with_a_place_can_be_drawn():
     z=st.floats(0.0, 0.2),
     touched=st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_distance_is_0_exactly_where_a_goal_holds_and_grows_no_faster_than_the_target_moves(
     family, x, y, z, touched
 ):

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from examples import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tabletop_scenes import asked, scene, tabletop
 
@@ -51,7 +52,7 @@ def things(where: Scene) -> list[ObjectState]:
 
 
 @given(scenes(), st.sampled_from(FAMILIES), seeds)
-@settings(max_examples=60)
+@examples(60)
 def test_what_is_said_is_understood_as_the_same_things(where, family, seed):
     rng = np.random.default_rng(seed)
     target, reference = (o.name for o in rng.permutation(np.array(things(where), dtype=object))[:2])
@@ -98,7 +99,7 @@ def means(said: Expression, one: ObjectState, where: Scene) -> bool:
 
 
 @given(scenes(), st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_an_expression_is_said_only_where_it_means_one_thing_alone(where, data):
     one = data.draw(st.sampled_from(things(where)))
     for said in expressions(one.name, where, LIBRARY):
@@ -111,7 +112,7 @@ def test_an_expression_is_said_only_where_it_means_one_thing_alone(where, data):
 
 
 @given(scenes(), st.data(), seeds)
-@settings(max_examples=60)
+@examples(60)
 def test_what_is_said_stays_true_when_things_are_moved_by_a_centimetre(where, data, seed):
     one, rng = data.draw(st.sampled_from(things(where))), np.random.default_rng(seed)
     nudged = where
@@ -124,7 +125,7 @@ def test_what_is_said_stays_true_when_things_are_moved_by_a_centimetre(where, da
 
 
 @given(st.data(), st.sampled_from(FAMILIES), seeds)
-@settings(max_examples=200)
+@examples(200)
 def test_every_expression_is_read_as_it_was_said(data, family, seed):
     def drawn():
         model = LIBRARY[data.draw(st.sampled_from(MOVABLE))]
@@ -222,7 +223,7 @@ def test_another_thing_is_named_in_the_same_way_and_what_was_named_keeps_its_wor
 
 
 @given(scenes(), st.data(), seeds)
-@settings(max_examples=50)
+@examples(50)
 def test_other_words_are_other_words(where, data, seed):
     rng = np.random.default_rng(seed)
     one = data.draw(st.sampled_from(things(where)))

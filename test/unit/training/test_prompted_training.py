@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")
 
-from hypothesis import given, settings  # noqa: E402
+from examples import examples  # noqa: E402
+from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from robocontrast_ros.cli.main import app  # noqa: E402
@@ -99,7 +100,7 @@ def test_the_labels_mean_an_instruction_that_can_be_given_in_the_scene(instances
 
 
 @given(st.sampled_from(sorted(WORDINGS)), st.permutations(BLOCKS), st.integers(0, 2**32 - 1))
-@settings(max_examples=60)
+@examples(60)
 def test_every_sentence_of_training_parses_back_to_its_meaning(meaning, blocks, seed):
     own, said = WORDINGS[meaning], dict(zip(ROLES, blocks, strict=False))
     everything = (*own.spoken, *own.held_out)

@@ -7,7 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from robocontrast_ros.console.questions import ROBOT, Answer
@@ -235,7 +236,7 @@ KINDS = Tolerances(
 SHARES = st.tuples(st.floats(0.0, 2.0), st.floats(0.0, 2.0), st.floats(-math.pi, math.pi))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.tuples(st.sampled_from(["block", "ball", "sponge", "dial"]), PLACES, SHARES), max_size=6))
 def test_what_stands_within_what_the_page_prints_is_never_asked_for_and_all_else_is(drawn):
     wanted, standing, outside = [ObjectState("table", "table", Pose())], [], set()
@@ -441,7 +442,7 @@ SCENES = st.dictionaries(NAMES, st.tuples(st.sampled_from(["cup", "mug"]), PLACE
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(SCENES, SCENES, st.data())
 def test_whatever_was_there_a_person_who_moves_all_that_is_asked_for_gets_the_target(before, target, data):
     table = OwnTable(before)
@@ -459,7 +460,7 @@ def test_whatever_was_there_a_person_who_moves_all_that_is_asked_for_gets_the_ta
         assert later <= earlier and later
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(SCENES, SCENES)
 def test_a_table_that_is_only_told_of_is_what_was_asked_for(before, target):
     table = ToldTable(lambda: 3, "world")
@@ -483,7 +484,7 @@ class Simulated:
         self.things, self.set_ups = target, self.set_ups + 1
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(SCENES, SCENES, st.data())
 def test_in_practice_only_what_is_ticked_is_moved(before, target, data):
     table = PractisedTable(Simulated(before))
@@ -495,7 +496,7 @@ def test_in_practice_only_what_is_ticked_is_moved(before, target, data):
         assert now.get(name) == (wanted if name in ticked else then).get(name)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(SCENES, SCENES)
 def test_in_practice_a_person_who_ticks_all_gets_the_target(before, target):
     simulated = Simulated(before)

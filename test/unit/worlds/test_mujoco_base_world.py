@@ -7,7 +7,8 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from robocontrast_ros.domain import Pose, RobotState
@@ -281,7 +282,7 @@ def test_wheels_that_slip_are_not_noticed(floor):
 # -- moving things by hand ----------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(x=st.floats(-5.0, 5.0), y=st.floats(-5.0, 5.0), yaw=st.floats(-3.1, 3.1))
 def test_what_is_moved_by_hand_is_read_back_to_the_last_bit_and_stays(hand, x, y, yaw):
     wanted = Pose.planar(x, y, yaw)

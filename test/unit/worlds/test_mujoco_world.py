@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import resolve_uri
@@ -225,7 +226,7 @@ def star(franka) -> World:
     return world
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(x=st.floats(0.2, 0.55), y=st.floats(0.15, 0.25), yaw=st.floats(-3.1, 3.1), speed=st.floats(-0.5, 0.5))
 def test_a_state_that_was_set_is_read_back_to_the_last_bit(star, x, y, yaw, speed):
     wanted = EntityState(Pose.planar(x, y, yaw, 0.2), Twist((speed, 0.0, 0.1), (0.0, 0.0, speed)))

@@ -1,0 +1,477 @@
+"""Processes that begin as forks of one that has imported what they share: seconds of imports are spent once.
+
+A fork server is a process that imports modules and starts nothing else: no threads, no ROS, no graphics. Asked for a
+command of the form ``python -c CODE …``, it forks, and the fork runs that code with its own arguments, environment and
+outputs, as a new interpreter would, and under that name. Linux alone: its socket has a name and no file, and processes
+of other users are refused.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import importlib
+import os
+import resource
+import secrets
+import selectors
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, Pipe
+from typing import Any
+
+import setproctitle
+
+from robocontrast_ros.system.processes import die_with_parent
+
+ROOM = 1000
+"""Characters that the name of a fork has at least; Linux has it where the server's own arguments were."""
+
+_PREFIX = "robocontrast-fork-"
+_CREDENTIALS = struct.Struct("3i")
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What to run in a fork; the descriptors of its input, output and errors follow.
+
+    Attributes:
+        command: ``[python, "-c", code, *arguments]``.
+        environment: of the fork.
+        folder: its working directory.
+        new_session: whether signals of the terminal do not reach it.
+        orphaned: the signal that it gets when whoever asked for it is gone.
+        function: ``module:function`` that the fork calls before it is asked for; the next request with this code is for
+            it. Empty for a fork that runs at once.
+        arguments: of that function.
+    """
+
+    command: list[str]
+    environment: dict[str, str]
+    folder: str
+    new_session: bool
+    orphaned: int
+    function: str = ""
+    arguments: tuple[Any, ...] = ()
+
+
+def forkable(command: Sequence[str]) -> bool:
+    """Tell whether a fork server can run a command."""
+    return list(command[:2]) == [sys.executable, "-c"]
+
+
+class ForkServer:
+    """A fork server that ends with this process, or when it is closed."""
+
+    def __init__(self, modules: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Start it; it can be asked at once, and answers when it has imported the modules.
+
+        Args:
+            modules: what it imports. One that cannot be imported is left out: its processes say why.
+            environment: while it imports.
+        """
+        self.name = _PREFIX + secrets.token_hex(16)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+            listening.bind(f"\0{self.name}")
+            listening.listen(64)
+            code = "from robocontrast_ros.system.forking import main; main()"
+            words = [str(listening.fileno()), ",".join(modules), " " * ROOM]
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", code, *words],
+                # MuJoCo's import would open the graphics that this variable names; a fork of that may hang.
+                env={**environment, "MUJOCO_GL": "disabled"},
+                stdin=subprocess.DEVNULL,
+                pass_fds=[listening.fileno()],
+                start_new_session=True,
+                preexec_fn=die_with_parent,
+            )
+
+    def start(self, command: Sequence[str], environment: Mapping[str, str], output: int) -> Forked:
+        """Run a command in a fork; see ``Forked``.
+
+        Args:
+            command: as ``forkable`` demands.
+            environment: of the fork.
+            output: descriptor that its output and errors go to; its input is empty.
+        """
+        with open(os.devnull, "rb") as nothing:
+            files = nothing.fileno(), output, output
+            return Forked(self.name, command, environment, files, new_session=True, orphaned=signal.SIGTERM)
+
+    def prepare(self, code: str, function: str, *arguments: Any, environment: Mapping[str, str]) -> Prepared:
+        """Begin a fork before its command is known; see ``Prepared``.
+
+        Args:
+            code: that it is going to run.
+            function: ``module:function``, which it calls now.
+            arguments: of that function.
+            environment: of the fork until it is asked for.
+        """
+        return Prepared(self.name, code, function, arguments, environment)
+
+    def close(self) -> None:
+        """End the server; forks that still run are orphans then."""
+        self._process.terminate()
+        self._process.wait()
+
+
+class Forked:
+    """A fork, for whoever asked for it: the part of ``subprocess.Popen`` that is needed here.
+
+    Attributes:
+        returncode: as that of ``Popen``; None until ``poll`` or ``wait`` has seen its end.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        files: Sequence[int],
+        new_session: bool = False,
+        orphaned: int = signal.SIGKILL,
+    ) -> None:
+        """Ask a fork server, by the name of its socket, for a process; see ``_Request``.
+
+        Raises:
+            OSError: the server is gone.
+        """
+        self.returncode: int | None = None
+        request = _Request(list(command), dict(environment), os.getcwd(), new_session, orphaned)
+        self._line = _asked(server, request, files)
+
+    def poll(self) -> int | None:
+        """Return the exit code, negative for the number of a signal; None while it runs."""
+        return self.wait(0.0)
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        """Wait up to a time [s] for its end, for ever where None; return as ``poll``."""
+        if self.returncode is None and self._line.poll(timeout):
+            try:
+                self.returncode = self._line.recv()
+            except (EOFError, OSError):
+                # The server is gone, and the kernel has sent this signal to its forks.
+                self.returncode = -signal.SIGTERM
+            self._line.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.poll() is None:
+            with contextlib.suppress(OSError):
+                self._line.send(int(number))
+
+
+class Prepared:
+    """A fork that calls a function, and waits for the request with its code. What it prints is printed by that."""
+
+    def __init__(
+        self, server: str, code: str, function: str, arguments: tuple[Any, ...], environment: Mapping[str, str]
+    ) -> None:
+        """Begin it; see ``ForkServer.prepare``.
+
+        Raises:
+            OSError: the server is gone.
+        """
+        command, ends = [sys.executable, "-c", code], signal.SIGTERM
+        request = _Request(command, dict(environment), os.getcwd(), True, ends, function, arguments)
+        with open(os.devnull, "rb") as nothing:
+            # It has no name: no other process writes there, and it goes with the last that has it open.
+            self._said = tempfile.TemporaryFile()  # noqa: SIM115
+            files = nothing.fileno(), self._said.fileno(), self._said.fileno()
+            self._line = _asked(server, request, files)
+
+    def result(self) -> Any:
+        """Wait for the function, and return its result. To be called once.
+
+        Raises:
+            EOFError: the fork ended before.
+        """
+        try:
+            return self._line.recv()
+        except OSError:
+            raise EOFError from None
+        finally:
+            self._line.close()
+
+    def said(self) -> str:
+        """Return what it has printed so far."""
+        # The fork writes where the last one who used this file left off.
+        size = os.fstat(self._said.fileno()).st_size
+        return os.pread(self._said.fileno(), size, 0).decode(errors="replace")
+
+
+def _asked(server: str, request: _Request, files: Sequence[int]) -> Connection:
+    """Send a request, and return the connection over which the answer comes.
+
+    Raises:
+        OSError: the server is gone.
+    """
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        line.connect(f"\0{server}")
+        return _sent(Connection(line.detach()), request, files)
+    except BaseException:
+        line.close()
+        raise
+
+
+def _sent(line: Connection, request: _Request, files: Sequence[int]) -> Connection:
+    with socket.socket(fileno=os.dup(line.fileno())) as end:
+        socket.send_fds(end, [b"f"], list(files))
+    line.send(request)
+    return line
+
+
+def _received(line: Connection) -> tuple[_Request, list[int]]:
+    """Receive a request with its descriptors.
+
+    Raises:
+        OSError: it is not whole.
+        EOFError: there is none.
+    """
+    with socket.socket(fileno=os.dup(line.fileno())) as end:
+        _, files, _, _ = socket.recv_fds(end, 1, 3)
+    try:
+        return line.recv(), files
+    except BaseException:
+        for file in files:
+            os.close(file)
+        raise
+
+
+def run_forked(server: str, command: Sequence[str]) -> int | None:
+    """Run a command in a fork in place of this process, which passes signals on; return its exit code.
+
+    For a launcher that watches processes of its own. The fork is killed when this process is.
+
+    Returns:
+        None where the server is gone, and nothing was started.
+    """
+    passed_on = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, passed_on)
+    try:
+        forked = Forked(server, command, os.environ, (0, 1, 2))
+        for number in passed_on:
+            signal.signal(number, lambda number, frame: forked.send_signal(number))
+        die_with_parent()
+    except OSError:
+        return None
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    while (code := forked.wait(1.0)) is None:
+        pass
+    if code < 0:
+        # The memory of interest was the fork's.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with contextlib.suppress(OSError):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    return code
+
+
+def main() -> None:
+    """Serve forks until the end; in a fork, return when its code has run. The arguments are those of ``ForkServer``."""
+    descriptor, modules, _ = sys.argv[1:]
+    end = _End()
+    # Called after all others, which are registered later.
+    atexit.register(end)
+    for name in modules.split(","):
+        # Its processes find the same and say so in their logs.
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    # It takes note of where the arguments are.
+    setproctitle.getproctitle()
+    # What was imported stays in memory that all forks share, for no collection of garbage touches it.
+    gc.collect()
+    gc.freeze()
+    request = _serve(socket.socket(fileno=int(descriptor)))
+    setproctitle.setproctitle(" ".join(request.command))
+    sys.argv = ["-c", *request.command[3:]]
+    try:
+        exec(compile(request.command[2], "<string>", "exec"), {"__name__": "__main__"})
+    except SystemExit as ends:
+        end.code = ends.code
+        raise
+    end.code = None
+
+
+class _End:
+    """Ends a fork when Python has ended in order, before the libraries do.
+
+    LTTng, which ROS may be built with, then ends threads of the server that a fork does not have, and crashes.
+
+    Attributes:
+        code: what ``sys.exit`` was given.
+    """
+
+    def __init__(self) -> None:
+        """Take an exception that nobody handles for the end."""
+        self.code: object = 1
+
+    def __call__(self) -> None:
+        """End the process."""
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.flush()
+        os._exit(0 if self.code is None else self.code if isinstance(self.code, int) else 1)
+
+
+def _serve(listening: socket.socket) -> _Request:
+    """Fork for each request, and tell each fork's exit code to whoever asked; return the request, in a fork alone."""
+    woken, wake = socket.socketpair()
+    for end in (woken, wake):
+        end.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.set_wakeup_fd(wake.fileno())
+    server = os.getpid()
+    # Of each fork that runs, and of each that waits to be asked for.
+    running: dict[int, Connection] = {}
+    waiting: dict[str, tuple[int, Connection]] = {}
+    with selectors.DefaultSelector() as selector:
+        selector.register(listening, selectors.EVENT_READ)
+        selector.register(woken, selectors.EVENT_READ)
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is woken:
+                    with contextlib.suppress(BlockingIOError):
+                        woken.recv(1 << 12)
+                elif key.fileobj is listening:
+                    asked = _accepted(listening)
+                    if asked is None:
+                        continue
+                    line, request, files = asked
+                    here, there = Pipe() if request.function else (None, None)
+                    pid = None if request.function else _taken(waiting, request, files)
+                    if pid is None and (pid := os.fork()) == 0:
+                        signal.set_wakeup_fd(-1)
+                        others = (held for _, held in waiting.values())
+                        for end in (listening, woken, wake, here, *running.values(), *others):
+                            if end is not None:
+                                end.close()
+                        return _forked(request, files, server, line, there)
+                    for file in files:
+                        os.close(file)
+                    if request.function:
+                        there.close()
+                        line.close()
+                        waiting[request.command[2]] = pid, here
+                    else:
+                        running[pid] = line
+                        selector.register(line, selectors.EVENT_READ, (pid, request.orphaned))
+                else:
+                    pid, orphaned = key.data
+                    try:
+                        number = key.fileobj.recv()
+                    except (EOFError, OSError):
+                        number = orphaned
+                        selector.unregister(key.fileobj)
+                    if pid in running:
+                        os.kill(pid, number)
+            for code in [code for code, (pid, _) in waiting.items() if os.waitpid(pid, os.WNOHANG)[0]]:
+                waiting.pop(code)[1].close()
+            for pid, ended in _ended(running):
+                line = running.pop(pid)
+                with contextlib.suppress(KeyError, ValueError):
+                    selector.unregister(line)
+                with contextlib.suppress(OSError):
+                    line.send(ended)
+                line.close()
+
+
+def _taken(waiting: dict[str, tuple[int, Connection]], request: _Request, files: Sequence[int]) -> int | None:
+    """Give a request to the fork that waits for it, and return its process id; None where there is none."""
+    pid, held = waiting.pop(request.command[2], (0, None))
+    if held is None:
+        return None
+    with held:
+        try:
+            _sent(held, request, files)
+        except OSError:
+            return None
+    return pid
+
+
+def _forked(
+    request: _Request, files: Sequence[int], server: int, line: Connection, asked: Connection | None
+) -> _Request:
+    """Make this fork what the request describes; where it has a function, call that and wait for the next request."""
+    if request.new_session:
+        os.setsid()
+    _become(request, server)
+    _redirect(files)
+    if asked is None:
+        line.close()
+        return request
+    module, _, function = request.function.partition(":")
+    result = getattr(importlib.import_module(module), function)(*request.arguments)
+    with contextlib.suppress(OSError):
+        line.send(result)
+    line.close()
+    try:
+        request, files = _received(asked)
+    except (OSError, EOFError):
+        os._exit(0)
+    asked.close()
+    said = os.dup(1)
+    _redirect(files)
+    with contextlib.suppress(OSError):
+        os.write(2, os.pread(said, os.fstat(said).st_size, 0))
+    os.close(said)
+    _become(request, server)
+    return request
+
+
+def _accepted(listening: socket.socket) -> tuple[Connection, _Request, list[int]] | None:
+    """Take a request with its descriptors; None where it is not whole, or another user's."""
+    end, _ = listening.accept()
+    size = _CREDENTIALS.size
+    _, user, _ = _CREDENTIALS.unpack(end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    line = Connection(end.detach())
+    try:
+        if user == os.getuid():
+            return line, *_received(line)
+    except (OSError, EOFError):
+        pass
+    line.close()
+    return None
+
+
+def _become(request: _Request, server: int) -> None:
+    """Give this fork the environment and the folder of a request, and the signals of a new process."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD):
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    die_with_parent()
+    if os.getppid() != server:
+        os._exit(1)
+    os.environ.clear()
+    os.environ.update(request.environment)
+    with contextlib.suppress(OSError):
+        os.chdir(request.folder)
+
+
+def _redirect(files: Sequence[int]) -> None:
+    """Make these descriptors, which are closed, this process's input, output and errors."""
+    for standard, file in enumerate(files):
+        os.dup2(file, standard)
+    for file in files:
+        if file > 2:
+            os.close(file)
+
+
+def _ended(running: Mapping[int, Any]) -> list[tuple[int, int]]:
+    """Return id and exit code of the forks that have ended."""
+    found = []
+    for pid in running:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            found.append((pid, os.waitstatus_to_exitcode(status)))
+    return found

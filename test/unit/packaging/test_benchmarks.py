@@ -1,0 +1,71 @@
+"""Every script of benchmark/ runs to its end, on as little as it takes."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from unittest import mock
+
+import pytest
+from chromium import chromium_missing
+from recorded_runs import recorded_run
+
+from robocontrast_ros.worlds import in_process
+
+RUN = "RUN"
+"""Stands for the folder of a run with bags."""
+
+QUICK = {
+    "camera_judge": "--scenes 1 --only language_table",
+    "fuzz_console": "--requests 20",
+    "interval_coverage": "--draws 1",
+    "sequential_comparison": "--draws 2",
+    "tabletop_oracle": "franka_hand --scenes 1 --families pick",
+    "tabletop_scenes": "--scenes 1",
+}
+LONG = {
+    "clutter": "--instances 1",
+    "graph_overhead": "--trials 2",
+    "hands": "mug",
+    "offline_scoring": RUN,
+    "recorder_load": "--minutes 0.05",
+    "report_load": RUN,
+    "rounding_ties": "film_bc_state --trials 1",
+    "safety_limits": "--trials 1",
+    "stop_times": "--only killed --trials 1",
+    "tabletop_perturbations": "--instances 1 --ordered 1",
+    "trial_rate": "oracle --processes 1 --trials 1",
+    "wall_clock": "--sessions board_franka_oracle --instances 1",
+}
+"""Name -> arguments. Those that start a graph, or take more than 5 s of processor time, are long."""
+
+ELSEWHERE = {"policy_server": "test/graph/test_policy_server_benchmark.py"}
+"""Name -> the test that runs it."""
+
+
+@pytest.fixture
+def restored(monkeypatch, checkout):
+    """Give back, afterwards, what scripts change in this process."""
+    monkeypatch.syspath_prepend(checkout)
+    monkeypatch.setattr(in_process, "make_safety_filter", in_process.make_safety_filter)
+    with mock.patch.dict(os.environ):
+        yield
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.long) for name in LONG)])
+def test_it_runs(name, monkeypatch, tmp_path, capsys):
+    if name == "report_load" and (missing := chromium_missing()):
+        pytest.skip(missing)
+    words = [str(recorded_run(tmp_path).path) if word == RUN else word for word in (QUICK | LONG)[name].split()]
+    monkeypatch.setattr(sys, "argv", [name, *words])
+    assert not importlib.import_module(f"benchmark.{name}").main()
+    assert capsys.readouterr().out
+
+
+def test_none_is_forgotten(checkout):
+    scripts = {file.stem for file in (checkout / "benchmark").glob("*.py")}
+    assert scripts == {*QUICK, *LONG, *ELSEWHERE}
+    for name, test in ELSEWHERE.items():
+        assert name in (checkout / test).read_text(encoding="utf-8")
