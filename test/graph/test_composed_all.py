@@ -88,9 +88,15 @@ def test_trials_and_bags_are_those_of_one_process_and_of_the_usual_graph(tmp_pat
     for name, composed in (("all", "all"), ("usual", True)):
         place = Workplace(tmp_path / name)
         place.folder.mkdir()
-        code, output = place.run(
-            "evaluate", place.session(policy="noisy_oracle", task=place.short_task(20), composed=composed)
+        session = place.session(
+            policy="film_bc",
+            task=place.short_task(20),
+            strategy={"name": "contrast_set", "perturbations": ["moved_camera"]},
+            test_set={"size": 1},
+            cameras=None,
+            composed=composed,
         )
+        code, output = place.run("evaluate", session)
         assert code == 0, output
         runs += place.runs
     one, usual = runs
