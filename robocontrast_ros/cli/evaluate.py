@@ -41,7 +41,7 @@ from robocontrast_ros.runs.journal import (
 )
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.early_stopping import begin_stopping
-from robocontrast_ros.sessions.machine_check import check_rendering
+from robocontrast_ros.sessions.machine_check import check_machine
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.plan import Plan, plan_session
 from robocontrast_ros.sessions.policy_check import check_policies
@@ -151,7 +151,7 @@ def _check(session: ResolvedSession) -> None:
             "the ROS domain of the policy server",
             "`robocontrast serve` says which it is.",
         )
-    check_rendering(session)
+    check_machine(session)
     check_policies(session)
     check_camera(session)
     begin_stopping(session.evaluation())

@@ -14,7 +14,7 @@ from robocontrast_ros.graph.ros_domain import Domain, given_domain
 from robocontrast_ros.runs.journal import check_not_running, read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.early_stopping import begin_stopping
-from robocontrast_ros.sessions.machine_check import check_rendering
+from robocontrast_ros.sessions.machine_check import check_machine
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.policy_check import check_policies
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
@@ -149,7 +149,7 @@ def launched_session(given: Mapping[str, str], environment: Mapping[str, str]) -
     domain = Domain(namespace_of(session, namespace), given_domain() or 0)
     try:
         domain.start_probe(environment)
-        check_rendering(session)
+        check_machine(session)
         check_policies(session)
         begin_stopping(session.evaluation())
         domain.confirm()
