@@ -12,6 +12,7 @@ limits) is the rest of a step; transport is what the graph adds.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -30,6 +31,7 @@ from rich.table import Table
 
 from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.cli import evaluate
+from robocontrast_ros.cli.ahead import GraphAhead
 from robocontrast_ros.configuration.settings import parse_settings
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
@@ -159,7 +161,8 @@ def in_process(session: Path) -> tuple[Measured, dict[str, list[float]]]:
 def whole_graph(session: Path, settings: Iterable[str], console: Console) -> Measured:
     """Run the session, with other settings, as a graph."""
     overrides = Overrides(settings=parse_settings(settings, "composed=false"))
-    run, code = evaluate.start(str(session), overrides, console)
+    with contextlib.closing(GraphAhead("")) as ahead:
+        run, code = evaluate.start(str(session), overrides, console, "", ahead)
     if code != 0:
         raise SystemExit(f"the session ended with code {code}; its logs are in {run.path / 'logs'}")
     finished = [event for event in read_journal(run.journal).events if isinstance(event, TrialFinished)]

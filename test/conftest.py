@@ -1,7 +1,10 @@
 """What holds for every test."""
 
 import gc
+import json
+import resource
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -28,9 +31,41 @@ def collected_garbage():
     gc.freeze()
 
 
-def pytest_terminal_summary(terminalreporter):
-    """Print on which processors the golden digests were computed again."""
+PROCESSOR_TIME = "processor time [s]"
+BEGAN = pytest.StashKey[float]()
+
+
+def processor_time():
+    """Return what this process, and the ended ones that it started, have taken of processors [s]."""
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def pytest_addoption(parser):
+    """Add the option that scripts/slowest.py needs."""
+    parser.addoption("--costs", type=Path, metavar="FILE", help="write what each test takes of processors, as JSON")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Take note of when a test begins."""
+    item.stash[BEGAN] = processor_time()
+
+
+def pytest_runtest_makereport(item, call):
+    """Put into the last report of a test what it took."""
+    if call.when == "teardown":
+        item.user_properties.append((PROCESSOR_TIME, processor_time() - item.stash[BEGAN]))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Print on which processors the golden digests were computed again; write what tests took where it is asked for."""
     stats = terminalreporter.stats
+    if file := config.getoption("costs"):
+        ends = [each for reports in stats.values() for each in reports if getattr(each, "when", "") == "teardown"]
+        costs = [(end.nodeid, "long" in end.keywords, dict(end.user_properties)[PROCESSOR_TIME]) for end in ends]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(costs), encoding="utf-8")
     properties = [item for report in stats.get("passed", ()) for item in report.user_properties]
     found = sorted(value for name, value in properties if name == "golden digest")
     if found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 
 from pydantic_core import to_json
 from rich.console import Console
@@ -11,7 +12,6 @@ from rich.console import Console
 from robocontrast_ros.analysis.data.trials import write_trials
 from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
-from robocontrast_ros.analysis.figures.charts import draw_overview
 from robocontrast_ros.analysis.tables.latex import estimates_tex, scores_tex, summary_tex
 from robocontrast_ros.analysis.tables.summary import summary_report
 from robocontrast_ros.runs.journal import read_begun
@@ -25,7 +25,7 @@ def write_results(run: RunFolder) -> Results:
     """Write a run's results into its folder.
 
     These are trials.parquet, trials.csv, summary.json, summary.txt, summary.tex, scores.tex, estimates.tex and
-    figures/overview.png.
+    figures/overview.png, which is drawn where the journal is newer.
 
     Raises:
         JournalError: the run's journal cannot be read, or holds no session.
@@ -44,5 +44,17 @@ def write_results(run: RunFolder) -> Results:
     write_file(run.path / "summary.txt", text.file.getvalue())
     make_folder(run.figures)
     figure = run.figures / "overview.png"
-    draw_overview(results.summary, results.trials, results.standard, figure)
+    if not _is_newer(figure, run.journal):
+        # Matplotlib takes long to import.
+        from robocontrast_ros.analysis.figures.charts import draw_overview
+
+        draw_overview(results.summary, results.trials, results.standard, figure)
     return replace(results, figure=figure)
+
+
+def _is_newer(file: Path, than: Path) -> bool:
+    """Tell whether a file is there and was written after another."""
+    try:
+        return file.stat().st_mtime_ns > than.stat().st_mtime_ns
+    except OSError:
+        return False

@@ -15,7 +15,7 @@ from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.cli.signals import exit_code, output_outlasts, signals_raise
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.errors import nearest
-from robocontrast_ros.runs.journal import JournalError
+from robocontrast_ros.runs.errors import JournalError
 from robocontrast_ros.system.disk import DiskError
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from robocontrast_ros.cli import fast
 from robocontrast_ros.cli.ahead import GraphAhead
 from robocontrast_ros.cli.console import ConsoleNotice
 from robocontrast_ros.cli.live import LiveView
@@ -222,6 +221,9 @@ def _in_one_process(
         "fast: one process without ROS; the same trials, scores and bags",
         highlight=False,
     )
+    # It would bring the world and the bags of a fast session into every other.
+    from robocontrast_ros.cli import fast
+
     command = fast.command(run, resuming)
     return _run_processes(
         lambda: Processes({fast.NAME: command}, run.path / "logs", quiet_environment(), fast.NAME, ahead.server),

@@ -7,10 +7,9 @@ import signal
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from robocontrast_ros.cli.app import app, one_line_errors
 from robocontrast_ros.cli.options import (
@@ -33,12 +32,12 @@ from robocontrast_ros.cli.options import (
 )
 from robocontrast_ros.cli.signals import exit_code
 from robocontrast_ros.cli.terminal import Console
-from robocontrast_ros.configuration import ConfigurationError, parse_settings, plugin_names
+from robocontrast_ros.configuration import ConfigurationError, parse_settings
 from robocontrast_ros.configuration.files import known_names
-from robocontrast_ros.configuration.plugins import METHODS
-from robocontrast_ros.runs.run_folder import RunFolder
-from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.system.disk import DiskError
+
+if TYPE_CHECKING:
+    from robocontrast_ros.runs.run_folder import RunFolder
 
 
 @app.command()
@@ -70,6 +69,8 @@ def evaluate(
     Ctrl-C, SIGTERM and SIGHUP stop the robot and end cleanly.
     Exit codes: 0 done, 2 invalid input, 3 interrupted (can be resumed), 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP.
     """
+    from robocontrast_ros.sessions.overrides import Overrides
+
     console = Console()
     overrides = Overrides(
         robot=robot,
@@ -155,6 +156,7 @@ def plan(
     Every trial is expected to succeed. After a failure the scene is another one, and costs differ from the plan.
     """
     from robocontrast_ros.cli.plan import show_plan
+    from robocontrast_ros.sessions.overrides import Overrides
 
     overrides = Overrides(
         robot=robot,
@@ -302,8 +304,9 @@ def results(
         ),
     ] = None,
 ) -> None:
-    """Write a run's tables, summary, figures and missing maps again from its journal and bags, and show them."""
+    """Write a run's tables, summary, and missing or outdated pictures from its journal and bags; show the summary."""
     from robocontrast_ros.cli.results import show_results
+    from robocontrast_ros.runs.run_folder import RunFolder
 
     show_results(RunFolder.open(run), Console(), within)
 
@@ -686,6 +689,7 @@ def levels(
 ) -> None:
     """List what policies were trained on; with a run, count its trials by level of generalisation, L1 to L4."""
     from robocontrast_ros.cli.levels import show_levels
+    from robocontrast_ros.runs.run_folder import RunFolder
 
     show_levels(RunFolder.open(run) if run is not None else None, trained_on, Console())
 
@@ -694,6 +698,10 @@ def levels(
 @one_line_errors
 def list_known() -> None:
     """List what can be used by name: files of this package, and plug-ins of any (docs/extending.md)."""
+    from rich.table import Table
+
+    from robocontrast_ros.configuration.plugins import METHODS, plugin_names
+
     table = Table("kind", "names")
     for kind in ("sessions", "robots", "policies", "tasks", "levels", "studies", "training", "understanding"):
         table.add_row(f"{kind} (files in config/{kind}/)", ", ".join(known_names(kind)))

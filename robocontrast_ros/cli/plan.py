@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from robocontrast_ros.domain import Start
+from robocontrast_ros.domain import Start, Trial
 from robocontrast_ros.domain.words import counted
+from robocontrast_ros.sessions.control import SessionStatus
+from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.overrides import Overrides
-from robocontrast_ros.sessions.plan import plan_session
+from robocontrast_ros.sessions.plan import Plan, plan_session
 from robocontrast_ros.sessions.resolving import resolve
+
+LAST = 10
+"""Rows of the table that a terminal shows while the others are planned."""
 
 
 def show_plan(session: str, overrides: Overrides, console: Console) -> None:
@@ -22,22 +29,12 @@ def show_plan(session: str, overrides: Overrides, console: Console) -> None:
         ConfigurationError: something does not fit.
     """
     resolved = resolve(session, overrides)
-    plan = plan_session(resolved.evaluation())
+    plan = _planned(resolved.evaluation(), console)
     unit = plan.cost_unit
-    table = Table("trial", "instance", "perturbation", "instruction")
-    for heading in (f"cost [{unit}]", f"sum [{unit}]"):
-        table.add_column(Text(heading), justify="right")
+    table = _table(unit)
     for planned in plan.trials:
-        trial = planned.trial
-        table.add_row(
-            trial.trial_id,
-            trial.base_id,
-            trial.perturbation,
-            trial.instance.instruction.text,
-            f"{planned.cost:.3f}",
-            f"{planned.cumulative_cost:.3f}",
-            style="" if planned.within_budget else "dim",
-        )
+        row = _row(planned.trial, planned.cost, planned.cumulative_cost)
+        table.add_row(*row, style="" if planned.within_budget else "dim")
     console.print(table)
     for base_id, perturbation, reason in plan.skipped:
         console.print(f"skipped: {perturbation} of {base_id}: {reason}", style="dim", highlight=False)
@@ -57,3 +54,58 @@ def show_plan(session: str, overrides: Overrides, console: Console) -> None:
     )
     if resolved.parameters.stop_early is not None:
         console.print("`stop_early` may end the session sooner, depending on the scores.")
+
+
+def _planned(evaluation: Evaluation, console: Console) -> Plan:
+    """Plan the session; a terminal shows the last trials meanwhile, and how many there will be."""
+    if not console.is_terminal:
+        return plan_session(evaluation)
+    growing = _Growing(evaluation.cost_model.unit)
+    with Live(get_renderable=growing.shown, console=console, transient=True):
+        return plan_session(evaluation, growing.add)
+
+
+class _Growing:
+    """The table of a plan while it is made.
+
+    What a trial within a session's loop costs is what it will cost in the plan.
+    """
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
+        self._rows: deque[tuple[str, ...]] = deque(maxlen=LAST)
+        self._status: SessionStatus | None = None
+        self._done, self._spent = 0, 0.0
+
+    def add(self, status: SessionStatus) -> None:
+        """Take in where planning stands."""
+        self._status = status
+        if status.trial is None or status.trials_done == self._done:
+            return
+        spent = status.budget.spent
+        self._rows.append(_row(status.trial, spent - self._spent, spent))
+        self._done, self._spent = status.trials_done, spent
+
+    def shown(self) -> Group | Text:
+        """Return the last rows, and how far it is."""
+        status = self._status
+        if status is None or not self._rows:
+            return Text("planning the trials …")
+        table = _table(self._unit)
+        # Another thread plans on.
+        for row in tuple(self._rows):
+            table.add_row(*row)
+        expected = counted(max(status.trials_expected, status.trials_done), "trial")
+        return Group(table, Text(f"planning: {status.trials_done} of {expected} …"))
+
+
+def _table(unit: str) -> Table:
+    table = Table("trial", "instance", "perturbation", "instruction")
+    for heading in (f"cost [{unit}]", f"sum [{unit}]"):
+        table.add_column(Text(heading), justify="right")
+    return table
+
+
+def _row(trial: Trial, cost: float, cumulative: float) -> tuple[str, ...]:
+    text = trial.instance.instruction.text
+    return trial.trial_id, trial.base_id, trial.perturbation, text, f"{cost:.3f}", f"{cumulative:.3f}"

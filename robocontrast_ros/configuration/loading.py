@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
-
-import yaml
-from pydantic import TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from robocontrast_ros.configuration.errors import NOTHING, ConfigurationError, nearest
 from robocontrast_ros.configuration.strict_yaml import parse_yaml
 from robocontrast_ros.system.disk import write_file
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter, ValidationError
 
 Record = TypeVar("Record")
 
@@ -100,21 +101,16 @@ def _no_mapping(content: Any, source: str, keys: Sequence[str] = ()) -> Configur
     return ConfigurationError(source, "", _Empty() if content is None else content, expected)
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes a list again wherever it is: ROS reads no aliases in parameter files."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        """Return that nothing is named by an alias."""
-        return True
-
-
 def write_yaml(path: Path, content: Any) -> None:
     """Write plain mappings, lists and scalars as YAML, in the order they have, and without aliases.
 
     Raises:
         DiskError: the file cannot be written.
     """
-    write_file(path, yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True))
+    import yaml
+
+    dumper = type("Dumper", (yaml.SafeDumper,), {"ignore_aliases": lambda self, data: True})
+    write_file(path, yaml.dump(content, Dumper=dumper, sort_keys=False, allow_unicode=True))
 
 
 def load_record(cls: type[Record], path: Path) -> Record:
@@ -135,15 +131,25 @@ def parse_record(cls: type[Record], data: Any, source: str) -> Record:
     """
     if not isinstance(data, dict):
         raise _no_mapping(data, source, _required(cls) or _keys(cls))
+    from pydantic import ValidationError
+
     try:
-        return TypeAdapter(cls).validate_python(data, context={"source": source})
+        return _adapter(cls).validate_python(data, context={"source": source})
     except ValidationError as error:
         raise _explain(cls, error, source, data) from None
 
 
 def dump_record(record: Any) -> dict[str, Any]:
     """Return the record as plain mappings, lists and scalars that YAML writes and reads back."""
-    return TypeAdapter(type(record)).dump_python(record, mode="json")
+    return _adapter(type(record)).dump_python(record, mode="json")
+
+
+@cache
+def _adapter(cls: type) -> TypeAdapter[Any]:
+    """Return what checks and dumps a record; its schema is built once."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(cls)
 
 
 def _keys(cls: type) -> list[str]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
-from importlib.metadata import entry_points
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robocontrast_ros.configuration.errors import NOTHING, ConfigurationError, nearest, raised
 from robocontrast_ros.configuration.loading import read_mapping
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP_PREFIX = "robocontrast_ros."
 
@@ -63,9 +67,23 @@ _SINGULAR = {
 }
 
 
+def registered(kind: str) -> Iterable[EntryPoint]:
+    """Return what the installed packages register for a kind, one of ``METHODS``."""
+    return _registered(tuple(map(str, sys.path))).get(GROUP_PREFIX + kind, ())
+
+
+@lru_cache(maxsize=4)
+def _registered(search_path: tuple[str, ...]) -> Mapping[str, Iterable[EntryPoint]]:
+    """Return our groups of entry points; reading hundreds of packages takes long, so once for a ``sys.path``."""
+    from importlib.metadata import entry_points
+
+    found = entry_points()
+    return {group: found.select(group=group) for group in found.groups if group.startswith(GROUP_PREFIX)}
+
+
 def plugin_names(kind: str) -> tuple[str, ...]:
     """Return the names registered for a kind, one of ``METHODS``."""
-    return tuple(sorted({entry.name for entry in entry_points(group=GROUP_PREFIX + kind)}))
+    return tuple(sorted({entry.name for entry in registered(kind)}))
 
 
 def import_object(name: str, source: str, key: str) -> Any:
@@ -104,7 +122,7 @@ def load_plugin(kind: str, name: str, source: str, key: str) -> Any:
     if ":" in name:
         found = _imported(lambda: import_object(name, source, key), name, source, key)
     else:
-        entry = next((entry for entry in entry_points(group=GROUP_PREFIX + kind) if entry.name == name), None)
+        entry = next((entry for entry in registered(kind) if entry.name == name), None)
         if entry is None:
             module, _, last = name.rpartition(".")
             own = f"For a class of your own write `module:Class`{f', such as `{module}:{last}`' if module else ''}."

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass
 from typing_extensions import dataclass_transform
+
+if TYPE_CHECKING:
+    from pydantic import Field
+else:
+    # Editors alone read it below, and pydantic takes long to import.
+    Field = None
 
 Cls = TypeVar("Cls")
 
@@ -17,6 +21,10 @@ def record(cls: type[Cls]) -> type[Cls]:
 
     Declare each field with ``pydantic.Field(description=…, ge=…, le=…)``; checks across fields go
     into ``__post_init__`` and raise ValueError saying what was expected. Where infinity is a value,
-    ``allow_inf_nan=True`` says so.
+    ``allow_inf_nan=True`` says so. The schema is built when the first record is made.
     """
-    return dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))(cls)
+    from pydantic import ConfigDict
+    from pydantic.dataclasses import dataclass
+
+    config = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=True)
+    return dataclass(frozen=True, kw_only=True, config=config)(cls)

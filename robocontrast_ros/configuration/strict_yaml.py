@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Hashable
 from typing import Any
 
 import yaml
+from yaml.composer import Composer
+from yaml.constructor import SafeConstructor
+from yaml.resolver import Resolver
 
 from robocontrast_ros.configuration.errors import ConfigurationError
 
@@ -14,6 +18,9 @@ MAX_ALIASES = 20
 
 MAX_DEPTH = 50
 """Depth of nested mappings and lists: more than parameter files need, less than Python's recursion limit."""
+
+READ_DIFFERENTLY = frozenset("\t?!|>\ufeff")
+"""Characters with which libyaml takes more than PyYAML, or something else: `[a?]`, `- !`, a tab after a value."""
 
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
@@ -31,13 +38,24 @@ def parse_yaml(text: str, source: str, key: str = "") -> Any:
             its tag.
     """
     try:
-        return yaml.load(text, _StrictLoader)
+        return _load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "something else"
         expected = error.expected if isinstance(error, _Refused) else "valid YAML"
         raise ConfigurationError(source, key, f"{problem}{where}", expected) from None
+
+
+def _load(text: str) -> Any:
+    """Return the content, read by libyaml's parser where that is there: it is four times as fast.
+
+    PyYAML's own parser reads what that refuses again, for its messages, and what the two may read differently.
+    """
+    if _FastLoader is not None and not READ_DIFFERENTLY & set(text):
+        with contextlib.suppress(yaml.YAMLError):
+            return yaml.load(text, _FastLoader)
+    return yaml.load(text, _Loader)
 
 
 class _Refused(yaml.MarkedYAMLError):
@@ -48,9 +66,11 @@ class _Refused(yaml.MarkedYAMLError):
         self.expected = expected
 
 
-class _StrictLoader(yaml.SafeLoader):
-    def __init__(self, stream: str) -> None:
-        super().__init__(stream)
+class _Strict(Composer, SafeConstructor, Resolver):
+    def __init__(self) -> None:
+        Composer.__init__(self)
+        SafeConstructor.__init__(self)
+        Resolver.__init__(self)
         self._aliases = 0
         self._around: list[yaml.Node | None] = []
 
@@ -89,3 +109,20 @@ class _StrictLoader(yaml.SafeLoader):
             # The constructors of numbers, dates and booleans raise these where the text does not suit the tag.
             kind = node.tag.rpartition(":")[2]
             raise _Refused(f"'{str(node.value)[:40]}'", node, f"what YAML can read as {kind}") from None
+
+
+class _Loader(_Strict, yaml.SafeLoader):
+    def __init__(self, stream: str) -> None:
+        yaml.SafeLoader.__init__(self, stream)
+        _Strict.__init__(self)
+
+
+_FastLoader = None
+if yaml.__with_libyaml__:
+    from yaml.cyaml import CParser
+
+    # Its composer would be CParser's own, which knows no limits, if CParser came first.
+    class _FastLoader(_Strict, CParser):  # type: ignore[no-redef]
+        def __init__(self, stream: str) -> None:
+            CParser.__init__(self, stream)
+            _Strict.__init__(self)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.metadata import Distribution, EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
 
 from robocontrast_ros.configuration import ConfigurationError, find_configured, read_yaml
-from robocontrast_ros.configuration.plugins import GROUP_PREFIX
+from robocontrast_ros.configuration.plugins import registered
 from robocontrast_ros.policies.loading import description_by_file, load_and_describe, own_code
 from robocontrast_ros.policies.protocol import PolicyDescription
 
@@ -62,7 +62,7 @@ def plugin_files() -> dict[str, tuple[Path, ...]]:
     A parameter file is any YAML file among the package's installed files that names the policy.
     """
     found: dict[str, tuple[Path, ...]] = {}
-    for entry in entry_points(group=f"{GROUP_PREFIX}policies"):
+    for entry in registered("policies"):
         if entry.dist is not None and entry.dist.name != OURS:
             found[f"{entry.name} ({entry.dist.name})"] = _files_of(entry, entry.dist)
     return found

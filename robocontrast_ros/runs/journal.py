@@ -22,6 +22,7 @@ from typing import Protocol
 from typing_extensions import Self
 
 from robocontrast_ros.domain.words import counted
+from robocontrast_ros.runs.errors import JournalError
 from robocontrast_ros.runs.events import (
     BlindingOpened,
     Event,
@@ -35,10 +36,6 @@ from robocontrast_ros.runs.events import (
     to_line,
 )
 from robocontrast_ros.system.disk import DiskError, GoneError, OpenPath, write_file, writing
-
-
-class JournalError(ValueError):
-    """A journal cannot be read, or is not the expected one; the message says what to do."""
 
 
 class EventSink(Protocol):

@@ -8,6 +8,7 @@ later perturbations, and their costs, come out differently: the plan is the expe
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from robocontrast_ros.domain import Budget, Observed, Scene, SetupMove, Trial
@@ -15,7 +16,7 @@ from robocontrast_ros.episodes.bench import Execution, Recording
 from robocontrast_ros.runs.events import TrialFinished, TrialSkipped
 from robocontrast_ros.runs.journal import EventsInMemory
 from robocontrast_ros.sessions.blocks import SettledTrial, blocks_of, settle
-from robocontrast_ros.sessions.control import SessionControl
+from robocontrast_ros.sessions.control import SessionControl, SessionStatus
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.loop import Session
 from robocontrast_ros.strategies.prediction import result_of_success
@@ -72,12 +73,16 @@ class Plan:
         return self.within_budget[-1].cumulative_cost if self.within_budget else 0.0
 
 
-def plan_session(evaluation: Evaluation) -> Plan:
+def plan_session(evaluation: Evaluation, observer: Callable[[SessionStatus], None] = lambda status: None) -> Plan:
     """Return the trials that a session would run if each of them succeeded.
 
     The first set-up is from a scene without objects, as in simulation; where objects stand already, the
     first set-up costs what moving those takes. ``stop_early`` is ignored: when it decides depends on the
     scores.
+
+    Args:
+        evaluation: the session.
+        observer: told where planning stands, as if the trials were run.
     """
     events = EventsInMemory()
     bench = _PredictingBench(evaluation)
@@ -86,7 +91,7 @@ def plan_session(evaluation: Evaluation) -> Plan:
         bench,
         events,
         SessionControl(),
-        lambda status: None,
+        observer,
         lambda: 0.0,
         limit=math.inf,
     )

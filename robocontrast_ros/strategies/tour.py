@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from ortools.constraint_solver import pywrapcp
-from ortools.constraint_solver.routing_enums_pb2 import FirstSolutionStrategy, LocalSearchMetaheuristic
 
 from robocontrast_ros.domain import SetupMove
 from robocontrast_ros.domain.geometry import Vector3
@@ -40,6 +38,10 @@ def shortest_path(costs: ArrayLike, start: ArrayLike | None = None) -> list[int]
     number = len(between)
     if number < 2:
         return list(range(number))
+    # Large, and needed by few sessions.
+    from ortools.constraint_solver import pywrapcp
+    from ortools.constraint_solver.routing_enums_pb2 import FirstSolutionStrategy, LocalSearchMetaheuristic
+
     # Place 0 is where the path starts and, at no cost, ends.
     padded = np.zeros((number + 1, number + 1))
     padded[1:, 1:] = between

@@ -29,8 +29,10 @@ def begin(module: str, function: str) -> NoReturn:
         function: its name; it takes no arguments but those of the process.
     """
     end_quietly()
-    server = os.environ.pop(FORK_SERVER, NONE)
+    server = os.environ.get(FORK_SERVER, NONE)
     if server != NONE and module.startswith("robocontrast_ros.nodes."):
+        # It is this process's, and no child's.
+        del os.environ[FORK_SERVER]
         from robocontrast_ros.system.forking import run_forked
 
         code = run_forked(server, [sys.executable, "-c", starting(module, function), *sys.argv[1:]])

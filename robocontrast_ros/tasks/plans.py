@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from robocontrast_ros.domain import Scene
+from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.domain.products import norm
 
 
@@ -39,3 +42,32 @@ class Infeasible:
     """
 
     reason: str
+
+
+KEPT = 512
+"""Plans that are kept; a session's instances are all planned before the first is run."""
+
+
+class KeptPlans:
+    """The last answers of a planner.
+
+    A test instance is planned when it is made, and again when its trial is predicted. An instruction counts as the same
+    where its structure is; a scene where it is the same object, since equal ones may differ in the sign of a zero, and
+    so in a plan's last bit.
+    """
+
+    def __init__(self, plan: Callable[[Instruction, Scene], Plan | Infeasible]) -> None:
+        """Take what plans."""
+        self._planned = plan
+        self._kept: OrderedDict[tuple[Any, ...], tuple[Scene, Plan | Infeasible]] = OrderedDict()
+
+    def plan(self, instruction: Instruction, scene: Scene) -> Plan | Infeasible:
+        """Return the kept answer for this instruction and scene, or plan."""
+        # The scene is kept with the answer, so that no other object has its id.
+        key = instruction.family, instruction.arguments, id(scene)
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = scene, self._planned(instruction, scene)
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return kept[1]

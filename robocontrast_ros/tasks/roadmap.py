@@ -12,8 +12,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import dijkstra
 
 from robocontrast_ros.domain.products import dot, norm, product
 
@@ -84,13 +82,25 @@ class Discs:
         ax, ay = a[..., 0], a[..., 1]
         along_x, along_y = b[..., 0] - ax, b[..., 1] - ay
         length2 = np.maximum(along_x * along_x + along_y * along_y, 1e-18)
-        clear = np.ones(length2.shape, dtype=bool)
-        for (x, y), radius in zip(self._centres, self._radii, strict=True):
-            cx, cy = x - ax, y - ay
-            share = np.minimum(np.maximum((along_x * cx + along_y * cy) / length2, 0.0), 1.0)
-            gap_x, gap_y = cx - share * along_x, cy - share * along_y
-            clear &= gap_x * gap_x + gap_y * gap_y >= max(radius - self.tolerance, 0.0) ** 2
-        return clear
+        # Row by row a disc, in place: new arrays of this size cost more than what is computed in them.
+        x, y = self._centres.T[:, :, None]
+        gap_x, gap_y = x - ax, y - ay
+        share = along_x * gap_x
+        share += along_y * gap_y
+        share /= length2
+        np.maximum(share, 0.0, out=share)
+        np.minimum(share, 1.0, out=share)
+        gap_x -= share * along_x
+        gap_y -= share * along_y
+        gap_x *= gap_x
+        gap_y *= gap_y
+        gap_x += gap_y
+        return np.all(gap_x >= self._reach2, axis=0)
+
+    @cached_property
+    def _reach2(self) -> Points:
+        """How near a segment may come to each disc's centre, squared, shape (n, 1) [m^2]."""
+        return np.array([max(radius - self.tolerance, 0.0) ** 2 for radius in self._radii]).reshape(-1, 1)
 
     def touches(self, points: Points, corners: Indices) -> Mask:
         """Tell that all do: a segment may cut through a corner of the polygon, outside the disc."""
@@ -221,7 +231,11 @@ class Roadmap:
         least = np.full(count, np.inf)
         np.minimum.at(least, node, length)
         joined = np.flatnonzero(np.isfinite(least))
-        graph: csr_array = coo_array(
+        # Large, and needed only where a path is looked for.
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import dijkstra
+
+        graph = coo_array(
             (
                 # SciPy takes a length of 0 as no edge.
                 np.concatenate([lengths, np.maximum(least[joined], 1e-12)]),

@@ -84,15 +84,19 @@ def _stale(recipe: Recipe, file: Path, command: str | None = None) -> str:
     return staleness(read_result(file), command or recipe.command, digests(recipe.inputs), locked)
 
 
-def stale() -> list[str]:
-    """Return a line for each result that its command would not make now, and each document that differs from them."""
-    lines = []
-    for recipe in RECIPES:
-        if why := _stale(recipe, RESULTS / f"{recipe.name}.json"):
-            lines.append(f"docs/results/{recipe.name}.json {why}; {cure(recipe)} makes it again")
-    for file in rendering.documents():
-        lines += outdated(file.read_text(encoding="utf-8"), file.relative_to(ROOT).as_posix())
-    return lines
+def stale_results() -> list[str]:
+    """Return a line for each result that its command would not make now."""
+    whys = {recipe: _stale(recipe, RESULTS / f"{recipe.name}.json") for recipe in RECIPES}
+    return [f"docs/results/{each.name}.json {why}; {cure(each)} makes it again" for each, why in whys.items() if why]
+
+
+def outdated_documents() -> list[str]:
+    """Return a line for each document that differs from the results."""
+    return [
+        line
+        for file in rendering.documents()
+        for line in outdated(file.read_text(encoding="utf-8"), file.relative_to(ROOT).as_posix())
+    ]
 
 
 def outdated(text: str, name: str) -> list[str]:
@@ -144,7 +148,7 @@ def main() -> int:
                     print(f"{recipe.name}: is up to date", flush=True)
         if asked.what in ("make", "render"):
             render(tables.Source.folder)
-        lines = stale() if asked.what == "check" else []
+        lines = [*stale_results(), *outdated_documents()] if asked.what == "check" else []
     except (MakingError, ConfigurationError, rendering.RenderingError) as error:
         print(f"docs: {error}", file=sys.stderr)
         return 1

@@ -28,6 +28,9 @@ from robocontrast_ros.nodes.runtime.channel import (  # noqa: E402
 from robocontrast_ros.nodes.runtime.executor import LockstepExecutor  # noqa: E402
 from robocontrast_ros.sessions.schema import TimeoutParameters  # noqa: E402
 
+ENDLESS = 36000.0
+"""A limit that is not met in a test [s]."""
+
 
 @pytest.fixture
 def server():
@@ -81,10 +84,8 @@ def test_the_fault_of_a_service_that_is_gone_names_no_limit(client, server):
 
 def test_a_service_that_goes_away_ends_the_wait_before_its_limit(client, server):
     threading.Timer(0.3, lambda: server.destroy_service(server.service)).start()
-    began = time.monotonic()
     with pytest.raises(NoAnswer, match="'swap' is gone"):
-        patient_call(client, SwapPolicy.Request(), 60.0)
-    assert time.monotonic() - began < 30.0
+        patient_call(client, SwapPolicy.Request(), ENDLESS)
 
 
 @pytest.mark.parametrize("ask", [call, patient_call])
@@ -96,10 +97,8 @@ def test_a_channel_that_is_closed_ends_the_waits_for_its_answers(client, ask):
     channel.start()
     wait_for(silent, 120.0)
     threading.Timer(0.3, channel.close).start()
-    began = time.monotonic()
     with pytest.raises(NoAnswer, match="'swap' is gone"):
-        ask(silent, SwapPolicy.Request(), 60.0)
-    assert time.monotonic() - began < 30.0
+        ask(silent, SwapPolicy.Request(), ENDLESS)
     owner.destroy_node()
     rclpy.shutdown()
 

@@ -247,7 +247,7 @@ def check_answers(ask, count):
     assert ask(ResetPolicy, instruction="push the moon", seed=1).fault.code == 0
     answer = ask(Act, observation=SEEN)
     assert (answer.fault.code, answer.count, answer.size) == (0, count, 2), answer.fault
-    assert answer.observed_instruction == "push the moon" and len(answer.observed_image_digest) == 64
+    assert answer.observed_instruction == "push the moon" and len(answer.image_digest) == 64
 
 
 def test_a_policy_on_a_server_of_its_own_is_lost_with_it_which_is_no_fault_of_the_policy_and_found_again(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 
 import pytest
 
@@ -37,8 +38,10 @@ TASK = resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"
 
 @pytest.fixture
 def manager():
-    with spun_node("episode_manager") as node:
-        yield node
+    """Return what ends the session's manager."""
+    with ExitStack() as ends:
+        ends.node = ends.enter_context(spun_node("episode_manager"))
+        yield ends
 
 
 @pytest.fixture
@@ -48,7 +51,7 @@ def scorer(manager):
     process = subprocess.Popen([sys.executable, "-c", SCORER, "--ros-args", *words], stdout=subprocess.PIPE, text=True)
     wait_for_line(process, "it knows its leader")
     # It is there before it has been made completely; then a signal is the end of it.
-    DiscoveryProbe(manager, "scorer").wait(240.0)
+    DiscoveryProbe(manager.node, "scorer").wait(240.0)
     yield process
     process.kill()
     process.communicate()
@@ -62,7 +65,7 @@ def test_a_node_goes_on_until_the_manager_is_gone_or_a_second_signal_comes(score
     if then == "a second signal":
         scorer.send_signal(signal.SIGTERM)
     else:
-        manager.destroy_node()
+        manager.close()
     assert scorer.wait(timeout=240.0) == 0
 
 

@@ -16,8 +16,6 @@ from typing import Any
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose, Scene
 from robocontrast_ros.runs.events import Event, PolicyLoaded, SessionStarted, TrialFinished
-from robocontrast_ros.sessions.overrides import Overrides
-from robocontrast_ros.sessions.resolving import resolve
 
 FOLDER = "package://robocontrast_ros/config/golden"
 
@@ -135,6 +133,9 @@ def find_golden(started: SessionStarted) -> Golden | None:
     own = _conditions(started.parameters)
     for golden in found:
         if golden.session == started.session:
+            from robocontrast_ros.sessions.overrides import Overrides
+            from robocontrast_ros.sessions.resolving import resolve
+
             shipped = resolve(golden.session, Overrides(policy=golden.policy))
             if _conditions(shipped.snapshot()) == own:
                 return golden

@@ -7,6 +7,7 @@ range is open has Student's over the means of test instances, which needs no bou
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -15,8 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.statistics.changes import difference_in_differences
 from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
-from robocontrast_ros.statistics.decisions import Decision, paired_bootstrap
 from robocontrast_ros.statistics.estimate import Estimate
+
+if TYPE_CHECKING:
+    from robocontrast_ros.statistics.decisions import Decision
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,9 @@ def score_bootstrap(
     else:
         both = np.concatenate([np.asarray(a, dtype=float), np.asarray(b, dtype=float)])
         scale = Scale(float(both.min()), float(np.ptp(both)) or 1.0) if len(both) else Scale()
+    # It imports statsmodels and pandas, which most commands need not.
+    from robocontrast_ros.statistics.decisions import paired_bootstrap
+
     decision = paired_bootstrap(scale.scaled(a), scale.scaled(b), clusters, rng)
     return replace(decision, difference=score_difference(a, b, spec, clusters))
 

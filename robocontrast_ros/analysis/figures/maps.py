@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from robocontrast_ros.analysis.figures.trial_map import TrialMap, write_map
 from robocontrast_ros.bags.errors import BagError
-from robocontrast_ros.bags.reader import TrialRecording, read_trial
 from robocontrast_ros.configuration import load_configured
 from robocontrast_ros.domain import Scene, SetupMove, Trial
 from robocontrast_ros.episodes.scoring import Sample
@@ -17,6 +16,10 @@ from robocontrast_ros.runs.journal import Journal, read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.system.disk import make_folder
 from robocontrast_ros.tasks.protocol import Task
+
+if TYPE_CHECKING:
+    from robocontrast_ros.analysis.figures.trial_map import TrialMap
+    from robocontrast_ros.bags.reader import TrialRecording
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,11 @@ def write_maps(
         and not (path := run.map(trial.event.trial.trial_id)).exists()
     ]
     make_folder(run.maps)
+    if not missing:
+        return 0
+    # Matplotlib takes long to import.
+    from robocontrast_ros.analysis.figures.trial_map import TrialMap, write_map
+
     for found, path in track(missing):
         trial, result = found.event.trial, found.event.result
         symbol = symbols.get(trial.perturbation, "")
@@ -104,6 +112,8 @@ def map_of_recording(task: Task, recording: TrialRecording) -> TrialMap:
     Raises:
         JournalError: there is a journal and it cannot be read.
     """
+    from robocontrast_ros.analysis.figures.trial_map import TrialMap
+
     run = RunFolder(recording.bag.resolve().parents[1])
     moves: tuple[SetupMove, ...] = ()
     symbol = ""
@@ -123,6 +133,8 @@ def _samples(run: RunFolder, bag: str) -> tuple[Sample, ...]:
     """Return the control steps in a trial's bag; none where there is no bag to be read."""
     if not bag:
         return ()
+    from robocontrast_ros.bags.reader import read_trial
+
     try:
         return read_trial(run.path / bag).samples
     except BagError:

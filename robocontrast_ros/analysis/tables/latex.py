@@ -2,9 +2,8 @@ r"""A run's summary as LaTeX tables that a paper can ``\input``; they need the p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import pandas as pd
+import re
+from collections.abc import Iterable, Sequence
 
 from robocontrast_ros.analysis.estimates.summary import STOPPED, Row, Summary
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
@@ -15,6 +14,9 @@ MINUS = "\N{MINUS SIGN}"
 
 SYMBOLS = {"Δ": r"$\Delta$", MINUS: "$-$", STOPPED: r"$^\dagger$"}
 """Letters of names and headings that LaTeX has only in math mode."""
+
+
+_COMMANDS = {"\\": r"\textbackslash", "~": r"\textasciitilde", "^": r"\textasciicircum"}
 
 
 def summary_tex(summary: Summary) -> str:
@@ -126,13 +128,29 @@ def booktabs(
         names: headings of the columns whose cells are escaped; the others are LaTeX already.
         comments: lines above it.
     """
-    table = pd.DataFrame([list(row) for row in rows], columns=list(columns))
-    escaped = [name for name in table.columns if name in names]
-    styler = table.style.hide(axis="index").format(escape="latex", subset=escaped)
-    text = styler.format_index(escape="latex", axis="columns").to_latex(
-        hrules=True, column_format="".join(columns.values())
-    )
+    head = _line(map(_escaped, columns))
+    body = (_line(_escaped(c) if n in names else c for n, c in zip(columns, row, strict=True)) for row in rows)
+    lines = (r"\toprule", head, r"\midrule", *body, r"\bottomrule")
+    within = "".join(f"{line}\n" for line in lines)
+    text = f"\\begin{{tabular}}{{{''.join(columns.values())}}}\n{within}\\end{{tabular}}\n"
     for symbol, latex in SYMBOLS.items():
         text = text.replace(symbol, latex)
-    lines = (*comments, r"Needs \usepackage{booktabs}.")
-    return "".join(f"% {' '.join(line.split())}\n" for line in lines) + text
+    said = (*comments, r"Needs \usepackage{booktabs}.")
+    return "".join(f"% {' '.join(line.split())}\n" for line in said) + text
+
+
+def _line(cells: Iterable[str]) -> str:
+    return rf"{' & '.join(cells)} \\"
+
+
+def _escaped(text: str) -> str:
+    """Return a text as LaTeX prints it."""
+    return re.sub(r"[&%$#_{}]|[\\~^] ?", _escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    sign = found[0]
+    if (command := _COMMANDS.get(sign[0])) is None:
+        return f"\\{sign}"
+    # The space after a command ends it: one of the text is a command, too.
+    return rf"{command} \space " if sign.endswith(" ") else f"{command} "

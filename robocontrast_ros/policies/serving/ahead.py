@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.policies.protocol import PolicyDescription
-from robocontrast_ros.policies.serving.runner import PolicyRunner
+
+if TYPE_CHECKING:
+    from robocontrast_ros.policies.serving.runner import PolicyRunner
 
 
 class Loading(NamedTuple):
@@ -28,7 +30,7 @@ _loaded: dict[Loading, PolicyRunner] = {}
 def load_ahead(loading: Loading) -> PolicyDescription | ConfigurationError:
     """Load a policy, keep it for ``loaded``, and return what it needs, or why it cannot be loaded."""
     try:
-        runner = PolicyRunner(*loading)
+        runner = loaded(loading)
     except ConfigurationError as error:
         return error
     _loaded[loading] = runner
@@ -41,5 +43,6 @@ def loaded(loading: Loading) -> PolicyRunner:
     Raises:
         ConfigurationError: it cannot be loaded.
     """
-    runner = _loaded.pop(loading, None)
-    return runner or PolicyRunner(*loading)
+    from robocontrast_ros.policies.serving.runner import PolicyRunner
+
+    return _loaded.pop(loading, None) or PolicyRunner(*loading)

@@ -21,6 +21,7 @@ from robocontrast_ros.domain import Instruction, Pose, Scene
 from robocontrast_ros.domain.products import norm
 from robocontrast_ros.tasks.language_table.goals import BlockGoal, BlockGoals, Region, goal_point
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
+from robocontrast_ros.tasks.plans import KeptPlans
 from robocontrast_ros.tasks.protocol import Infeasible, Plan
 from robocontrast_ros.tasks.roadmap import ways_among_discs
 
@@ -67,9 +68,13 @@ class PushPlanner:
 
     def __init__(self, parameters: LanguageTableParameters) -> None:
         self._parameters, self._goals = parameters, BlockGoals(parameters)
+        self._kept = KeptPlans(self._plan)
 
     def plan(self, instruction: Instruction, scene: Scene) -> Plan | Infeasible:
         """Return the shortest tool path that fulfils the instruction, of length 0 where it is fulfilled already."""
+        return self._kept.plan(instruction, scene)
+
+    def _plan(self, instruction: Instruction, scene: Scene) -> Plan | Infeasible:
         start = self._parameters.tool.start[:2]
         try:
             self._require_domain(instruction, scene)

@@ -6,7 +6,8 @@ import shutil
 import signal
 
 import pytest
-from session_runs import Workplace, events_of, finish, scores, wait_until
+from session_runs import Workplace, events_of, finish, scores, wait_for_line, wait_until
+from small_disks import NotAllowed, small_disk
 from typer.testing import CliRunner
 
 from robocontrast_ros.cli import fast
@@ -33,6 +34,33 @@ def ended(run, resume, monkeypatch):
     return end.value.code
 
 
+def started(run):
+    return sum(isinstance(event, TrialStarted) for event in events_of(run))
+
+
+@pytest.fixture
+def disk(tmp_path):
+    try:
+        with small_disk(tmp_path / "disk", 24) as small:
+            yield small
+    except NotAllowed as reason:
+        pytest.skip(str(reason))
+
+
+def test_a_full_disk_is_one_line(place, disk):
+    place.folder = disk.folder
+    session = place.session(policy="random", test_set={"size": 300}, task=place.short_task(30), fast=True)
+    process = place.begin("evaluate", session)
+    run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
+    wait_until(lambda: started(run), "the first trial")
+    disk.fill()
+    code, output = finish(process)
+    assert code == 3, output
+    (line,) = [line for line in output.splitlines() if line.startswith("error: ") and "full" in line][:1]
+    assert str(run) in line and "The disk is full: free some space" in line
+    assert "Traceback" not in output and f"--resume {run}" in output
+
+
 @pytest.fixture
 def _signals():
     """Leave Control-C as it was: the session's process takes it for itself."""
@@ -42,19 +70,32 @@ def _signals():
 
 
 @pytest.mark.usefixtures("_signals")
-def test_control_c_ends_a_fast_session_at_once_and_it_goes_on_as_if_nothing_had_been(place, monkeypatch):
-    session = place.session(**CONTRAST, policy="noisy_oracle", test_set={"size": 4}, fast=True, recording="none")
-    process = place.begin("evaluate", session)
-    try:
-        run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
-        started = lambda: sum(isinstance(e, TrialStarted) for e in events_of(run)) >= 3  # noqa: E731
-        wait_until(started, "the third trial")
-        process.send_signal(signal.SIGINT)
-    finally:
-        code, output = finish(process)
-    assert code == 130, output
-    assert "Traceback" not in output and f"--resume {run}" in output
-    assert isinstance(events_of(run)[-1], SessionInterrupted)
+def test_signals_end_a_fast_session_in_order_however_often_they_come_and_it_goes_on_as_without(place, monkeypatch):
+    session = place.session(**CONTRAST, policy="noisy_oracle", test_set={"size": 8}, fast=True, recording="none")
+
+    def stopped(number, times, *words):
+        """Begin the session, or go on with it, and send it a signal in its third trial so many times."""
+        before = len(place.runs) and started(place.runs[0])
+        process = place.begin("evaluate", *words)
+        try:
+            run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
+            wait_until(lambda: started(run) >= before + 3, "the third trial")
+            process.send_signal(number)
+            said = wait_for_line(process, f"{number.name}: ")
+            for _ in range(times - 1):
+                process.send_signal(number)
+        finally:
+            code, output = finish(process)
+        assert code == 128 + number, output
+        assert said == f"{number.name}: stopping; the current trial is void …\n"
+        assert "Traceback" not in output and f"--resume {run}" in output
+        assert isinstance(events_of(run)[-1], SessionInterrupted)
+        return run, output
+
+    run, output = stopped(signal.SIGTERM, 3, session)
+    assert f"robocontrast results {run}" in output and not (run / "figures").exists()
+    # Once: a second one would end the drawing of the results.
+    stopped(signal.SIGINT, 1, "--resume", run)
     assert list((run / "bags").iterdir()) == [] and (run / "trials.parquet").exists()
     assert (run / "figures" / "overview.png").exists()
     assert ended(RunFolder.open(run), True, monkeypatch) == 0

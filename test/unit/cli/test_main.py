@@ -100,6 +100,18 @@ def test_a_plan_takes_every_key_of_the_session_from_the_command_line():
             ["evaluate", "language_table_demo", "--policy-server", "external", "--policy", "random"],
             ["`policy`", "random", "robocontrast swap"],
         ),
+        (["evaluate", "language_table_demo", "--robot", "frankka"], ["frankka", "franka", "ur5e", "Did you mean"]),
+        (["evaluate", "language_table_demo", "--robot", "locobot"], ["`robot`", "language_table.yaml", "is fixed"]),
+        (["evaluate", "language_table_demo", "--policy", "orcale"], ["orcale", "oracle"]),
+        (["evaluate", "language_table_demo", "--budget", "-1"], ["budget", "-1"]),
+        (["evaluate", "language_table_demo", "--set", "task=language_tabel"], ["`task`", "language_table"]),
+        (["evaluate", "language_table_demo", "--set", "sede=1"], ["`sede`", "seed"]),
+        (["evaluate", "language_table_demo", "--set", "repeats=0"], ["`repeats`", "0"]),
+        (["evaluate", "language_table_demo", "--set", "strategy.perturbations=[LB3]"], ["LB3", "LB1"]),
+        (
+            ["evaluate", "language_table_demo", "--set", "cameras=[{name: wrist, width: 64, height: 48}]"],
+            ["wrist", "board"],
+        ),
         (["plan", "language_table_demo", "--set", "test_set.sizes=3"], ["`test_set.sizes`", "mean 'size'"]),
         (
             ["plan", "language_table_demo", "--set", "seed"],

@@ -105,6 +105,23 @@ def test_an_error_is_said_once_and_a_session_that_was_refused_shows_nothing(tmp_
     assert "error: error" not in console.file.getvalue()
 
 
+def test_a_node_that_is_refused_ends_the_session_as_refused_in_its_own_words(tmp_path):
+    run = RunFolder(tmp_path / "run")
+    run.path.mkdir()
+    said = "what 'policy_server' serves: got 'large', expected a policy that fits robot 'franka'\n  rate: too high"
+    scripts = {
+        "leader": "import time; time.sleep(600)",
+        "rollout": f"import sys; print({'[FATAL] [1.5] [rollout]: ' + said!r}); sys.exit(2)",
+    }
+    console = Console(file=io.StringIO(), width=300)
+    shown, ended = _run_processes(
+        lambda: running(tmp_path, **scripts), LiveView(console, run.journal, 1, math.inf, "m"), run, console
+    )
+    assert (shown, ended) == (None, 2)
+    assert f"error: process 'rollout' ended with exit code 2: {said}\n" in console.file.getvalue()
+    assert "--resume" not in console.file.getvalue()
+
+
 @pytest.mark.parametrize("what", ["run", "run/journal.jsonl"])
 def test_a_session_whose_results_are_deleted_after_its_last_event_is_no_success(tmp_path, what):
     run = RunFolder(record_run(tmp_path / "run", [Fault.NONE]))

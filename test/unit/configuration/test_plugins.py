@@ -68,7 +68,7 @@ def raising():
 
 def refusal(monkeypatch, kind, load):
     """Return the message with which a registered object is refused."""
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [Registered(load)])
+    monkeypatch.setattr(plugins, "registered", lambda kind: [Registered(load)])
     with pytest.raises(ConfigurationError) as caught:
         make_plugin(kind, "mine", "session.yaml", "key")
     assert "\n" not in str(caught.value)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
-from robocontrast_ros.configuration import ConfigurationError, read_yaml
+from robocontrast_ros.configuration import ConfigurationError, read_yaml, resolve_uri, strict_yaml
 from robocontrast_ros.configuration.strict_yaml import MAX_ALIASES, MAX_DEPTH, parse_yaml
 
 
@@ -59,3 +60,25 @@ def test_a_few_aliases_and_merged_keys_are_yaml():
     }
     deep = parse_yaml("[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1), "file")
     assert str(deep).count("[") == MAX_DEPTH - 1
+
+
+@pytest.mark.parametrize("text", ["a: 1\t", "{a?: b}", "- [!, 2]", "- |#<", "\ufeffa: [1, 2]\n\ufeff"])
+def test_what_the_two_parsers_of_yaml_read_differently_is_read_by_the_strict_one(text):
+    with pytest.raises(yaml.YAMLError):
+        yaml.safe_load(text)
+    with pytest.raises(ConfigurationError):
+        parse_yaml(text, "file")
+
+
+def test_a_tag_without_a_name_is_read_as_python_reads_it():
+    assert parse_yaml("- 1\n- !\n", "file") == yaml.safe_load("- 1\n- !\n") == [1, None]
+
+
+def test_the_fast_parser_reads_every_parameter_file_as_the_other_does():
+    if strict_yaml._FastLoader is None:
+        pytest.skip("PyYAML without libyaml")
+    files = sorted(resolve_uri("package://robocontrast_ros/config").rglob("*.yaml"))
+    assert len(files) > 100
+    for file in files:
+        text = file.read_text()
+        assert repr(yaml.load(text, strict_yaml._FastLoader)) == repr(yaml.load(text, strict_yaml._Loader)), file

@@ -7,13 +7,11 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from examples import examples
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -60,7 +58,7 @@ def ask(client: LocalClient, observation: Observation = NOW) -> Answer:
     return client.answer(client.ask(observation))
 
 
-@examples(30)
+@settings(max_examples=30)
 @given(
     stamp=st.integers(0, 2**63 - 1),
     pictures=images,
@@ -139,11 +137,9 @@ def test_each_of_two_clients_gets_its_own_answers():
 
 def test_no_answer_within_the_limit_is_a_lost_connection_and_closes_it(connected):
     released = threading.Event()
-    client = connected(lambda observation: released.wait() and ZEROS, timeout=0.2)
-    began = time.monotonic()
+    client = connected(lambda observation: released.wait(60.0) and ZEROS, timeout=0.2)
     with pytest.raises(ConnectionLost, match=r"no answer within 0\.2 s"):
         ask(client)
-    assert time.monotonic() - began > 0.15
     released.set()
     with pytest.raises(ConnectionLost):
         ask(client)
@@ -160,6 +156,9 @@ def test_a_server_that_reads_nothing_is_a_lost_connection():
         assert not client.is_connected_to(name)
 
 
+ENDLESS = 36000.0
+"""A limit that is not met in a test [s]."""
+
 DYING = """
 import os, socket, sys
 listening = socket.socket(socket.AF_UNIX)
@@ -175,10 +174,9 @@ def test_a_server_that_dies_is_lost_at_once_and_not_after_the_limit():
     name = f"{PREFIX}dying-{os.getpid()}"
     with subprocess.Popen([sys.executable, "-c", DYING, name], stdout=subprocess.PIPE) as server:
         server.stdout.readline()
-        client = LocalClient(name, 30.0)
-        with pytest.raises(ConnectionLost) as lost:
+        client = LocalClient(name, ENDLESS)
+        with pytest.raises(ConnectionLost):
             ask(client)
-        assert "no answer within" not in lost.value.detail
 
 
 def test_a_server_that_is_closed_ends_its_connections_and_frees_its_name():
@@ -195,9 +193,8 @@ def test_a_server_that_is_closed_ends_its_connections_and_frees_its_name():
 
 @pytest.mark.parametrize("name", ["", "somebody-else", PREFIX + "that-is-not-there"])
 def test_a_name_without_a_server_is_refused_at_once(name):
-    with pytest.raises(ConnectionLost) as lost:
-        LocalClient(name, 30.0)
-    assert "no answer within" not in lost.value.detail
+    with pytest.raises(ConnectionLost):
+        LocalClient(name, ENDLESS)
 
 
 def test_a_client_of_another_user_is_not_answered(monkeypatch):

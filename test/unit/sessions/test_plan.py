@@ -13,8 +13,11 @@ from robocontrast_ros.domain import Scene
 from robocontrast_ros.runs.events import SetUp, TrialFinished
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.plan import plan_session
+from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
+from robocontrast_ros.tasks.language_table import planner
 
 
 @pytest.mark.parametrize("budget", [math.inf, 2.0])
@@ -66,3 +69,25 @@ def test_what_does_not_apply_behind_the_budget_is_not_in_the_plan():
 def test_what_does_not_apply_is_in_the_plan_with_its_reason():
     plan = plan_session(line_evaluation(families=("block_to_block",)))
     assert {(name, reason) for _, name, reason in plan.skipped} == {("LB2", "there is no place that has an opposite")}
+
+
+def test_each_instance_is_planned_once(monkeypatch):
+    asked, find_push = [], planner.find_push
+
+    def counted(goal, scene, *rest, **options):
+        # The scenes are kept, so that no two have the same identity.
+        asked.append((goal, scene))
+        return find_push(goal, scene, *rest, **options)
+
+    monkeypatch.setattr(planner, "find_push", counted)
+    plan = plan_session(resolve("language_table_demo", Overrides(size=3)).evaluation())
+    assert len(plan.trials) == 15
+    assert len(asked) >= 15
+    assert len({(goal, id(scene)) for goal, scene in asked}) == len(asked)
+
+
+def test_an_observer_is_told_of_each_trial_that_is_planned():
+    told = []
+    plan = plan_session(line_evaluation(families=("block_to_block",)), told.append)
+    costs = {status.trial.trial_id: status.budget.spent for status in told if status.result is not None}
+    assert costs == {planned.trial.trial_id: planned.cumulative_cost for planned in plan.trials}
