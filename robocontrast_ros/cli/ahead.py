@@ -10,6 +10,7 @@ from robocontrast_ros.graph.environment import node_environment
 from robocontrast_ros.graph.fork_server import start_fork_server
 from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.system.forking import ForkServer
+from robocontrast_ros.system.opengl import import_mujoco
 
 
 class GraphAhead:
@@ -28,13 +29,14 @@ class GraphAhead:
         """
         self.server: ForkServer | None = start_fork_server(fast)
         self._domain: Domain | None = None
-        threading.Thread(target=_try_rendering, daemon=True).start()
-        if fast:
-            return
         # Whatever is wrong is said when the session is known; it may need no graph.
         with contextlib.suppress(ConfigurationError):
-            self._domain = Domain(namespace)
-            self._domain.start_probe(node_environment(self._domain.number))
+            if not fast:
+                self._domain = Domain(namespace)
+                self._domain.start_probe(node_environment(self._domain.number))
+        # It changes the environment for a moment, which the thread reads.
+        import_mujoco()
+        threading.Thread(target=_try_rendering, daemon=True).start()
 
     def domain(self, namespace: str, elsewhere: bool) -> Domain:
         """Return the domain of the session's nodes, which is being probed; the caller closes it.

@@ -304,7 +304,7 @@ def results(
         ),
     ] = None,
 ) -> None:
-    """Write a run's tables, summary, figures and missing maps again from its journal and bags, and show them."""
+    """Write a run's tables, summary, and missing or outdated pictures from its journal and bags; show the summary."""
     from robocontrast_ros.cli.results import show_results
     from robocontrast_ros.runs.run_folder import RunFolder
 

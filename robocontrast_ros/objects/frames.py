@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import mujoco
 import numpy as np
 
 from robocontrast_ros.domain.geometry import Pose, Quaternion, Vector3
@@ -68,6 +67,8 @@ def from_degrees(roll: float, pitch: float, yaw: float) -> Quaternion:
 
 def from_axes(x: Sequence[float], y: Sequence[float], z: Sequence[float]) -> Quaternion:
     """Return the orientation of a frame whose axes, orthogonal unit vectors, are given."""
+    import mujoco
+
     quaternion = np.empty(4)
     mujoco.mju_mat2Quat(quaternion, np.column_stack((x, y, z)).ravel())
     w, qx, qy, qz = quaternion.tolist()

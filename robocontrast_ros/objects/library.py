@@ -17,7 +17,6 @@ from robocontrast_ros.objects.frames import about, rotate
 from robocontrast_ros.objects.meshes import MJCF, OFF, corners_of
 from robocontrast_ros.objects.model import FINGER_BEYOND, Cavity, Grasp, ObjectModel, Polygon, Primitive, Top
 from robocontrast_ros.objects.schema import PLAIN, CavityRegion, GraspEntry, ObjectFile, Paint, PaintChange, TopRegion
-from robocontrast_ros.objects.validation import check_object
 
 BODY = "body"
 """The paint of a mesh."""
@@ -125,6 +124,9 @@ def _load(path: Path, uri: str, changed: int) -> tuple[ObjectModel, ...]:
     if path.parent == resolve_uri(SHIPPED):
         return models  # tried by the tests of this package
     # All variants have one shape.
+    # It drops the object in MuJoCo, which takes long to import.
+    from robocontrast_ros.objects.validation import check_object
+
     grasps = check_object(models[0], source).grasps
     return tuple(replace(model, grasps=grasps) for model in models)
 

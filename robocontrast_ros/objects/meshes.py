@@ -7,14 +7,17 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.domain.products import product
+
+if TYPE_CHECKING:
+    import mujoco
 
 SAME = 1e-6
 """How far apart two vertices are that are one [m]."""
@@ -133,6 +136,8 @@ def _joined(vertices: NDArray[np.float64], faces: NDArray[np.int64]) -> Mesh:
 
 def mesh_geom(spec: mujoco.MjSpec, body: mujoco.MjsBody, path: Path, origin: Vector3, mass: float) -> mujoco.MjsGeom:
     """Add the geom of an OBJ file to a body, and return it. MuJoCo touches it at its convex hull."""
+    import mujoco
+
     mesh = read_obj(path, str(path))
     made = spec.add_mesh(name="mesh")
     made.uservert = (mesh.vertices - np.asarray(origin)).ravel()
@@ -146,6 +151,8 @@ def model_spec(path: Path, name: str) -> mujoco.MjSpec:
     Raises:
         ValueError: it is no MJCF model, or has another number of top-level bodies.
     """
+    import mujoco
+
     spec = mujoco.MjSpec.from_file(str(path))
     spec.modelfiledir = str(path.parent)
     bodies = [body for body in spec.bodies if body.parent == spec.worldbody]
@@ -172,6 +179,8 @@ def _corners_of_model(path: Path, mass: float, source: str) -> NDArray[np.float6
     for mesh in range(model.nmesh):
         first, count = model.mesh_faceadr[mesh], model.mesh_facenum[mesh]
         check_closed(model.mesh_face[first : first + count].tolist(), f"{path.name}: {model.mesh(mesh).name}", source)
+    import mujoco
+
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, -1).T

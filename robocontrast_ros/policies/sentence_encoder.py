@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
-from scipy.special import erf
 from tokenizers import Tokenizer
 
 from robocontrast_ros.configuration.minilm import MINILM, minilm_folder, minilm_limit
@@ -85,6 +84,9 @@ class SentenceEncoder:
         return self._weights[WORDS][ids]
 
     def _encode(self, sentence: str) -> Matrix:
+        # Large; a policy's description asks for tokens alone.
+        from scipy.special import erf
+
         ids = self.tokens(sentence)
         weights = self._weights
         hidden = (

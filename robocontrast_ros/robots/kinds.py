@@ -8,16 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin
-from robocontrast_ros.domain import Pose
-from robocontrast_ros.robots.commands import RobotCommand
-from robocontrast_ros.robots.controllers.protocol import Controller
-from robocontrast_ros.robots.profile_base import RobotProfile
-from robocontrast_ros.robots.readings import Axes, CheckedEstimator
-from robocontrast_ros.robots.safety.filter import SafetyFilter
-from robocontrast_ros.robots.state_estimation import Reading, StateEstimator
+
+if TYPE_CHECKING:
+    from robocontrast_ros.domain import Pose
+    from robocontrast_ros.robots.commands import RobotCommand
+    from robocontrast_ros.robots.controllers.protocol import Controller
+    from robocontrast_ros.robots.profile_base import RobotProfile
+    from robocontrast_ros.robots.readings import Axes, CheckedEstimator
+    from robocontrast_ros.robots.safety.filter import SafetyFilter
+    from robocontrast_ros.robots.state_estimation import Reading, StateEstimator
+
+
+def _no_axes(_: Any) -> Axes:
+    from robocontrast_ros.robots.readings import Axes
+
+    return Axes()
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ class RobotKind:
     safety: Callable[[Any, float], SafetyFilter]
     check_reach: Callable[..., None] | None
     embodiment: str
-    axes: Callable[[Any], Axes] = lambda profile: Axes()
+    axes: Callable[[Any], Axes] = _no_axes
 
 
 def kind_of(profile: RobotProfile) -> RobotKind:
@@ -65,6 +73,8 @@ def _kind(name: str) -> RobotKind:
 
 def make_state_estimator(profile: RobotProfile) -> CheckedEstimator:
     """Return the state estimator of a robot, which refuses impossible readings."""
+    from robocontrast_ros.robots.readings import CheckedEstimator
+
     kind = kind_of(profile)
     return CheckedEstimator(kind.estimator(profile), kind.axes(profile))
 

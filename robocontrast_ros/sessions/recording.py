@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from typing import TYPE_CHECKING
 
 from robocontrast_ros.bags.definitions import find_definition
 from robocontrast_ros.bags.errors import BagError
-from robocontrast_ros.bags.trial_recorder import TrialRecorder
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.messages.encoding import TrialContext
 from robocontrast_ros.messages.topics import JUDGEMENT, SAFETY, SHOWN, STOP_TOPICS, TRIAL_TOPICS, Topic
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.blinding import HIDDEN
 from robocontrast_ros.sessions.resolving import ResolvedSession
+
+if TYPE_CHECKING:
+    from robocontrast_ros.bags.trial_recorder import TrialRecorder
 
 
 def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
@@ -91,6 +94,9 @@ def trial_recorder(session: ResolvedSession, run: RunFolder) -> TrialRecorder | 
         except BagError as error:
             expected = "topics of message types that are installed"
             raise ConfigurationError(source, "recording.topics", text, expected, str(error)) from None
+    # It writes bags in a session of one process alone.
+    from robocontrast_ros.bags.trial_recorder import TrialRecorder
+
     return TrialRecorder(
         run.path,
         topics,

@@ -9,17 +9,18 @@ VARIABLE = "MUJOCO_GL"
 
 
 def import_mujoco() -> None:
-    """Import MuJoCo before any module of ours does, where MUJOCO_GL names a platform that it cannot load.
+    """Import MuJoCo before any module of ours does, and no OpenGL platform with it.
 
-    Its import loads that platform, and fails where it is not there. Most of what is done here draws nothing, and what
-    draws finds out which platform works (``images.rendering``), from the same variable.
+    Its import loads the platform that MUJOCO_GL names, by default one for windows, and fails where it is not there.
+    Most of what is done here draws nothing, and what draws finds out which platform works (``images.rendering``), from
+    the same variable.
     """
+    wanted = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = "disabled"
     try:
         importlib.import_module("mujoco")
-    except Exception:  # what a broken platform raises depends on the platform
-        wanted = os.environ[VARIABLE]
-        os.environ[VARIABLE] = "disabled"
-        try:
-            importlib.import_module("mujoco")
-        finally:
+    finally:
+        if wanted is None:
+            del os.environ[VARIABLE]
+        else:
             os.environ[VARIABLE] = wanted

@@ -13,11 +13,13 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from lark import Lark, Token, Tree
-from lark.exceptions import UnexpectedCharacters, UnexpectedEOF
+
+if TYPE_CHECKING:
+    from lark import Lark, Token, Tree
+    from lark.exceptions import UnexpectedCharacters, UnexpectedEOF
 
 START = "sentence"
 """The rule of whole sentences."""
@@ -249,6 +251,8 @@ class Grammar:
         return tuple((words, rule) for words, rule in (*parts, (text[end:], "")) if words)
 
     def _derivation(self, text: str) -> Derivation:
+        from lark.exceptions import UnexpectedCharacters, UnexpectedEOF
+
         plain = normal(text)
         try:
             tree = self._parser.parse(plain)
@@ -276,6 +280,8 @@ class Grammar:
     @cached_property
     def _parser(self) -> Lark:
         """Lark's parser of the rules; every word is a terminal, every alternative an alias."""
+        from lark import Lark
+
         names = {word: name for name, word in self._spelling.items()}
         lines = []
         for rule, alternatives in self.rules.items():
@@ -289,6 +295,8 @@ class Grammar:
         return Lark("\n".join(lines), start=START, parser="earley", lexer="dynamic", ambiguity="resolve")
 
     def _alternatives(self, tree: Tree[Token]) -> Iterator[Alternative]:
+        from lark import Tree
+
         rule, _, index = str(tree.data).rpartition("__")
         yield self.rules[rule][int(index)]
         for child in tree.children:
@@ -297,6 +305,8 @@ class Grammar:
 
     def _complaint(self, text: str, plain: str, error: UnexpectedCharacters | UnexpectedEOF) -> str:
         """Return where a sentence leaves the grammar, and what was expected there if that is a short list."""
+        from lark.exceptions import UnexpectedEOF
+
         if isinstance(error, UnexpectedEOF):
             found, expected = "nothing more", error.expected
         else:

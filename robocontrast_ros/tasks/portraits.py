@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import lru_cache
-
-import mujoco
+from typing import TYPE_CHECKING
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Crop, Scene
-from robocontrast_ros.images.portraits import portrait
 from robocontrast_ros.objects.library import model_of_uri
-from robocontrast_ros.objects.mjcf import object_spec
+
+if TYPE_CHECKING:
+    import mujoco
 
 STEP = 5
 """Yaws are rounded to this, so that few pictures are drawn [degrees]."""
@@ -39,11 +39,18 @@ class ModelPortraits:
 
 @lru_cache(512)
 def _drawn(uri: str, degrees: int) -> Crop:
+    # MuJoCo takes long to import, and most sessions show no pictures.
+    from robocontrast_ros.images.portraits import portrait
+
     return Crop.of(portrait(_spec(uri), math.radians(degrees)))
 
 
 def _spec(uri: str) -> mujoco.MjSpec:
     """Return the model that an MJCF file has, or ``FILE.yaml#VARIANT`` names."""
+    import mujoco
+
     if "#" in uri:
+        from robocontrast_ros.objects.mjcf import object_spec
+
         return object_spec(model_of_uri(uri))
     return mujoco.MjSpec.from_file(str(resolve_uri(uri)))

@@ -12,8 +12,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import dijkstra
 
 from robocontrast_ros.domain.products import dot, norm, product
 
@@ -233,7 +231,11 @@ class Roadmap:
         least = np.full(count, np.inf)
         np.minimum.at(least, node, length)
         joined = np.flatnonzero(np.isfinite(least))
-        graph: csr_array = coo_array(
+        # Large, and needed only where a path is looked for.
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import dijkstra
+
+        graph = coo_array(
             (
                 # SciPy takes a length of 0 as no edge.
                 np.concatenate([lengths, np.maximum(least[joined], 1e-12)]),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from robocontrast_ros.domain import NANOSECONDS, Scene, nanoseconds
 from robocontrast_ros.messages.encoding import Encoder, MakeMessage
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand, TwistCommand
-from robocontrast_ros.robots.description import Transform
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.worlds.mujoco.sensors import (
     CameraInfo,
@@ -27,6 +26,9 @@ from robocontrast_ros.worlds.mujoco.sensors import (
     Sensor,
     Transforms,
 )
+
+if TYPE_CHECKING:
+    from robocontrast_ros.robots.description import Transform
 
 
 class DriverEncoder:

@@ -88,9 +88,15 @@ def test_trials_and_bags_are_those_of_one_process_and_of_the_usual_graph(tmp_pat
     for name, composed in (("all", "all"), ("usual", True)):
         place = Workplace(tmp_path / name)
         place.folder.mkdir()
-        code, output = place.run(
-            "evaluate", place.session(policy="noisy_oracle", task=place.short_task(20), composed=composed)
+        session = place.session(
+            policy="film_bc",
+            task=place.short_task(20),
+            strategy={"name": "contrast_set", "perturbations": ["moved_camera"]},
+            test_set={"size": 1},
+            cameras=None,
+            composed=composed,
         )
+        code, output = place.run("evaluate", session)
         assert code == 0, output
         runs += place.runs
     one, usual = runs
@@ -273,6 +279,35 @@ def test_a_service_of_this_process_that_fails_is_lost_for_good(handing):
         with pytest.raises(NoAnswer, match=r"'.*swap' failed: .*zero") as error:
             call(client, SwapPolicy.Request(), 1.0)
     assert not error.value.late
+
+
+HANGS = """
+import threading, time
+from rclpy.node import Node
+from robocontrast_ros.nodes.runtime import intra_process
+from robocontrast_ros.nodes.runtime.channel import call
+from robocontrast_ros.nodes.runtime.main import run_nodes
+from robocontrast_ros.srv import SwapPolicy
+
+class Served(Node):
+    def __init__(self):
+        super().__init__("served")
+        intra_process.serve(self, SwapPolicy, "~/swap", lambda request, response: time.sleep(10_000))
+
+class Asking(Node):
+    def __init__(self):
+        super().__init__("asking")
+        client = self.create_client(SwapPolicy, "served/swap")
+        threading.Thread(target=call, args=(client, SwapPolicy.Request(), 0.3), daemon=True).start()
+
+intra_process.hand_over()
+run_nodes([Served, Asking])
+"""
+
+
+def test_a_service_of_this_process_that_hangs_ends_the_process():
+    done = subprocess.run([sys.executable, "-c", HANGS], text=True, capture_output=True, timeout=120, check=False)
+    assert done.returncode == 1 and "'served/swap' hangs, in this process" in done.stderr, done.stderr
 
 
 def test_a_world_that_plays_is_moved_by_one_thread_at_a_time():

@@ -25,7 +25,7 @@ from rclpy.node import Node
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault, too_late
 from robocontrast_ros.nodes.runtime.executor import lockstep_executor
-from robocontrast_ros.nodes.runtime.intra_process import served_here
+from robocontrast_ros.nodes.runtime.intra_process import limited, served_here
 
 Result = TypeVar("Result")
 
@@ -169,14 +169,16 @@ class PendingResponse:
 def call(client: Client, request: Any, timeout: float) -> Any:
     """Return a service's response, waiting for it on a thread that does not serve the client.
 
-    One that is served for this process is called at once, by reference, and without a limit of time.
+    One that is served for this process is called at once, by reference. It cannot be given up: where it takes longer,
+    the process ends (``main``).
 
     Raises:
         NoAnswer: it did not come within the time [s], or failed in this process.
     """
     if (answer := served_here(client)) is not None:
         try:
-            return answer(request)
+            with limited(client.srv_name, timeout):
+                return answer(request)
         except Exception as error:
             raise NoAnswer(f"'{client.srv_name}' failed: {error}", late=False) from error
     return PendingResponse(client, request).result(timeout)
@@ -199,6 +201,8 @@ def first_call(client: Client, request: Any, timeout: float) -> Any:
     Raises:
         NoAnswer: no response came within the time [s].
     """
+    if served_here(client) is not None:
+        return call(client, request, timeout)
     deadline = time.monotonic() + timeout
     while True:
         try:

@@ -8,9 +8,11 @@ block. A service that is served for this process, too, is called in the thread t
 
 from __future__ import annotations
 
+import contextlib
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from rclpy.client import Client
@@ -31,6 +33,9 @@ _subscribers: dict[str, list[Callback]] = {}
 
 _services: dict[str, Callable[[Any], Any]] = {}
 """Full name of a service of this process -> what makes a response of a request."""
+
+_calls: dict[int, tuple[str, float]] = {}
+"""Thread that calls a service by reference -> the service's name, and until when it should have returned [s]."""
 
 
 def hand_over(later: Iterable[str] = ()) -> None:
@@ -182,3 +187,20 @@ def serve(
 def served_here(client: Client) -> Callable[[Any], Any] | None:
     """Return what answers a client's requests in this process; None where a request must be sent."""
     return _services.get(client.service_name)
+
+
+@contextlib.contextmanager
+def limited(name: str, timeout: float) -> Iterator[None]:
+    """Have a call of a service by reference overdue where it takes longer than a time [s]; it cannot be given up."""
+    thread = threading.get_ident()
+    _calls[thread] = name, time.monotonic() + timeout
+    try:
+        yield
+    finally:
+        del _calls[thread]
+
+
+def overdue() -> str:
+    """Return which service was called by reference and should have returned; empty for none."""
+    now = time.monotonic()
+    return next((name for name, deadline in tuple(_calls.values()) if now > deadline), "")

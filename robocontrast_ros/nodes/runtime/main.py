@@ -19,7 +19,9 @@ from rclpy.signals import SignalHandlerOptions
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.graph.names import NO_SHARED_MEMORY
+from robocontrast_ros.nodes.runtime.channel import NoAnswer
 from robocontrast_ros.nodes.runtime.executor import lockstep_executor
+from robocontrast_ros.nodes.runtime.intra_process import overdue
 from robocontrast_ros.nodes.runtime.middleware import tune_middleware
 from robocontrast_ros.runs.errors import JournalError
 from robocontrast_ros.system.disk import DiskError
@@ -47,8 +49,8 @@ def run_nodes(classes: Sequence[type[Node]]) -> None:
     """Initialise ROS, run nodes in this process until they must end, and exit.
 
     Ends the process with one line and code 2 on a mistake in the parameters, or a session that is running already; code
-    3 when another node that is needed from the start does not come up, or the disk is full; else with the last node's
-    ``exit_code``, or 0.
+    3 when another node that is needed from the start does not come up, or the disk is full; code 1 when a service that
+    was called by reference hangs; else with the last node's ``exit_code``, or 0.
 
     SIGINT, SIGTERM and SIGHUP are the ordinary end. ``interrupt()`` of a node that has it is called, and the process
     ends once its ``exit_code`` is set. A node of a session, which names the session's manager in its parameter
@@ -86,6 +88,11 @@ def run_nodes(classes: Sequence[type[Node]]) -> None:
                 time.sleep(last.pause)
             if any(each.failed for each in running):
                 break
+            if overdue():
+                # The process itself may have been stopped for a while.
+                time.sleep(POLL)
+                if service := overdue():
+                    refuse(type(last.node).__module__, NoAnswer(f"'{service}' hangs, in this process"), 1)
     except ExternalShutdownException:
         pass
     finally:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.robots.description import Transform
+
+if TYPE_CHECKING:
+    from robocontrast_ros.robots.description import Transform
 
 
 @dataclass(frozen=True)

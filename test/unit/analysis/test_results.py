@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 
 import numpy as np
 import polars as pl
@@ -206,3 +207,15 @@ def test_where_nothing_was_refused_nothing_is_said_of_it(run):
     results = write_results(run(strategy=Standard(), perturbations=()))
     text = printed(results.summary)
     assert "applied - refused" not in text and "difference to base" not in text
+
+
+def test_the_picture_is_drawn_again_only_where_the_journal_is_newer(run):
+    folder = run(max_trials=2)
+    figure = write_results(folder).figure
+    figure.write_bytes(b"kept")
+    write_results(folder)
+    assert figure.read_bytes() == b"kept"
+    newer = figure.stat().st_mtime_ns + 1_000_000_000
+    os.utime(folder.journal, ns=(newer, newer))
+    write_results(folder)
+    assert np.asarray(Image.open(figure).convert("RGB")).shape == (660, 1650, 3)

@@ -1,0 +1,65 @@
+"""A command imports what it needs, and no more: large libraries take longer than many a command."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from played_runs import record_run
+
+from robocontrast_ros.analysis.figures.maps import write_maps
+from robocontrast_ros.analysis.write_results import write_results
+from robocontrast_ros.domain import Fault
+from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.runs.run_folder import RunFolder
+
+PICTURES = {"matplotlib", "cv2", "mujoco"}
+STATISTICS = {"pandas", "statsmodels"}
+LARGE = {*PICTURES, *STATISTICS, "daqp", "lark", "numpy", "polars", "rclpy", "scipy", "shapely", "torch"}
+
+PROGRAM = """
+import json, sys
+from robocontrast_ros.cli.main import app
+code = None
+try:
+    app(json.loads(sys.argv[1]))
+except SystemExit as end:
+    code = end.code
+print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
+"""
+
+
+def imported(*arguments: object) -> tuple[int, set[str]]:
+    """Return the exit code of a command, and the modules that its process has imported."""
+    words = json.dumps(list(map(str, arguments)))
+    done = subprocess.run([sys.executable, "-c", PROGRAM, words], capture_output=True, text=True, check=True)
+    code, modules = json.loads(done.stderr.splitlines()[-1])
+    return code, set(modules)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [("--help", 0), ("list", 0), ("plan --help", 0), ("plann", 2), ("plan --budget six", 2)],
+)
+def test_what_computes_nothing_imports_no_large_library(arguments, code):
+    found, modules = imported(*arguments.split())
+    assert found == code
+    assert modules & LARGE == set()
+
+
+def test_results_of_a_run_with_its_pictures_draw_nothing(tmp_path):
+    run = RunFolder(record_run(tmp_path / "run", [Fault.NONE, Fault.POLICY_RAISED, Fault.NONE]))
+    write_results(run)
+    write_maps(run, read_journal(run.journal))
+    code, modules = imported("results", run.path)
+    assert code == 0
+    assert "polars" in modules
+    assert modules & {*PICTURES, *STATISTICS, "daqp", "rclpy", "torch"} == set()
+
+
+def test_the_list_of_policies_loads_no_network_and_draws_nothing():
+    code, modules = imported("policies")
+    assert code == 0
+    assert modules & {*STATISTICS, "matplotlib", "polars", "rclpy", "torch"} == set()
