@@ -64,6 +64,12 @@ class Discs:
         corners = self._centres[:, None] + reach * np.stack([np.cos(angles), np.sin(angles)], axis=1)
         return corners.reshape(-1, 2)
 
+    @cached_property
+    def _rims(self) -> list[tuple[float, float, float]]:
+        """Centre of each disc and the square of how near to it a segment may come."""
+        nearest2 = [float(max(radius - self.tolerance, 0.0) ** 2) for radius in self._radii]
+        return [(x, y, limit) for (x, y), limit in zip(self._centres.tolist(), nearest2, strict=True)]
+
     @classmethod
     def away_from(cls, start: ArrayLike, centres: ArrayLike, radii: ArrayLike) -> Discs:
         """Return discs of which those that contain a point are shrunk until it is on their rim.
@@ -85,11 +91,11 @@ class Discs:
         along_x, along_y = b[..., 0] - ax, b[..., 1] - ay
         length2 = np.maximum(along_x * along_x + along_y * along_y, 1e-18)
         clear = np.ones(length2.shape, dtype=bool)
-        for (x, y), radius in zip(self._centres, self._radii, strict=True):
+        for x, y, nearest2 in self._rims:
             cx, cy = x - ax, y - ay
             share = np.minimum(np.maximum((along_x * cx + along_y * cy) / length2, 0.0), 1.0)
             gap_x, gap_y = cx - share * along_x, cy - share * along_y
-            clear &= gap_x * gap_x + gap_y * gap_y >= max(radius - self.tolerance, 0.0) ** 2
+            clear &= gap_x * gap_x + gap_y * gap_y >= nearest2
         return clear
 
     def touches(self, points: Points, corners: Indices) -> Mask:
