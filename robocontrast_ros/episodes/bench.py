@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, Protocol, runtime_checkable
 
 import yaml
@@ -153,8 +154,14 @@ class ServingPolicy:
     @property
     def digest(self) -> str:
         """SHA-256, in hex, of what the file says; comments and order of keys have no part in it."""
-        content = yaml.safe_load(self.parameters)
-        return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+        return _digest(self.parameters)
+
+
+@lru_cache(16)
+def _digest(parameters: str) -> str:
+    """Return the digest of a file's text, which is asked for before every trial."""
+    content = yaml.safe_load(parameters)
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 
 @runtime_checkable
