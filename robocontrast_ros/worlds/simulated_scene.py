@@ -177,13 +177,13 @@ class SimulatedScene:
         Raises:
             BenchFault: the robot is not among them.
         """
-        ours = [name for name in poses if self._model(name) is not None]
+        ours = {name: model for name in poses if (model := self._model(name)) is not None}
         rank = {name: index for index, name in enumerate(self._order)}
-        ours.sort(key=lambda name: (rank.get(name, len(rank)), name))
+        order = sorted(ours, key=lambda name: (rank.get(name, len(rank)), name))
         if self._robot and self._robot not in poses:
             raise BenchFault(Fault.SIMULATOR_LOST, f"the simulator has no entity '{self._robot}' any more")
         return Scene(
-            tuple(ObjectState(name, str(self._model(name)), poses[name]) for name in ours),
+            tuple(ObjectState(name, ours[name], poses[name]) for name in order),
             self._frame_id,
             poses[self._robot] if self._robot else None,
         )

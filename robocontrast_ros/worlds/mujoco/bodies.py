@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import mujoco
 import numpy as np
@@ -34,6 +34,7 @@ class Bodies:
         self.names = tuple(self._roots)
         joints = {body: self._free_joint(body) for body in self._roots.values()}
         self._free = {body: int(model.jnt_qposadr[j]) for body, j in joints.items() if j is not None}
+        self._mocaps = {body: int(model.body_mocapid[body]) for body in joints if model.body_mocapid[body] >= 0}
         entity_of = {body: index for index, body in enumerate(self._roots.values())}
         tops = model.body_rootid[model.geom_bodyid]
         self._geom_entity = np.array([entity_of.get(top, len(entity_of)) for top in tops], dtype=int)
@@ -61,7 +62,9 @@ class Bodies:
 
     def poses(self) -> dict[str, Pose]:
         """Return the pose of every entity."""
-        return {name: self._pose(body) for name, body in self._roots.items()}
+        # One list of all joints is read faster than a slice for each body.
+        qpos = self.data.qpos.tolist()
+        return {name: self._pose(body, qpos) for name, body in self._roots.items()}
 
     def state(self, name: str) -> EntityState:
         """Return pose and twist of an entity."""
@@ -138,14 +141,18 @@ class Bodies:
 
     def _mocap(self, body: int) -> int | None:
         """Return the index of a mocap body, which only `put` moves, among those; None for another."""
-        index = int(self.model.body_mocapid[body])
-        return index if index >= 0 else None
+        return self._mocaps.get(body)
 
-    def _pose(self, body: int) -> Pose:
-        """Return where an entity is; what was set is read back to the last bit."""
+    def _pose(self, body: int, qpos: Sequence[float] | None = None) -> Pose:
+        """Return where an entity is; what was set is read back to the last bit.
+
+        Args:
+            body: its top-level body.
+            qpos: ``MjData.qpos`` as a list, where it was read already.
+        """
         data, start = self.data, self._free.get(body)
         if start is not None:
-            x, y, z, qw, qx, qy, qz = data.qpos[start : start + 7].tolist()
+            x, y, z, qw, qx, qy, qz = (data.qpos.tolist() if qpos is None else qpos)[start : start + 7]
         elif (mocap := self._mocap(body)) is not None:
             (x, y, z), (qw, qx, qy, qz) = data.mocap_pos[mocap].tolist(), data.mocap_quat[mocap].tolist()
         else:
