@@ -7,13 +7,16 @@ inside another obstacle is no node.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Protocol
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocontrast_ros.domain.products import dot, norm, product
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Points = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -38,7 +41,7 @@ class Obstacles(Protocol):
         """Tell which points, shape (m, 2), are in no obstacle."""
 
     def clear(self, a: Points, b: Points) -> Mask:
-        """Tell which segments from a to b, each of shape (m, 2), meet no obstacle's inside."""
+        """Tell which segments from a, shape (m, 2), to b, that shape or one point, meet no obstacle's inside."""
 
     def touches(self, points: Points, corners: Indices) -> Mask:
         """Tell for each point and corner whether a shortest path may come from there and bend here, shape (m, n)."""
@@ -53,6 +56,13 @@ class Discs:
         """Take centres, shape (n, 2), and radii, shape (n,) or one for all."""
         self._centres = np.asarray(centres, dtype=float).reshape(-1, 2)
         self._radii = np.broadcast_to(np.asarray(radii, dtype=float), len(self._centres))
+        self._bytes = self._centres.tobytes(), self._radii.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Discs) and self._bytes == other._bytes
+
+    def __hash__(self) -> int:
+        return hash(self._bytes)
 
     @cached_property
     def corners(self) -> Points:
@@ -75,10 +85,10 @@ class Discs:
     def outside(self, points: Points) -> Mask:
         """Tell which points, shape (m, 2), are in no disc."""
         gaps = norm(points[:, None] - self._centres) - self._radii
-        return np.all(gaps >= -self.tolerance, axis=1)
+        return (gaps >= -self.tolerance).all(axis=1)
 
     def clear(self, a: Points, b: Points) -> Mask:
-        """Tell which segments from a to b, each of shape (m, 2), meet no disc."""
+        """Tell which segments from a, shape (m, 2), to b, that shape or one point, meet no disc."""
         ax, ay = a[..., 0], a[..., 1]
         along_x, along_y = b[..., 0] - ax, b[..., 1] - ay
         length2 = np.maximum(along_x * along_x + along_y * along_y, 1e-18)
@@ -95,7 +105,7 @@ class Discs:
         gap_x *= gap_x
         gap_y *= gap_y
         gap_x += gap_y
-        return np.all(gap_x >= self._reach2, axis=0)
+        return (gap_x >= self._reach2).all(axis=0)
 
     @cached_property
     def _reach2(self) -> Points:
@@ -141,7 +151,10 @@ class Polygons:
         return np.all(beyond.max(axis=2) >= -self.tolerance, axis=1)
 
     def clear(self, a: Points, b: Points) -> Mask:
-        """Tell which segments from a to b, each of shape (m, 2), both ends free, meet no polygon's inside."""
+        """Tell which segments from a, shape (m, 2), to b, that shape or one point, meet no polygon's inside.
+
+        Both ends are free.
+        """
         clear = np.ones(len(a), dtype=bool)
         # Most polygons are far from most segments: first test the circle around each.
         along = b - a
@@ -197,11 +210,14 @@ class Roadmap:
     def free(self, points: ArrayLike) -> Mask:
         """Tell which points, shape (m, 2), are in the rectangle and inside no obstacle."""
         p, slack = np.asarray(points, dtype=float).reshape(-1, 2), self._obstacles.tolerance
-        inside = np.all((p >= self._low - slack) & (p <= self._high + slack), axis=1)
+        inside = ((p >= self._low - slack) & (p <= self._high + slack)).all(axis=1)
         return inside & self._obstacles.outside(p)
 
     def sees(self, a: Points, b: Points) -> Mask:
-        """Tell which segments from a to b, each of shape (m, 2), both ends free, meet no obstacle's inside."""
+        """Tell which segments from a, shape (m, 2), to b, that shape or one point, meet no obstacle's inside.
+
+        Both ends are free.
+        """
         return self._obstacles.clear(a, b)
 
     def tangents(self, points: Points) -> tuple[Indices, Indices, Points]:
@@ -226,35 +242,38 @@ class Roadmap:
             Distance of each node [m], infinity where there is no path; and the node before it on that
             path, negative where that is the point itself.
         """
-        count = len(self.nodes)
-        rows, columns, lengths = self._edges
+        count, edges = len(self.nodes), self._edges
         least = np.full(count, np.inf)
         np.minimum.at(least, node, length)
         joined = np.flatnonzero(np.isfinite(least))
         # Large, and needed only where a path is looked for.
-        from scipy.sparse import coo_array
+        from scipy.sparse import csr_array
         from scipy.sparse.csgraph import dijkstra
 
-        graph = coo_array(
+        graph = csr_array(
             (
                 # SciPy takes a length of 0 as no edge.
-                np.concatenate([lengths, np.maximum(least[joined], 1e-12)]),
-                (np.concatenate([rows, np.full(len(joined), count)]), np.concatenate([columns, joined])),
+                np.concatenate([edges.data, np.maximum(least[joined], 1e-12)]),
+                np.concatenate([edges.indices, joined.astype(edges.indices.dtype)]),
+                np.append(edges.indptr[:-1], edges.nnz + len(joined)),
             ),
             shape=(count + 1, count + 1),
-        ).tocsr()
+        )
         found, before = dijkstra(graph, indices=count, return_predecessors=True)
         return found[:count], np.where(before[:count] == count, -1, before[:count])
 
     @cached_property
-    def _edges(self) -> tuple[Indices, Indices, Points]:
-        """Both directions of every free way between two nodes, with its length."""
+    def _edges(self) -> csr_array:
+        """Both directions of every free way between two nodes, with its length; a last row for a point, empty."""
+        from scipy.sparse import coo_array
+
         touches = self._obstacles.touches(self.nodes, self._corners)
         a, b = np.nonzero(np.triu(touches & touches.T, 1))
         seen = self.sees(self.nodes[a], self.nodes[b])
         a, b = a[seen], b[seen]
         lengths = norm(self.nodes[a] - self.nodes[b])
-        return np.concatenate([a, b]), np.concatenate([b, a]), np.concatenate([lengths, lengths])
+        ends = np.concatenate([a, b]), np.concatenate([b, a])
+        return coo_array((np.concatenate([lengths, lengths]), ends), shape=(len(self.nodes) + 1,) * 2).tocsr()
 
 
 class Ways:
@@ -277,10 +296,15 @@ class Ways:
         end = np.asarray(goal, dtype=float)
         if not self.free(end)[0]:
             return None
-        if self.sees(end)[0]:
+        if self._roads.sees(self._start[None], end)[0]:
             return [_pair(self._start), _pair(end)]
+        return self.bent(end)
+
+    def bent(self, goal: ArrayLike) -> list[tuple[float, float]] | None:
+        """Return ``path`` to a free point that no straight line from the start reaches."""
+        end = np.asarray(goal, dtype=float)
         nodes, (distances, before) = self._roads.nodes, self._tree
-        seen = self._roads.sees(nodes, np.broadcast_to(end, nodes.shape))
+        seen = self._roads.sees(nodes, end)
         last = np.where(seen, distances + norm(nodes - end), np.inf)
         if not len(last) or not np.isfinite(last.min()):
             return None
@@ -299,7 +323,14 @@ class Ways:
 
 def ways_among_discs(start: ArrayLike, centres: ArrayLike, radii: ArrayLike, low: ArrayLike, high: ArrayLike) -> Ways:
     """Return the shortest paths from a start among discs in a rectangle; see ``Discs.away_from`` and ``Roadmap``."""
-    return Ways(Roadmap(Discs.away_from(start, centres, radii), low, high), start)
+    discs = Discs.away_from(start, centres, radii)
+    return Ways(_roadmap(discs, tuple(map(float, low)), tuple(map(float, high))), start)
+
+
+@lru_cache(8)
+def _roadmap(discs: Discs, low: tuple[float, ...], high: tuple[float, ...]) -> Roadmap:
+    """Return the roadmap among discs, which mostly stay where they are from one start to the next."""
+    return Roadmap(discs, low, high)
 
 
 def _pair(point: Points) -> tuple[float, float]:

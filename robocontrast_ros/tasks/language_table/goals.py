@@ -66,8 +66,8 @@ class Region(Protocol):
     def distance(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return how far points, shape (..., 2), are outside [m]; 0 inside and on the edge."""
 
-    def nearest(self, point: ArrayLike) -> NDArray[np.float64]:
-        """Return the region's point nearest to a point, shape (2,) [m]."""
+    def nearest(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return the region's points nearest to points, shape (..., 2) both [m]."""
 
     def shrunk(self, by: float) -> Region:
         """Return the region without a rim of this width [m]."""
@@ -95,12 +95,13 @@ class Capsule:
             return self._distance_of(*p.tolist())
         return np.maximum(norm(p - self._on_axis(p)) - self.radius, 0.0)
 
-    def nearest(self, point: ArrayLike) -> NDArray[np.float64]:
-        """Return the capsule's point nearest to a point [m]."""
-        p = np.asarray(point, dtype=float)
+    def nearest(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return the capsule's points nearest to points [m]."""
+        p = np.asarray(points, dtype=float)
         axis = self._on_axis(p)
-        gap = float(norm(p - axis))
-        return p if gap <= self.radius else axis + (p - axis) * (self.radius / gap)
+        gap = norm(p - axis)[..., None]
+        inside = gap <= self.radius
+        return np.where(inside, p, axis + (p - axis) * (self.radius / np.where(inside, 1.0, gap)))
 
     def shrunk(self, by: float) -> Capsule:
         """Return a thinner capsule."""
@@ -144,14 +145,14 @@ class Outside:
         gap = norm(np.asarray(points, dtype=float) - np.asarray(self.centre))
         return np.maximum(self.radius - gap, 0.0)
 
-    def nearest(self, point: ArrayLike) -> NDArray[np.float64]:
-        """Return the point straight away from the centre [m]; along +x from the centre itself."""
-        away = np.asarray(point, dtype=float) - np.asarray(self.centre)
-        gap = float(norm(away))
-        if gap >= self.radius:
-            return np.asarray(point, dtype=float)
-        unit = away / gap if gap > SMALLEST else np.array([1.0, 0.0])
-        return np.asarray(self.centre) + unit * self.radius
+    def nearest(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return the points straight away from the centre [m]; along +x from the centre itself."""
+        p = np.asarray(points, dtype=float)
+        away = p - np.asarray(self.centre)
+        gap = norm(away)[..., None]
+        known = gap > SMALLEST
+        unit = np.where(known, away / np.where(known, gap, 1.0), (1.0, 0.0))
+        return np.where(gap >= self.radius, p, np.asarray(self.centre) + unit * self.radius)
 
     def shrunk(self, by: float) -> Outside:
         """Return the points still farther away."""

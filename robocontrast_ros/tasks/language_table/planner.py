@@ -214,7 +214,7 @@ def _candidates(
         bound, index, end, route = heapq.heappop(queue)
         if route:
             yield _Candidate(bound, route)
-        elif (found := roads.path(end)) is not None:
+        elif (found := roads.bent(end)) is not None:
             heapq.heappush(queue, (_bound(tuple(found), start, reach), index, end, tuple(found)))
 
 
@@ -245,7 +245,7 @@ def _boundary_points(region: Region, entered: Points, source: Points) -> Points:
     """Add points of the region that no straight line reaches first, for routes that bend."""
     angles = np.arange(PUSH_DIRECTIONS) * (2 * math.pi / PUSH_DIRECTIONS)
     around = np.stack([np.cos(angles), np.sin(angles)], axis=1) * 10.0 + region.nearest(source)
-    return np.vstack([entered, *(region.nearest(p)[None] for p in around if region.distance(p) > 0)])
+    return np.vstack([entered, region.nearest(around[region.distance(around) > 0])])
 
 
 def _push_path(route: tuple[Point, ...], reach: float) -> list[Point]:
