@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from robocontrast_ros.domain.geometry import Pose
 
@@ -60,13 +61,16 @@ class Scene:
         return iter(self.objects)
 
     def __contains__(self, name: object) -> bool:
-        return any(o.name == name for o in self.objects)
+        return name in self._named
 
     def __getitem__(self, name: str) -> ObjectState:
-        for candidate in self.objects:
-            if candidate.name == name:
-                return candidate
-        raise KeyError(f"no object '{name}' in the scene; there are: {', '.join(self.names)}")
+        if name not in self._named:
+            raise KeyError(f"no object '{name}' in the scene; there are: {', '.join(self.names)}")
+        return self._named[name]
+
+    @cached_property
+    def _named(self) -> dict[str, ObjectState]:
+        return {o.name: o for o in self.objects}
 
     def moved(self, name: str, pose: Pose) -> Scene:
         """Return this scene with one object at another pose.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
@@ -222,12 +223,12 @@ class ManipulatorProfile(RobotProfile):
                 f"not {planar.height}"
             )
 
-    @property
+    @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """Names of the joints, from the base to the flange."""
         return tuple(joint.name for joint in self.joints)
 
-    @property
+    @cached_property
     def hand_joint_names(self) -> tuple[str, ...]:
         """Names of the hand's joints, the driven one first; none without a hand."""
         return tuple(joint.name for joint in self.end_effector.joints)

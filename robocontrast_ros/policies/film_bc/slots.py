@@ -16,4 +16,5 @@ def planar_state(scene: Scene, names: Sequence[str]) -> NDArray[np.float64]:
     Raises:
         KeyError: the scene lacks one of the blocks.
     """
-    return np.asarray([(*scene[name].pose.xy, scene[name].pose.yaw) for name in names])
+    poses = [scene[name].pose for name in names]
+    return np.array([(*pose.position[:2], pose.yaw) for pose in poses])

@@ -207,9 +207,10 @@ class BlockGoal:
     def distance(self, scene: Scene) -> float:
         """Return the source's distance from the region plus how far the target was dragged beyond its limit [m]."""
         outside = float(self.region(scene).distance(scene[self.source].pose.xy))
-        if not self.target or not np.isfinite(self.drag_limit):
+        if not self.target or not math.isfinite(self.drag_limit):
             return outside
-        dragged = float(np.hypot(*np.subtract(scene[self.target].pose.xy, self.target_start)))
+        (x, y), (start_x, start_y) = scene[self.target].pose.xy, self.target_start
+        dragged = float(np.hypot(x - start_x, y - start_y))
         return outside + max(dragged - self.drag_limit, 0.0)
 
     def satisfied(self, scene: Scene) -> bool:
