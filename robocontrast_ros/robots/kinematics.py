@@ -85,7 +85,10 @@ class Kinematics:
         self._lower, self._upper = self._model.jnt_range.T
         self._velocities = np.array([joint.velocity for joint in profile.joints])
         joints = self._model.nv
-        self._posture_rows = POSTURE_WEIGHT * np.eye(joints)
+        # Least squares of the tool's place, of its tilt about two axes or turn about three, and of the posture.
+        posture = POSTURE_WEIGHT * np.eye(joints)
+        self._rows = {turns: np.vstack([np.empty((3 + turns, joints)), posture]) for turns in (2, 3)}
+        self._turn = np.empty((3, joints))
         self._no_rows, self._two_sided = np.empty((0, joints)), np.zeros(joints, dtype=np.intc)
 
     def tool_pose(self, positions: Sequence[float] | NDArray[np.float64]) -> Pose:
@@ -97,8 +100,8 @@ class Kinematics:
         self._update(positions)
         data = self._data
         w, x, y, z = _quaternion(data.site_xmat[self._site])
-        px, py, pz = data.site_xpos[self._site]
-        return Pose((float(px), float(py), float(pz)), (x, y, z, w))
+        px, py, pz = data.site_xpos[self._site].tolist()
+        return Pose((px, py, pz), (x, y, z, w))
 
     def step(
         self,
@@ -150,8 +153,9 @@ class Kinematics:
             farthest: how far each joint may turn [rad].
             tilt_weight: of a tilt or a turn [1/rad].
         """
-        shift, turn = np.empty((3, len(positions))), np.empty((3, len(positions)))
-        mujoco.mj_jacSite(self._model, self._data, shift, turn, self._site)
+        turns = 2 if orientation is None else 3
+        rows, turn, last = self._rows[turns], self._turn, 3 + turns
+        mujoco.mj_jacSite(self._model, self._data, rows[:3], turn, self._site)
         axes = self._data.site_xmat[self._site].reshape(3, 3)
         # The rotation that brings the axis down is about the tool's x and y; rotation about its z is free.
         across = axes[:, :2].T
@@ -159,11 +163,13 @@ class Kinematics:
             turning, tilt = product(across, turn), dot(across, _cross(axes[:, 2], DOWN))
         else:
             turning, tilt = turn, np.array(self._turn_to(orientation))
-        rows = np.concatenate([shift, tilt_weight * turning, self._posture_rows])
-        off = target - self._data.site_xpos[self._site], tilt_weight * tilt
-        errors = np.concatenate([*off, POSTURE_WEIGHT * (self._home - positions)])
+        np.multiply(tilt_weight, turning, out=rows[3:last])
+        errors = np.empty(len(rows))
+        np.subtract(target, self._data.site_xpos[self._site], out=errors[:3])
+        np.multiply(tilt_weight, tilt, out=errors[3:last])
+        np.multiply(POSTURE_WEIGHT, self._home - positions, out=errors[last:])
         hessian = product(rows.T, rows)
-        tool_error = np.concatenate(off)
+        tool_error = errors[:last]
         hessian.flat[:: len(positions) + 1] += DAMPING + ERROR_DAMPING * dot(tool_error, tool_error)
         solution, _, exit_flag, _ = daqp.solve(
             hessian,
@@ -249,7 +255,7 @@ class Kinematics:
 
     def clamp(self, positions: Sequence[float]) -> NDArray[np.float64]:
         """Return the joint positions clipped to their limits [rad]."""
-        return np.clip(np.asarray(positions, dtype=float), self._lower, self._upper)
+        return np.asarray(positions, dtype=float).clip(self._lower, self._upper)
 
     def _update(self, positions: Sequence[float] | NDArray[np.float64]) -> None:
         """Compute positions, and what the Jacobian needs, at joint positions [rad]."""
@@ -260,12 +266,13 @@ class Kinematics:
 
 def _cross(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the cross product of two vectors; ``numpy.cross`` takes ten times as long."""
-    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+    (ax, ay, az), (bx, by, bz) = a.tolist(), b.tolist()
+    return np.array([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])
 
 
 def _quaternion(matrix: NDArray[np.float64]) -> tuple[float, float, float, float]:
     """Return (w, x, y, z) of a rotation matrix given as 9 numbers."""
     quaternion = np.empty(4)
     mujoco.mju_mat2Quat(quaternion, matrix)
-    w, x, y, z = (float(value) for value in quaternion)
+    w, x, y, z = quaternion.tolist()
     return w, x, y, z

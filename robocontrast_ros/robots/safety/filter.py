@@ -114,11 +114,12 @@ class Motion:
         self._axes, self._reduced, self._period = tuple(axes), reduced_speed, period
         self._bounds = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
         self._limits = {name: np.array([bound.limit for bound in of]) for name, of in self._bounds.items()}
+        self._still = np.zeros(len(self._axes))
         self.rest()
 
     def rest(self) -> None:
         """Take the robot to be at rest."""
-        self._velocity = self._acceleration = np.zeros(len(self._axes))
+        self._velocity = self._acceleration = self._still
 
     def moved(self, velocity: NDArray[np.float64]) -> None:
         """Take note of the velocities [rad/s or m/s] that were commanded for a control period."""
@@ -133,14 +134,17 @@ class Motion:
         period, share, found = self._period, 1.0, []
         steady = self._velocity + self._acceleration * period
         for kind, centre, time in (
-            ("velocity", np.zeros(len(self._axes)), 1.0),
+            ("velocity", self._still, 1.0),
             ("acceleration", self._velocity, period),
             ("jerk", steady, period * period),
         ):
-            limits = self._limits[kind] * (self._reduced if kind == "velocity" and person_near else 1.0)
+            limits = self._limits[kind]
+            if kind == "velocity" and person_near:
+                limits = limits * self._reduced
             reach = limits * time
+            slack = SLACK * reach
             low, high = np.minimum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
-            beyond = (wanted < low - SLACK * reach) | (wanted > high + SLACK * reach)
+            beyond = (wanted < low - slack) | (wanted > high + slack)
             if not beyond.any():
                 continue
             shares = np.where(beyond, np.where(wanted > 0.0, high, low) / np.where(beyond, wanted, 1.0), 1.0)
