@@ -13,15 +13,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from robocontrast_ros.configuration import load_record
 from robocontrast_ros.configuration.files import find_file, known_names
 from robocontrast_ros.policies.catalogue import Listed, look_up, plugin_files
 from robocontrast_ros.policies.fit import find_differences
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
-from robocontrast_ros.sessions.overrides import Overrides
-from robocontrast_ros.sessions.resolving import resolve
-from robocontrast_ros.sessions.schema import DEFAULT_IMAGE_SIZE, SessionParameters
 
 COLUMNS = {
     "policy": True,
@@ -48,11 +44,13 @@ class Place:
         robot: the robot.
         control_rate: of the session's task [Hz]; None without a session.
         cameras: those in use, with their sizes where the session says them.
+        usual: size of images where neither session nor policy says it; None without a session.
     """
 
     robot: RobotProfile
     control_rate: float | None
     cameras: dict[str, tuple[int, int] | None]
+    usual: tuple[int, int] | None = None
 
 
 def show_policies(files: list[str], robot: str | None, session: str | None, console: Console) -> None:
@@ -117,10 +115,15 @@ def _as_block(row: tuple[Text, ...]) -> Table:
 
 def _places(robot: str | None, session: str | None) -> Iterable[Place]:
     if session is not None:
+        from robocontrast_ros.configuration import load_record
+        from robocontrast_ros.sessions.overrides import Overrides
+        from robocontrast_ros.sessions.resolving import resolve
+        from robocontrast_ros.sessions.schema import DEFAULT_IMAGE_SIZE, SessionParameters
+
         resolved = resolve(session, Overrides(robot=robot))
         said = load_record(SessionParameters, resolved.source).cameras is not None
         cameras = {c.name: (c.width, c.height) if said else None for c in resolved.parameters.cameras or ()}
-        yield Place(resolved.robot, resolved.task.control_rate, cameras)
+        yield Place(resolved.robot, resolved.task.control_rate, cameras, DEFAULT_IMAGE_SIZE)
         return
     known = known_names("robots")
     files = [find_file("robots", robot, "command line", "--robot", Path.cwd())] if robot else known.values()
@@ -153,7 +156,7 @@ def _row(listed: Listed, places: list[Place]) -> Iterable[Text]:
 
 def _differences(listed: Listed, described: PolicyDescription, place: Place) -> str:
     # Cameras without a size in the session get the size that the policy file asks for, else the default size.
-    usual = None if listed.by_file or place.control_rate is None else DEFAULT_IMAGE_SIZE
+    usual = None if listed.by_file else place.usual
     cameras = {name: size or usual for name, size in place.cameras.items()}
     found = find_differences(described, place.robot, place.control_rate, cameras)
     # With an action space that the robot does not support, other differences hardly matter.

@@ -4,18 +4,47 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robocontrast_ros.configuration import load_record, record, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
+from robocontrast_ros.configuration.loading import read_mapping
 from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.policies.action_spaces import TOOL_DELTA
-from robocontrast_ros.policies.baselines.tabletop.handling import Handler, HandlingParameters
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
-from robocontrast_ros.tasks.tabletop import Tabletop
-from robocontrast_ros.tasks.tabletop.planner import NoPlan
+
+if TYPE_CHECKING:
+    from robocontrast_ros.policies.baselines.tabletop.handling import Handler
+    from robocontrast_ros.tasks.tabletop import Tabletop
+
+
+@record
+class HandlingParameters:
+    """Steps and tolerances of handling."""
+
+    step: float = Field(gt=0, le=0.1, description="longest step [m]")
+    slow_step: float = Field(gt=0, le=0.1, description="longest step close to where the hand closes or opens [m]")
+    slow_within: float = Field(ge=0, description="height above that from which steps are slow [m]")
+    turn: float = Field(gt=0, description="largest turn of the hand in one step [rad]")
+    leash: float = Field(gt=0, description="the commanded pose is never farther from the tool [m]")
+    aligned: float = Field(gt=0, description="error beside the line down up to which the hand goes all the way [m]")
+    funnel: float = Field(gt=0, description="error beside the line down from which the hand stays above [m]")
+    turn_weight: float = Field(ge=0, description="error beside the line down that a turn counts as [m/rad]")
+    reached: float = Field(gt=0, description="height error up to which the hand is down [m]")
+    stalled: float = Field(ge=0, description="a hand that goes down less than this in a step is stopped [m]")
+    stalled_within: float = Field(ge=0, description="height error up to which a stopped hand counts as down [m]")
+    still: float = Field(ge=0, description="a tool that goes less than this in a step rests [m]")
+    still_turn: float = Field(ge=0, description="the same for its turn [rad]")
+    settled: float = Field(gt=0, description="fingers that move less than this in a step have settled [m]")
+    in_hand: float = Field(gt=0, description="a target farther than this from where the hand has it is lost [m]")
+    at_place: float = Field(gt=0, description="a target within this of its place is there [m]")
+
+    def __post_init__(self) -> None:
+        if self.funnel <= self.aligned:
+            raise ValueError(f"funnel above aligned ({self.aligned}), got {self.funnel}")
 
 
 @record
@@ -47,18 +76,21 @@ class TabletopOracle:
         Raises:
             ConfigurationError: the file, or the task file that it names, does not fit.
         """
+        return cls(*read_oracle(path))
+
+    @classmethod
+    def describe_file(cls, path: Path) -> PolicyDescription:
+        """Return the description of the oracle of a parameter file; of the task's file only its rate is read.
+
+        Raises:
+            ConfigurationError: the file does not fit, or the task's has no rate.
+        """
         parameters = load_record(TabletopOracleParameters, path)
-        return cls(parameters, Tabletop.from_file(resolve_uri(parameters.task, path.parent)))
+        return describe(parameters.name, _rate(resolve_uri(parameters.task, path.parent)))
 
     def describe(self) -> PolicyDescription:
         """Return that it needs the ground truth and the fingers' width, and answers with displacements of the tool."""
-        return replace(
-            TOOL_DELTA,
-            name=self._parameters.name,
-            privileged=True,
-            rate=self._task.control_rate,
-            observes=("tool_pose", "gripper_width"),
-        )
+        return describe(self._parameters.name, self._task.control_rate)
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial; the seed has no effect."""
@@ -92,7 +124,36 @@ class TabletopOracle:
         Raises:
             ValueError: there is no plan.
         """
+        # Large; a policy's description asks for parameters alone.
+        from robocontrast_ros.policies.baselines.tabletop.handling import Handler
+        from robocontrast_ros.tasks.tabletop.planner import NoPlan
+
         try:
             return Handler(instruction, start, self._task, self._parameters.handling)
         except NoPlan as reason:
             raise ValueError(f"tabletop_oracle: {reason}") from None
+
+
+def read_oracle(path: Path) -> tuple[TabletopOracleParameters, Tabletop]:
+    """Return the parameters of an oracle's file, and the task that it names.
+
+    Raises:
+        ConfigurationError: a file does not fit.
+    """
+    from robocontrast_ros.tasks.tabletop import Tabletop
+
+    parameters = load_record(TabletopOracleParameters, path)
+    return parameters, Tabletop.from_file(resolve_uri(parameters.task, path.parent))
+
+
+def describe(name: str, rate: float) -> PolicyDescription:
+    """Return the description of an oracle of that name, blind or not, for a task with that control rate [Hz]."""
+    return replace(TOOL_DELTA, name=name, privileged=True, rate=rate, observes=("tool_pose", "gripper_width"))
+
+
+def _rate(task: Path) -> float:
+    """Return the control rate in a task's file [Hz], which is all that a description needs of it."""
+    rate = read_mapping(task).get("control_rate")
+    if not isinstance(rate, int | float):
+        raise ConfigurationError(str(task), "control_rate", rate, "a number [Hz]")
+    return float(rate)
