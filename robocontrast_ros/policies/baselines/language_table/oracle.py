@@ -13,25 +13,12 @@ from pydantic import Field
 from robocontrast_ros.configuration import load_record, record, resolve_uri
 from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.policies.action_spaces import PLANAR_DELTA
+from robocontrast_ros.policies.baselines.language_table.parameters import PushingParameters
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 
 if TYPE_CHECKING:
     from robocontrast_ros.policies.baselines.language_table.pushing import Pusher
     from robocontrast_ros.tasks.language_table import LanguageTable
-
-
-@record
-class PushingParameters:
-    """Steps, distances and gains of pushing."""
-
-    free_step: float = Field(gt=0, le=0.1, description="longest step in free space [m]")
-    push_step: float = Field(gt=0, le=0.1, description="longest step while pushing [m]")
-    inset: float = Field(ge=0, description="distance of the target point inside the goal's region [m]")
-    clearance: float = Field(ge=0, description="kept between the source and other blocks, where possible [m]")
-    lateral_gain: float = Field(ge=0, description="sideways correction for each metre off the push line")
-    lateral_limit: float = Field(gt=0, description="farther off the push line, the tool goes behind again [m]")
-    behind_gap: float = Field(ge=0, description="free space kept between tool and block when going behind [m]")
-    replan_after: float = Field(gt=0, description="a source farther than this from its route gets a new one [m]")
 
 
 @record

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.domain.products import dot, norm
-from robocontrast_ros.policies.baselines.language_table.oracle import PushingParameters
+from robocontrast_ros.policies.baselines.language_table.parameters import PushingParameters
 from robocontrast_ros.tasks.language_table.goals import BlockGoal
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
 from robocontrast_ros.tasks.language_table.planner import INSIDE, NoPlan, find_push

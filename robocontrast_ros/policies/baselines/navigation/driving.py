@@ -13,7 +13,7 @@ from shapely import Point as ShapelyPoint
 
 from robocontrast_ros.domain import Pose, Scene
 from robocontrast_ros.policies.baselines.navigation.moves import Point, find_moves
-from robocontrast_ros.policies.baselines.navigation.oracle import NavigationOracleParameters
+from robocontrast_ros.policies.baselines.navigation.parameters import NavigationOracleParameters
 from robocontrast_ros.robots.action_spaces import Move
 from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
 from robocontrast_ros.tasks.navigation.floor import FloorPlan, Region

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from robocontrast_ros.domain import Instruction, Pose, Scene
 from robocontrast_ros.domain.products import norm
 from robocontrast_ros.objects.frames import about, multiply
-from robocontrast_ros.policies.baselines.tabletop.oracle import HandlingParameters
+from robocontrast_ros.policies.baselines.tabletop.parameters import HandlingParameters
 from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.tasks.tabletop.goals import Placed
 from robocontrast_ros.tasks.tabletop.hand import ToolPlace
