@@ -68,10 +68,11 @@ def show_policies(files: list[str], robot: str | None, session: str | None, cons
     """
     places = list(_places(robot, session))
     chosen = [find_file("policies", file, "command line", "policy", Path.cwd()) for file in files]
-    listed = [look_up(file) for file in chosen or known_names("policies").values()]
-    rows = [tuple(_row(policy, places)) for policy in listed]
+    shipped = known_names("policies")
+    listed = [look_up(file) for file in chosen or shipped.values()]
+    rows = [tuple(_row(policy, places, shipped)) for policy in listed]
     for name, found in ({} if chosen else plugin_files()).items():
-        rows += [tuple(_row(look_up(file), places)) for file in found]
+        rows += [tuple(_row(look_up(file), places, shipped)) for file in found]
         if not found:
             cells = {"policy": name, "does not fit": NO_FILE}
             rows.append(tuple(Text(cells.get(heading, "")) for heading in COLUMNS))
@@ -134,10 +135,10 @@ def _places(robot: str | None, session: str | None) -> Iterable[Place]:
         yield Place(profile, None, {camera.name: None for camera in profile.cameras})
 
 
-def _row(listed: Listed, places: list[Place]) -> Iterable[Text]:
+def _row(listed: Listed, places: list[Place], shipped: dict[str, Path]) -> Iterable[Text]:
     """Return a row's cells; as Text, since rich could take names and reasons for markup."""
     described = listed.description
-    file = listed.file.stem if known_names("policies").get(listed.file.stem) == listed.file else listed.file
+    file = listed.file.stem if shipped.get(listed.file.stem) == listed.file else listed.file
     needs = "\n".join(listed.needs)
     if described is None:
         return map(Text, (str(file), "", "", needs, "", f"unknown: {listed.problem}", ""))
