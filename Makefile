@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup:  ## make .venv: Python packages, interfaces, nodes (again only where something changed)
+setup:  ## make .venv with what the demo needs (again only where something changed); PURPOSE=robot, tests: with more
 	@command -v "$(PYTHON)" > /dev/null || { echo "setup: there is no $(PYTHON) here; choose a Python 3.10 to 3.13: make setup PYTHON=python3.12" >&2; exit 1; }
 	@"$(PYTHON)" scripts/setup_environment.py $(PURPOSE)
 

@@ -20,10 +20,16 @@ macro(generate_interfaces)
   rosidl_generate_interfaces(${PROJECT_NAME} ${interfaces} DEPENDENCIES ${ARGN})
 
   if(PYTHON_INTERFACES_ONLY)
-    # The generated C++ files spend nearly all of their compile time on the same headers.
+    # The generated files spend most of their compile time on the same headers.
     set_target_properties(
+      ${PROJECT_NAME}__rosidl_generator_c ${PROJECT_NAME}__rosidl_generator_py
       ${PROJECT_NAME}__rosidl_typesupport_c ${PROJECT_NAME}__rosidl_typesupport_fastrtps_c
+      ${PROJECT_NAME}__rosidl_typesupport_introspection_c
       PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+    # These have the same static names.
+    get_target_property(descriptions ${PROJECT_NAME}__rosidl_generator_c SOURCES)
+    list(FILTER descriptions INCLUDE REGEX "__description\\.c$")
+    set_source_files_properties(${descriptions} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   drop_missing_include_directories()
   keep_include_directories_private(${PROJECT_NAME}__rosidl_generator_py)

@@ -1,6 +1,7 @@
 """Make .venv in the checkout: Python packages from requirements.lock, our interfaces, nodes and modules.
 
-Run by `make setup`, and by `make test` with the word `tests`, for what only tests need. Does only what is not done
+Run by `make setup`. The one argument is the purpose: `demo` (without an argument) makes what a session in simulation
+needs, `robot` adds interfaces of real robots' drivers, `tests` adds what only tests need. Does only what is not done
 yet. Started with whatever Python the user has, so it must parse under old ones and may import the standard library
 alone.
 """
@@ -16,32 +17,34 @@ import subprocess
 import sys
 import sysconfig
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST, NEWEST = (3, 10), (3, 13)
 
-STAND_INS = (
-    "simulation_interfaces",
-    "tf2_msgs",
+PURPOSES = ("demo", "robot", "tests")
+"""What may be given on the command line; the first where nothing is."""
+
+DRIVERS = (
     "control_msgs",
     "controller_manager_msgs",
     "franka_msgs",
     "moveit_msgs",
     "ur_dashboard_msgs",
 )
+"""Those of the stand-ins that only drivers of real robots need."""
+
+STAND_INS = ("simulation_interfaces", "tf2_msgs", *DRIVERS)
 """ROS packages that are on no registry of Python packages: compat/ has what is used of each."""
 
 PACKAGES = {
-    **{name: ("compat/" + name, "cmake/interfaces.cmake compat/" + name) for name in STAND_INS},
+    **{name: "cmake/interfaces.cmake compat/" + name for name in STAND_INS},
     "robocontrast_ros": (
-        ".",
-        "CMakeLists.txt package.xml setup.py cmake msg srv action robocontrast_ros launch config models",
+        "CMakeLists.txt package.xml setup.py cmake msg srv action robocontrast_ros launch config models"
     ),
 }
-"""ROS package -> its folder, and the files and folders that it is made of."""
+"""ROS package -> the files and folders that it is made of."""
 
 RENDERER_PROBE = """
 import mujoco
@@ -64,21 +67,50 @@ class SetupError(Exception):
 
 def main():
     """Bring .venv up to date."""
+    purpose = sys.argv[1] if len(sys.argv) > 1 else PURPOSES[0]
     try:
+        if purpose not in PURPOSES:
+            raise SetupError("PURPOSE is {}, got {!r}".format(" or ".join(PURPOSES), purpose))
         check_version(sys.version_info)
         install_system_packages(missing_system_packages())
         environment = Environment(ROOT / ".venv")
         environment.create()
         environment.install_requirements()
-        environment.install_torch(os.environ.get("TORCH", ""))
-        environment.check_rendering()
-        environment.build_packages()
-        if "tests" in sys.argv[1:]:
+        side_by_side(
+            lambda: environment.build_packages(drivers=purpose != "demo"),
+            lambda: environment.install_torch(os.environ.get("TORCH", "")),
+            environment.check_rendering,
+        )
+        if purpose == "tests":
             install_browser()
     except SetupError as error:
         print("setup: " + str(error), file=sys.stderr)
         return 1
     return 0
+
+
+def side_by_side(*steps):
+    """Take steps at the same time.
+
+    Raises:
+        Exception: the first that a step raised, when all have ended.
+    """
+    problems = []
+
+    def take(step):
+        try:
+            step()
+        except Exception as error:
+            problems.append(error)
+
+    # Ctrl-C ends the program without waiting for them.
+    threads = [threading.Thread(target=take, args=(step,), daemon=True) for step in steps]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if problems:
+        raise problems[0]
 
 
 def check_version(version):
@@ -174,6 +206,7 @@ class Environment:
         self.log = prefix / "setup.log"
         self.journal = prefix / "setup.json"
         self.done = json.loads(self.journal.read_text()) if self.journal.exists() else {}
+        self.writing = threading.Lock()
 
     def create(self):
         """Create it, anew if it was moved or belongs to another Python."""
@@ -238,8 +271,9 @@ class Environment:
         Raises:
             SetupError: it cannot be had, or cannot be imported.
         """
-        # pip reads the machine's configuration and uv does not; uv knows where PyTorch's own builds are.
-        pip = [self.python, "-m", "pip", "install", "--disable-pip-version-check"]
+        # pip reads the machine's configuration and uv does not; uv knows where PyTorch's own builds are. Most of
+        # PyTorch's modules are never imported: to compile all takes longer than to install them.
+        pip = [self.python, "-m", "pip", "install", "--disable-pip-version-check", "--no-compile"]
         uv = [self.prefix / "bin" / "uv", "pip", "install", "--no-config", "--python", self.python]
         by_uv = [*uv, "--reinstall-package", "torch", "--torch-backend", build or "auto", "torch==" + version]
         ways = [
@@ -295,27 +329,41 @@ class Environment:
             return True
         return False
 
-    def build_packages(self):
-        """Build and install our ROS packages; a stand-in only where the real one is absent."""
-        wanted = {name: digest(ROOT / path for path in parts.split()) for name, (_, parts) in PACKAGES.items()}
-        stale = [name for name in PACKAGES if self.done.get(name) != wanted[name]]
-        for name in [name for name in stale if name not in self.done]:
-            if PACKAGES[name][0].startswith("compat/") and (self.prefix / "share" / name).exists():
-                stale.remove(name)
+    def build_packages(self, drivers):
+        """Build and install our ROS packages; a stand-in only where the real one is absent.
+
+        Args:
+            drivers: whether drivers of real robots are to be talked to. What was built once is kept up to date.
+        """
+        names = [name for name in PACKAGES if name in self.done or self.lacks(name, drivers)]
+        wanted = {name: digest(ROOT / path for path in PACKAGES[name].split()) for name in names}
+        stale = [name for name in names if self.done.get(name) != wanted[name]]
         if not stale:
             return
         say("building " + ", ".join(stale))
-        with ThreadPoolExecutor() as pool:
-            for name in pool.map(self.build, stale):
-                self.mark(name, wanted[name])
+        for name in stale:
+            self.mark(name, "begun")
+        self.build(names)
+        for name in stale:
+            self.mark(name, wanted[name])
 
-    def build(self, name):
-        """Build and install a package; take away what the last time alone installed; return its name."""
-        build = self.prefix / "build" / name
-        manifest = build / "install_manifest.txt"
-        before = set(manifest.read_text().splitlines()) if manifest.exists() else set()
-        if not (build / "build.ninja").exists():
+    def lacks(self, name, drivers):
+        """Tell whether a package that was never built here has to be."""
+        if name in STAND_INS and (self.prefix / "share" / name).exists():
+            return False
+        return drivers or name not in DRIVERS
+
+    def build(self, names):
+        """Build and install packages; take away what the last time alone installed."""
+        build = self.prefix / "build" / "packages"
+        # The folders beside it are of a set-up that built each package by itself.
+        folders = list(build.parent.glob("*"))
+        manifests = [folder / "install_manifest.txt" for folder in folders]
+        before = {line for path in manifests if path.exists() for line in path.read_text().splitlines()}
+        packages = ";".join(names)
+        if self.done.get("configured") != packages or not (build / "build.ninja").exists():
             definitions = {
+                "PACKAGES": packages,
                 "PYTHON_INTERFACES_ONLY": "ON",
                 "BUILD_TESTING": "OFF",
                 "CMAKE_BUILD_TYPE": "Release",
@@ -324,14 +372,23 @@ class Environment:
                 "Python3_EXECUTABLE": self.python,
             }
             self.run(
-                ["cmake", "-S", ROOT / PACKAGES[name][0], "-B", build, "-G", "Ninja"]
+                ["cmake", "-S", ROOT / "cmake" / "packages", "-B", build, "-G", "Ninja"]
                 + ["-D{}={}".format(key, value) for key, value in definitions.items()]
             )
-        self.run(["cmake", "--build", build])
+            self.mark("configured", packages)
+        parsed = build / "parsed"
+        parsed.mkdir(exist_ok=True)
+        self.run(
+            ["cmake", "--build", build],
+            PYTHONPATH=str(ROOT / "cmake" / "packages"),
+            ROBOCONTRAST_PARSED=str(parsed),
+        )
         self.run(["cmake", "--install", build])
-        for path in before - set(manifest.read_text().splitlines()):
-            Path(path).unlink()
-        return name
+        for path in before - set((build / "install_manifest.txt").read_text().splitlines()):
+            Path(path).unlink(missing_ok=True)
+        for folder in folders:
+            if folder != build:
+                shutil.rmtree(str(folder))
 
     def run(self, command, **variables):
         """Run a command as inside the environment; its output goes to the log.
@@ -360,8 +417,9 @@ class Environment:
 
     def mark(self, step, source):
         """Write down that a step is done, and from what."""
-        self.done[step] = source
-        self.journal.write_text(json.dumps(self.done, indent=1))
+        with self.writing:
+            self.done[step] = source
+            self.journal.write_text(json.dumps(self.done, indent=1))
 
 
 def entry(lock, package):

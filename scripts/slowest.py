@@ -104,6 +104,8 @@ def printed(costs: dict[str, Cost]) -> str:
     rooms["together"] = [cost for room in rooms.values() for cost in room]
     for room, own in rooms.items():
         lines.append(f"{sum(c.quick or 0.0 for c in own):9.0f} {sum(c.long or 0.0 for c in own):15.0f}  {room}")
+    if missing := sum(cost.quick is cost.long is None for cost in rooms["together"]):
+        lines.append(f"{missing} files were not measured yet; both sums lack them")
     lines.append("the dearest")
     dearest = sorted((name for name in costs if "::" in name), key=lambda name: -costs[name].seconds)
     lines += [f"{costs[name].quick or 0.0:9.0f} {costs[name].long or 0.0:15.0f}  {name}" for name in dearest[:SHOWN]]

@@ -41,7 +41,7 @@ from robocontrast_ros.runs.journal import (
 )
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.early_stopping import begin_stopping
-from robocontrast_ros.sessions.machine_check import check_rendering
+from robocontrast_ros.sessions.machine_check import check_machine
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.plan import Plan, plan_session
 from robocontrast_ros.sessions.policy_check import check_policies
@@ -164,7 +164,7 @@ def _check(session: ResolvedSession, ahead: GraphAhead) -> None:
             "`robocontrast serve` says which it is.",
         )
     load = policy_ahead(ahead.server, session)
-    os.environ.update(check_rendering(session))
+    os.environ.update(check_machine(session))
     check_policies(session, load)
     check_camera(session)
     begin_stopping(session.evaluation())

@@ -18,7 +18,7 @@ def product(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 
 def dot(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     """Return the inner products of vectors, shape (..., n) both, shape (...)."""
-    return np.multiply(a, b).sum(axis=-1)
+    return np.add.reduce(np.multiply(a, b), axis=-1)
 
 
 def norm(vector: ArrayLike) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from robocontrast_ros.graph.ros_domain import Domain, given_domain
 from robocontrast_ros.runs.journal import check_not_running, read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.early_stopping import begin_stopping
-from robocontrast_ros.sessions.machine_check import check_rendering
+from robocontrast_ros.sessions.machine_check import check_machine
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.policy_check import check_policies
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
@@ -160,7 +160,7 @@ def launched_session(
     try:
         domain.start_probe(environment)
         load = policy_ahead(server, session)
-        check_rendering(session)
+        check_machine(session)
         check_policies(session, load)
         begin_stopping(session.evaluation())
         domain.confirm()

@@ -237,3 +237,24 @@ def check_settings(port: str, driver: DriverSettings | None, known: DriverRecord
         raise ValueError(f"`port` for a robot of this kind: topics, {', '.join(fitting)}, or a plug-in's; not {port}")
     if getattr(driver, port, None) is None:
         raise ValueError(f"`driver.{port}`, the settings of `port: {port}`")
+
+
+def driver_packages(port: str, driver: DriverSettings | None) -> dict[str, str]:
+    """Return the ROS packages that a port needs for its robot alone: package -> key of the robot's file that names it.
+
+    A limit (``driver.limits``) whose package is absent counts as not known.
+    """
+    if not isinstance(driver, ArmDriver) or port not in DRIVER_PORTS:
+        return {}
+    servo, franka = driver.moveit_servo, driver.franka
+    controlled = port in ("follow_joint_trajectory", "streaming") and driver.controller_manager
+    needed = (
+        ("control_msgs", "port", port == "follow_joint_trajectory"),
+        ("control_msgs", "driver.hand", isinstance(driver.hand, GripperAction)),
+        ("controller_manager_msgs", "driver.controller_manager", controlled),
+        ("franka_msgs", "driver.franka.recover", franka is not None and franka.recover),
+        ("franka_msgs", "driver.hand", isinstance(driver.hand, FrankaGripper)),
+        ("moveit_msgs", "port", port == "moveit_servo" and servo is not None and servo.api == "services"),
+        ("ur_dashboard_msgs", "driver.universal_robots", driver.universal_robots is not None),
+    )
+    return {package: key for package, key, wanted in reversed(needed) if wanted}

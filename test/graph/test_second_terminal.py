@@ -57,17 +57,13 @@ def side_by_side(tmp_path_factory):
     Return the nodes that it saw, their parameters, what it heard, and the runs.
     """
     place = Workplace(tmp_path_factory.mktemp("lab"))
-    changes = {"policy": "random", "task": place.short_task(40), "test_set": {"size": 60}}
+    changes = {"policy": "random", "task": place.short_task(40), "test_set": {"size": 60}, "cameras": []}
     own, other = Workplace(place.folder / "robot1"), Workplace(place.folder / "robot2")
     processes = []
     for each in (own, other):
         each.folder.mkdir()
-        cameras = (
-            {}
-            if each is own
-            else {"cameras": [], "world": {"backend": "simulation_interfaces", "simulator": SIMULATOR}}
-        )
-        session = each.session(**changes, **cameras)
+        world = {"backend": "simulation_interfaces", "simulator": SIMULATOR} if each is other else {}
+        session = each.session(**changes, world=world)
         processes.append(each.begin("evaluate", session, "--namespace", each.folder.name))
     simulator = start_simulator(resolve(session), place.folder / "simulator.yaml", other.folder.name)
     places = [own, other]

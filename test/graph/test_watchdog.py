@@ -181,7 +181,11 @@ def test_our_own_simulator_in_real_time_is_stopped_by_a_button_and_released_and_
 ):
     place = Workplace(tmp_path)
     session = place.session(
-        world={"pacing": "wall_clock"}, policy="random", task=place.short_task(100), test_set={"size": 20}
+        world={"pacing": "wall_clock"},
+        policy="random",
+        task=place.short_task(100),
+        test_set={"size": 20},
+        cameras=[],
     )
     with running(place, session) as (process, run, witness):
         wait_until(lambda: witness.heard, "the watchdog hears the button")

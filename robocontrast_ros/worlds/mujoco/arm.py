@@ -101,7 +101,7 @@ class Arm(Embodiment):
         """Set the servos to the trajectory's next point."""
         if not self._ahead:
             self._ahead = self._next_set_points()
-        self._data.ctrl[self._actuators] = self._ahead.pop()
+        self._ctrl[self._actuators] = self._ahead.pop()
         self._followed += 1
         if self._hand:
             self._hand.before_step()

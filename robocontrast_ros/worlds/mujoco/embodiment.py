@@ -34,6 +34,8 @@ class Embodiment:
         """Take the place in a newly composed model, with the torques from before; ``prefix`` is that of own names."""
         efforts = 0.0 if self._data is None else self._data.actuator_force[self._actuators]
         self._model, self._data = model, data
+        # A view: MuJoCo makes another one at each look, and this one is used at each physics step.
+        self._ctrl = data.ctrl
         names = [prefix + name for name in self._profile.joint_names]
         self._qpos = np.array([model.joint(name).qposadr[0] for name in names])
         self._qvel = np.array([model.joint(name).dofadr[0] for name in names])

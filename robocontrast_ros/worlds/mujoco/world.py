@@ -131,12 +131,14 @@ class World:
         model, data = self._bodies.model, self._bodies.data
         self._touched.clear()
         self._pairs = None
+        before_step, after_step, touched = self._robot.before_step, self._robot.after_step, self._touched
         for _ in range(count):
-            self._robot.before_step()
+            before_step()
             mujoco.mj_step(model, data)
-            self._robot.after_step()
-            # From one step to the next it is mostly the same geometries that touch.
-            self._touched.add(data.contact.geom.tobytes())
+            after_step()
+            # From one step to the next it is mostly the same geometries that touch; mostly none.
+            if data.ncon:
+                touched.add(data.contact.geom.tobytes())
         self._steps += count
         if any(data.warning[kind].number for kind in DIVERGED):
             raise SimulationDiverged(f"the physics diverged at {stamp_text(self.time_ns)}; reset the simulation")

@@ -5,12 +5,17 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from contextlib import closing
 from unittest import mock
 
 import pytest
 from chromium import chromium_missing
-from recorded_runs import recorded_run
 
+from robocontrast_ros.sessions.fast_mode import open_bench
+from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.recording import trial_recorder
+from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.worlds import in_process
 
 RUN = "RUN"
@@ -53,15 +58,24 @@ def restored(monkeypatch, checkout):
         yield
 
 
+def recorded_run(folder):
+    """Run two trials and return the folder of the run, with their bags."""
+    session = resolve("language_table_demo", Overrides(policy="oracle", max_trials=2, output=str(folder)))
+    run = session.new_run(1_790_000_000.0)
+    with closing(open_bench(session, recorder=trial_recorder(session, run))) as bench:
+        run_session(session.evaluation(), bench, run.journal)
+    return run.path
+
+
 @pytest.mark.usefixtures("restored")
 @pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.long) for name in LONG)])
-def test_it_runs(name, monkeypatch, tmp_path, capsys):
+def test_it_runs(name, monkeypatch, tmp_path, capfd):
     if name == "report_load" and (missing := chromium_missing()):
         pytest.skip(missing)
-    words = [str(recorded_run(tmp_path).path) if word == RUN else word for word in (QUICK | LONG)[name].split()]
+    words = [str(recorded_run(tmp_path)) if word == RUN else word for word in (QUICK | LONG)[name].split()]
     monkeypatch.setattr(sys, "argv", [name, *words])
     assert not importlib.import_module(f"benchmark.{name}").main()
-    assert capsys.readouterr().out
+    assert capfd.readouterr().out
 
 
 def test_none_is_forgotten(checkout):

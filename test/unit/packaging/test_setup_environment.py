@@ -114,6 +114,59 @@ def test_a_digest_changes_with_content_names_and_new_files_but_not_with_caches(s
     assert setup.digest([folder]) == seen[-1]
 
 
+def test_a_purpose_that_is_not_known_is_told_with_those_that_are(setup, monkeypatch, capsys):
+    monkeypatch.setattr(setup.sys, "argv", ["setup_environment.py", "robots"])
+    assert setup.main() == 1
+    assert capsys.readouterr().err == "setup: PURPOSE is demo or robot or tests, got 'robots'\n"
+
+
+@pytest.fixture
+def building(setup, tmp_path, monkeypatch):
+    """An environment that writes down what it is to build."""
+    environment = setup.Environment(tmp_path)
+    environment.built = []
+    monkeypatch.setattr(environment, "build", environment.built.append)
+    return environment
+
+
+DEMO = ["simulation_interfaces", "tf2_msgs", "robocontrast_ros"]
+
+
+def test_interfaces_of_drivers_are_built_for_a_robot_alone(setup, building):
+    building.build_packages(drivers=False)
+    building.build_packages(drivers=True)
+    assert building.built == [DEMO, list(setup.PACKAGES)]
+
+
+def test_what_was_built_once_is_kept_up_to_date_and_nothing_is_built_twice(setup, building):
+    building.build_packages(drivers=True)
+    building.build_packages(drivers=False)
+    building.mark("franka_msgs", "older")
+    building.build_packages(drivers=False)
+    assert building.built == [list(setup.PACKAGES)] * 2
+
+
+def test_a_package_that_is_installed_has_no_stand_in_unless_a_set_up_that_ended_early_left_it(building):
+    (building.prefix / "share" / "tf2_msgs").mkdir(parents=True)
+    building.build_packages(drivers=False)
+    assert building.built == [["simulation_interfaces", "robocontrast_ros"]]
+    building.mark("tf2_msgs", "begun")
+    building.build_packages(drivers=False)
+    assert building.built[1:] == [DEMO]
+
+
+def test_steps_go_on_side_by_side_and_a_problem_of_one_is_told_when_all_have_ended(setup):
+    met, ended = threading.Barrier(2), []
+
+    def refuse():
+        met.wait(20)
+        raise setup.SetupError("no torch")
+
+    with pytest.raises(setup.SetupError, match="no torch"):
+        setup.side_by_side(refuse, lambda: (met.wait(20), ended.append("built")))
+    assert ended == ["built"]
+
+
 @pytest.fixture
 def torch_environment(setup, tmp_path, monkeypatch):
     """An environment whose commands are written down; `outcome` says which succeed."""
@@ -162,7 +215,8 @@ def test_a_torch_that_cannot_be_imported_is_named_with_the_cure_and_tried_again(
         with pytest.raises(setup.SetupError, match=r"(?s)cannot be imported.*-m pip install torch==[\d.]+$"):
             torch_environment.install_torch("")
     assert len(installs(torch_environment)) == 6
-    assert re.search(r"-m pip install --disable-pip-version-check torch==[\d.]+$", installs(torch_environment)[-1])
+    last = installs(torch_environment)[-1]
+    assert re.search(r"-m pip install --disable-pip-version-check --no-compile torch==[\d.]+$", last)
 
 
 def test_a_long_step_says_that_it_is_going_on(setup, capsys):

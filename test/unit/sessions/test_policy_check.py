@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
+import described_policies
 import pytest
 from described_policies import write_described
 from typer.testing import CliRunner
@@ -229,7 +231,9 @@ def test_a_policy_whose_file_describes_it_is_not_loaded_for_the_check(tmp_path):
     assert (description.name, description.rate) == ("mine", 10.0)
 
 
-def test_evaluate_refuses_what_does_not_fit_with_one_line_per_difference(tmp_path):
+def test_evaluate_refuses_what_does_not_fit_with_one_line_per_difference(tmp_path, monkeypatch):
+    # The process that loads a policy finds it as a user's does.
+    monkeypatch.setenv("PYTHONPATH", str(Path(described_policies.__file__).parent), prepend=os.pathsep)
     policy = write_described(
         tmp_path / "absolute.yaml",
         cameras=["board", "wrist"],

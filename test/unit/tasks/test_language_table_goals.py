@@ -159,3 +159,10 @@ def test_the_nearest_point_of_a_region_is_in_it_and_as_far_away_as_the_region(re
 def test_an_instruction_that_makes_no_sense_is_refused_by_name(family, arguments, complaint):
     with pytest.raises(ValueError, match=complaint):
         goal(family, scene(red_moon=(0.3, 0.0)), **arguments)
+
+
+@given(start=points, end=points, point=points, radius=st.floats(0.0, 0.2))
+@example(start=(0.1, 0.2), end=(0.1, 0.2), point=(0.3, 0.2), radius=0.05)
+def test_a_capsule_is_as_far_from_a_point_alone_as_from_one_of_many_to_the_last_bit(start, end, point, radius):
+    capsule = Capsule(start, end, radius)
+    assert capsule.distance(point) == capsule.distance([point, (0.0, 0.0)])[0]
