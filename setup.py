@@ -209,7 +209,7 @@ setup(
             "tabletop_blind = robocontrast_ros.policies.baselines.tabletop.blind:TabletopBlind",
             "tabletop_oracle = robocontrast_ros.policies.baselines.tabletop.oracle:TabletopOracle",
             "torch = robocontrast_ros.policies.adapters.torch_model.policy:TorchPolicy",
-            "vln_modular = robocontrast_ros.policies.baselines.navigation.modular.policy:ModularNavigation",
+            "vln_modular = robocontrast_ros.policies.baselines.navigation.modular.loading:ModularFile",
             "vln_oracle = robocontrast_ros.policies.baselines.navigation.oracle:NavigationOracle",
             "vln_random = robocontrast_ros.policies.baselines.navigation.random_policy:RandomMoves",
         ],

@@ -14,24 +14,28 @@ from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.tables.latex import estimates_tex, scores_tex, summary_tex
 from robocontrast_ros.analysis.tables.summary import summary_report
-from robocontrast_ros.runs.journal import read_begun
+from robocontrast_ros.runs.journal import Journal, read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.system.disk import make_folder, write_file
 
 TEXT_WIDTH = 120
 
 
-def write_results(run: RunFolder) -> Results:
+def write_results(run: RunFolder, journal: Journal | None = None) -> Results:
     """Write a run's results into its folder.
 
     These are trials.parquet, trials.csv, summary.json, summary.txt, summary.tex, scores.tex, estimates.tex and
     figures/overview.png, which is drawn where the journal is newer.
 
+    Args:
+        run: the run folder.
+        journal: the run's, where it was read already.
+
     Raises:
         JournalError: the run's journal cannot be read, or holds no session.
         DiskError: a file cannot be written; each that was there stays as it was.
     """
-    results = compute_results(read_begun(run.journal), draw_test_set(run))
+    results = compute_results(journal or read_begun(run.journal), draw_test_set(run))
     write_trials(results.trials, run.path / "trials.parquet", run.path / "trials.csv", results.summary.scores)
     # Open ends of scores' ranges are null.
     summary = to_json(results.summary, indent=2, inf_nan_mode="null").decode()

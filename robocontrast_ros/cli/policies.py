@@ -13,15 +13,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from robocontrast_ros.configuration import load_record
 from robocontrast_ros.configuration.files import find_file, known_names
 from robocontrast_ros.policies.catalogue import Listed, look_up, plugin_files
 from robocontrast_ros.policies.fit import find_differences
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
-from robocontrast_ros.sessions.overrides import Overrides
-from robocontrast_ros.sessions.resolving import resolve
-from robocontrast_ros.sessions.schema import DEFAULT_IMAGE_SIZE, SessionParameters
 
 COLUMNS = {
     "policy": True,
@@ -48,11 +44,13 @@ class Place:
         robot: the robot.
         control_rate: of the session's task [Hz]; None without a session.
         cameras: those in use, with their sizes where the session says them.
+        usual: size of images where neither session nor policy says it; None without a session.
     """
 
     robot: RobotProfile
     control_rate: float | None
     cameras: dict[str, tuple[int, int] | None]
+    usual: tuple[int, int] | None = None
 
 
 def show_policies(files: list[str], robot: str | None, session: str | None, console: Console) -> None:
@@ -70,10 +68,11 @@ def show_policies(files: list[str], robot: str | None, session: str | None, cons
     """
     places = list(_places(robot, session))
     chosen = [find_file("policies", file, "command line", "policy", Path.cwd()) for file in files]
-    listed = [look_up(file) for file in chosen or known_names("policies").values()]
-    rows = [tuple(_row(policy, places)) for policy in listed]
+    shipped = known_names("policies")
+    listed = [look_up(file) for file in chosen or shipped.values()]
+    rows = [tuple(_row(policy, places, shipped)) for policy in listed]
     for name, found in ({} if chosen else plugin_files()).items():
-        rows += [tuple(_row(look_up(file), places)) for file in found]
+        rows += [tuple(_row(look_up(file), places, shipped)) for file in found]
         if not found:
             cells = {"policy": name, "does not fit": NO_FILE}
             rows.append(tuple(Text(cells.get(heading, "")) for heading in COLUMNS))
@@ -117,10 +116,15 @@ def _as_block(row: tuple[Text, ...]) -> Table:
 
 def _places(robot: str | None, session: str | None) -> Iterable[Place]:
     if session is not None:
+        from robocontrast_ros.configuration import load_record
+        from robocontrast_ros.sessions.overrides import Overrides
+        from robocontrast_ros.sessions.resolving import resolve
+        from robocontrast_ros.sessions.schema import DEFAULT_IMAGE_SIZE, SessionParameters
+
         resolved = resolve(session, Overrides(robot=robot))
         said = load_record(SessionParameters, resolved.source).cameras is not None
         cameras = {c.name: (c.width, c.height) if said else None for c in resolved.parameters.cameras or ()}
-        yield Place(resolved.robot, resolved.task.control_rate, cameras)
+        yield Place(resolved.robot, resolved.task.control_rate, cameras, DEFAULT_IMAGE_SIZE)
         return
     known = known_names("robots")
     files = [find_file("robots", robot, "command line", "--robot", Path.cwd())] if robot else known.values()
@@ -131,10 +135,10 @@ def _places(robot: str | None, session: str | None) -> Iterable[Place]:
         yield Place(profile, None, {camera.name: None for camera in profile.cameras})
 
 
-def _row(listed: Listed, places: list[Place]) -> Iterable[Text]:
+def _row(listed: Listed, places: list[Place], shipped: dict[str, Path]) -> Iterable[Text]:
     """Return a row's cells; as Text, since rich could take names and reasons for markup."""
     described = listed.description
-    file = listed.file.stem if known_names("policies").get(listed.file.stem) == listed.file else listed.file
+    file = listed.file.stem if shipped.get(listed.file.stem) == listed.file else listed.file
     needs = "\n".join(listed.needs)
     if described is None:
         return map(Text, (str(file), "", "", needs, "", f"unknown: {listed.problem}", ""))
@@ -153,7 +157,7 @@ def _row(listed: Listed, places: list[Place]) -> Iterable[Text]:
 
 def _differences(listed: Listed, described: PolicyDescription, place: Place) -> str:
     # Cameras without a size in the session get the size that the policy file asks for, else the default size.
-    usual = None if listed.by_file or place.control_rate is None else DEFAULT_IMAGE_SIZE
+    usual = None if listed.by_file else place.usual
     cameras = {name: size or usual for name, size in place.cameras.items()}
     found = find_differences(described, place.robot, place.control_rate, cameras)
     # With an action space that the robot does not support, other differences hardly matter.

@@ -16,7 +16,7 @@ from robocontrast_ros.analysis.tables.summary import summary_report
 from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.runs.blinding import Blinding, blinding_of, is_of_several_policies
-from robocontrast_ros.runs.journal import read_begun, read_journal
+from robocontrast_ros.runs.journal import Journal, read_begun
 from robocontrast_ros.runs.policy_runs import write_policy_runs
 from robocontrast_ros.runs.run_folder import RunFolder
 
@@ -36,11 +36,13 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
         JournalError: the run's journal cannot be read.
         ConfigurationError: its copy of the task's file does not fit any more.
     """
-    blinding = blinding_of(read_begun(run.journal).events)
-    if blinding is not None and is_of_several_policies(read_begun(run.journal).events):
-        _show_of_each(run, blinding, console, within)
+    journal = read_begun(run.journal)
+    events = journal.events
+    blinding = blinding_of(events)
+    if blinding is not None and is_of_several_policies(events):
+        _show_of_each(run, journal, blinding, console, within)
         return
-    results = write_results(run)
+    results = write_results(run, journal)
     if results.warning:
         console.print(results.warning, style="yellow", highlight=False)
     console.print(summary_report(results.summary))
@@ -49,7 +51,6 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
             f"No trial counts; {counted(len(results.trials), 'attempt was', 'attempts were')} void.",
             style="yellow",
         )
-    events = read_journal(run.journal).events
     kept = blinding.words if blinding is not None else ""
     if slowed := speed_scaling_of(events):
         console.print(slowed, style="yellow", highlight=False)
@@ -59,7 +60,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
         console.print("", sample_size_report(sample_sizes(results, (within,))), sep="\n")
     # Paths are for copying: they must not be broken at the terminal's edge.
     console.print(f"picture: {results.figure}", soft_wrap=True, highlight=False)
-    _draw_maps(run, console)
+    _draw_maps(run, journal, console)
     console.print(f"run folder: {run.path}", soft_wrap=True, highlight=False)
     console.print(f"as one page: robocontrast report {shlex.quote(str(run.path))}", soft_wrap=True, highlight=False)
     said = golden_words(events)
@@ -67,7 +68,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
         console.print(said, soft_wrap=True, highlight=False)
 
 
-def _show_of_each(run: RunFolder, blinding: Blinding, console: Console, within: float | None) -> None:
+def _show_of_each(run: RunFolder, journal: Journal, blinding: Blinding, console: Console, within: float | None) -> None:
     """Show the results of each policy of a blind session."""
     if blinding.opened is None:
         console.print(f"{blinding.words}; no results before it is opened.", soft_wrap=True, highlight=False)
@@ -79,7 +80,7 @@ def _show_of_each(run: RunFolder, blinding: Blinding, console: Console, within: 
             highlight=False,
         )
         return
-    folders = write_policy_runs(run, read_journal(run.journal))
+    folders = write_policy_runs(run, journal)
     for folder in folders:
         console.print(f"\n{folder.name}", style="bold", highlight=False)
         show_results(folder, console, within)
@@ -88,9 +89,9 @@ def _show_of_each(run: RunFolder, blinding: Blinding, console: Console, within: 
     console.print(f"side by side: robocontrast compare {quoted}", soft_wrap=True, highlight=False)
 
 
-def _draw_maps(run: RunFolder, console: Console) -> None:
+def _draw_maps(run: RunFolder, journal: Journal, console: Console) -> None:
     """Draw the missing maps; with images in the bags this takes minutes for a long run."""
     shown = {"description": "maps", "console": console, "transient": True, "disable": not console.is_terminal}
-    write_maps(run, read_journal(run.journal).corrected, lambda missing: track(missing, **shown))
+    write_maps(run, journal.corrected, lambda missing: track(missing, **shown))
     if run.maps.is_dir():
         console.print(f"maps: {run.maps}", soft_wrap=True, highlight=False)

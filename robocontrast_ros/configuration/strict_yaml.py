@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 from collections.abc import Hashable
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -18,6 +20,9 @@ MAX_ALIASES = 20
 
 MAX_DEPTH = 50
 """Depth of nested mappings and lists: more than parameter files need, less than Python's recursion limit."""
+
+MOST_KEPT = 50_000
+"""Characters of a text whose content is kept; a parameter file has fewer."""
 
 READ_DIFFERENTLY = frozenset("\t?!|>\ufeff")
 """Characters with which libyaml takes more than PyYAML, or something else: `[a?]`, `- !`, a tab after a value."""
@@ -48,6 +53,16 @@ def parse_yaml(text: str, source: str, key: str = "") -> Any:
 
 
 def _load(text: str) -> Any:
+    """Return the content, one of its own each time; a file that several ask about is parsed once."""
+    return _parsed(text) if len(text) > MOST_KEPT else pickle.loads(_kept(text))
+
+
+@lru_cache(maxsize=128)
+def _kept(text: str) -> bytes:
+    return pickle.dumps(_parsed(text))
+
+
+def _parsed(text: str) -> Any:
     """Return the content, read by libyaml's parser where that is there: it is four times as fast.
 
     PyYAML's own parser reads what that refuses again, for its messages, and what the two may read differently.

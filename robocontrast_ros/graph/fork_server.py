@@ -65,7 +65,7 @@ class _PolicyAhead:
         fast = session.parameters.fast
         module = FAST if fast else f"robocontrast_ros.nodes.{process_of('policy_server', session)}_node"
         function = "robocontrast_ros.policies.serving.ahead:load_ahead"
-        loading = loading_of(session, own_thread=not fast)
+        loading = loading_of(session, session.policy_file, own_thread=not fast)
         self._file = session.policy_file
         self._fork: Prepared = server.prepare(
             starting(module, "main"), function, loading, environment=quiet_environment()

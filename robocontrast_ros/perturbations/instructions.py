@@ -27,7 +27,6 @@ from robocontrast_ros.domain import (
     TestInstance,
     plain_text,
 )
-from robocontrast_ros.images.rendering import RenderingUnavailable
 from robocontrast_ros.perturbations.tokens import Tokens
 from robocontrast_ros.tasks.protocol import Infeasible, Task
 
@@ -165,6 +164,9 @@ class Pictures(_OfSegments):
     def _changed(
         self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
     ) -> tuple[Segment, ...] | NotApplicable:
+        # It imports MuJoCo, which who only asks what perturbations there are does not need.
+        from robocontrast_ros.images.rendering import RenderingUnavailable
+
         try:
             changed = tuple(
                 replace(segment, crop=task.portraits.portrait(segment.entity, base.scene))

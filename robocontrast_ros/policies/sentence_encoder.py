@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
-from tokenizers import Tokenizer
 
 from robocontrast_ros.configuration.minilm import MINILM, minilm_folder, minilm_limit
 
@@ -49,6 +47,10 @@ class SentenceEncoder:
 
     def __init__(self, folder: Path) -> None:
         """Load `model.safetensors`, `tokenizer.json` and `config.json` of a folder."""
+        # Libraries of their own; a policy's description asks for what the encoder reads alone.
+        from safetensors.numpy import load_file
+        from tokenizers import Tokenizer
+
         config = json.loads((folder / "config.json").read_text())
         self._layers, self._heads = config["num_hidden_layers"], config["num_attention_heads"]
         self._epsilon = config["layer_norm_eps"]

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import daqp
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
@@ -77,6 +75,8 @@ class Kinematics:
     """
 
     def __init__(self, profile: ManipulatorProfile) -> None:
+        import mujoco  # as daqp: large, and a controller that is only asked what its numbers mean needs neither
+
         self.profile = profile
         self._model = mujoco.MjModel.from_xml_string(arm_mjcf(profile, moving_hand=False))
         self._data = mujoco.MjData(self._model)
@@ -153,6 +153,9 @@ class Kinematics:
             farthest: how far each joint may turn [rad].
             tilt_weight: of a tilt or a turn [1/rad].
         """
+        import daqp
+        import mujoco
+
         turns = 2 if orientation is None else 3
         rows, turn, last = self._rows[turns], self._turn, 3 + turns
         mujoco.mj_jacSite(self._model, self._data, rows[:3], turn, self._site)
@@ -240,6 +243,8 @@ class Kinematics:
         Args:
             positions: joint positions in the profile's order [rad].
         """
+        import mujoco
+
         self._update(positions)
         model, data = self._model, self._data
         moving = model.body_weldid[model.geom_bodyid] != 0
@@ -259,6 +264,8 @@ class Kinematics:
 
     def _update(self, positions: Sequence[float] | NDArray[np.float64]) -> None:
         """Compute positions, and what the Jacobian needs, at joint positions [rad]."""
+        import mujoco
+
         self._data.qpos[:] = positions
         mujoco.mj_kinematics(self._model, self._data)
         mujoco.mj_comPos(self._model, self._data)
@@ -272,6 +279,8 @@ def _cross(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64
 
 def _quaternion(matrix: NDArray[np.float64]) -> tuple[float, float, float, float]:
     """Return (w, x, y, z) of a rotation matrix given as 9 numbers."""
+    import mujoco
+
     quaternion = np.empty(4)
     mujoco.mju_mat2Quat(quaternion, matrix)
     w, x, y, z = quaternion.tolist()

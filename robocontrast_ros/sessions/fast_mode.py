@@ -80,7 +80,7 @@ def open_bench(
     # Each policy of a blind session is shown what any of them asks for: drawing it takes the same time.
     others = check_policies(session) if blind is not None else ()
     # Only this loop waits for the policy, and handing a call to another thread takes longer than most answers.
-    runner = loaded(loading_of(session, own_thread=False))
+    runner = loaded(loading_of(session, file, own_thread=False))
     try:
         check_description(runner.description, session, str(file))
         runner.warm_up()

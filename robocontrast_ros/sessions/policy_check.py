@@ -56,14 +56,15 @@ def check_policies(
     return found
 
 
-def loading_of(session: ResolvedSession, own_thread: bool) -> Loading:
-    """Return how the policy that a session begins with is loaded; it has one.
+def loading_of(session: ResolvedSession, file: Path, own_thread: bool) -> Loading:
+    """Return how a session's policy is loaded.
 
     Args:
         session: the session.
+        file: the policy's parameter file.
         own_thread: see ``PolicyRunner``.
     """
     timeouts, blind = session.parameters.timeouts, session.parameters.blind
     answer_time = (blind.answer_time or 0.0) if blind is not None else 0.0
-    file = session.policy_file.expanduser().absolute()
-    return Loading(file, timeouts.policy, timeouts.load, own_thread, answer_time, blind is None)
+    path = file.expanduser().absolute()
+    return Loading(path, timeouts.policy, timeouts.load, own_thread, answer_time, blind is None)

@@ -17,7 +17,7 @@ from robocontrast_ros.domain import Fault  # noqa: E402
 from robocontrast_ros.episodes.bench import BenchFault  # noqa: E402
 from robocontrast_ros.nodes.bench import episodes  # noqa: E402
 from robocontrast_ros.nodes.bench.parameters import BenchParameters  # noqa: E402
-from robocontrast_ros.nodes.runtime.channel import Channel, DiscoveryProbe  # noqa: E402
+from robocontrast_ros.nodes.runtime.channel import Channel, DiscoveryProbe, becomes_true  # noqa: E402
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def client():
         made = episodes.EpisodeClient(channel, BenchParameters(rollout="acting", **limits), lambda: False)
         known = DiscoveryProbe(channel.node, "acting")
         channel.start()
-        assert made.wait_for_server(120.0)
+        assert becomes_true(made.server_is_ready, 120.0)
         known.wait(120.0)
         return made
 

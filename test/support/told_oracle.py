@@ -23,6 +23,7 @@ class ToldOracle(TabletopOracle):
     """
 
     runs: Path
+    describe_file = None  # its own file has no parameters of an oracle
 
     @classmethod
     def from_file(cls, path: Path) -> ToldOracle:

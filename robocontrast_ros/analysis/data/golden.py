@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from robocontrast_ros.configuration import resolve_uri
+from robocontrast_ros.configuration import read_yaml, resolve_uri
+from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.domain import Pose, Scene
 from robocontrast_ros.runs.events import Event, PolicyLoaded, SessionStarted, TrialFinished
 
@@ -132,7 +133,8 @@ def find_golden(started: SessionStarted) -> Golden | None:
     found = (Golden.load(file) for file in files)
     own = _conditions(started.parameters)
     for golden in found:
-        if golden.session == started.session:
+        # By the policy's file first: resolving a session takes as long as many a run's tables.
+        if golden.session == started.session and _policy_of(golden) == started.parameters.get("policy"):
             from robocontrast_ros.sessions.overrides import Overrides
             from robocontrast_ros.sessions.resolving import resolve
 
@@ -177,6 +179,12 @@ def _reason(started: SessionStarted, golden: Golden) -> str:
     if started.machine.get("libc") != golden.machine.get("libc"):
         return f"another C library, {started.machine.get('libc')} for {golden.machine.get('libc')}"
     return "not known; please report it with the first line of the run's journal"
+
+
+def _policy_of(golden: Golden) -> Any:
+    """Return the content of the policy's file, as a run's parameters have it."""
+    policy = golden.policy or read_yaml(known_names("sessions")[golden.session])["policy"]
+    return read_yaml(known_names("policies")[policy])
 
 
 def _conditions(parameters: Mapping[str, Any]) -> dict[str, Any]:

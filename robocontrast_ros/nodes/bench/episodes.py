@@ -41,7 +41,7 @@ class EpisodeClient:
         self._cancel_all = channel.node.create_client(CancelGoal, f"{name}/_action/cancel_goal")
         self._action = ActionClient(channel.node, RunEpisode, name)
         self._last_heard = 0.0
-        self.wait_for_server = self._action.wait_for_server
+        self.server_is_ready = self._action.server_is_ready
 
     def run(self, goal: RunEpisode.Goal) -> RunEpisode.Result:
         """Return the result of an episode.

@@ -43,6 +43,7 @@ from robocontrast_ros.nodes.runtime.channel import (
     DiscoveryProbe,
     NoAnswer,
     PendingResponse,
+    becomes_true,
     call,
     fault_without_answer,
     first_call,
@@ -153,9 +154,9 @@ class RosBench:
         deadline = time.monotonic() + self._parameters.startup_timeout
         for fault, clients in needed.items():
             for client in clients:
-                self._await(client.wait_for_service, f"'{client.srv_name}'", deadline, fault)
+                self._await(client.service_is_ready, f"'{client.srv_name}'", deadline, fault)
         rollout = f"'{self._parameters.rollout}'"
-        self._await(self._episodes.wait_for_server, rollout, deadline, Fault.SENSOR_LOST)
+        self._await(self._episodes.server_is_ready, rollout, deadline, Fault.SENSOR_LOST)
         for fault, other in self._others.items():
             with fault_without_answer(fault):
                 other.wait(max(deadline - time.monotonic(), 0.1))
@@ -163,8 +164,8 @@ class RosBench:
             self._stops.wait(max(deadline - time.monotonic(), 0.1))
         self._policies.check()
 
-    def _await(self, there: Callable[[float], bool], what: str, deadline: float, fault: Fault) -> None:
-        while not there(START_UP_POLL):
+    def _await(self, there: Callable[[], bool], what: str, deadline: float, fault: Fault) -> None:
+        while not becomes_true(there, START_UP_POLL):
             if self._aborted():
                 raise BenchFault(Fault.ABORTED, f"the session was aborted before {what} was there")
             if time.monotonic() > deadline:

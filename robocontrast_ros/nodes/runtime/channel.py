@@ -39,6 +39,10 @@ POLL = 0.2
 """How often a wait for a response checks whether its own channel was closed, or the service is gone [s]."""
 
 
+LOOK = 0.02
+"""How often a wait for a service looks whether it is there [s]: sessions begin with ten such waits."""
+
+
 class NoAnswer(Exception):
     """A service did not answer in time, or is not there.
 
@@ -249,5 +253,18 @@ def wait_for(client: Client, timeout: float) -> None:
     Raises:
         NoAnswer: it did not come up within the time [s].
     """
-    if not client.wait_for_service(timeout_sec=timeout):
+    if not becomes_true(client.service_is_ready, timeout):
         raise NoAnswer(f"'{client.srv_name}' is not there after {timeout:g} s")
+
+
+def becomes_true(ready: Callable[[], bool], timeout: float) -> bool:
+    """Wait up to a time [s] until a service, or whatever is asked for, is there; return whether it is.
+
+    What rclpy has for that looks four times a second alone.
+    """
+    deadline = time.monotonic() + timeout
+    while not ready():
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(LOOK)
+    return True

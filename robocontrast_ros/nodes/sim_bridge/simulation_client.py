@@ -28,7 +28,7 @@ from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.messages.decoding import pose_from_msg, stamp_from_msg
 from robocontrast_ros.nodes.bench.asking import answer
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
-from robocontrast_ros.nodes.runtime.channel import call_without_waiting, first_call
+from robocontrast_ros.nodes.runtime.channel import becomes_true, call_without_waiting, first_call
 from robocontrast_ros.nodes.simulation_version import check_spoken
 from robocontrast_ros.worlds.simulated_scene import SimulationError
 
@@ -99,7 +99,7 @@ class RosSimulation:
         deadline = time.monotonic() + timeout
         for client in clients:
             # With some middlewares a service of another version is available, with others it never is.
-            while not client.wait_for_service(timeout_sec=VERSION_PERIOD):
+            while not becomes_true(client.service_is_ready, VERSION_PERIOD):
                 check_spoken(self._node, clients)
                 if time.monotonic() > deadline:
                     raise BenchFault(Fault.SIMULATOR_LOST, f"'{client.srv_name}' is not there after {timeout:g} s")

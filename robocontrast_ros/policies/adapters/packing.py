@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, record
@@ -344,6 +342,8 @@ def _pad(image: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]
     Source: Physical-Intelligence/openpi, ``openpi_client/image_tools.py``, ``resize_with_pad``: sizes are cut off, not
     rounded, and Pillow's bilinear filter takes all pixels of a larger image into account.
     """
+    from PIL import Image
+
     rows, columns = image.shape[:2]
     ratio = max(columns / width, rows / height)
     # An image that is thousands of times as long as high still has one row.
@@ -356,5 +356,7 @@ def _pad(image: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]
 
 
 def _resize(image: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
+    import cv2  # as Pillow: large, and needed for neither description nor state
+
     shrinks = width * height < image.shape[0] * image.shape[1]
     return cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,9 +92,13 @@ class ArmController(ABC):
         self.channels, self.action_size = self._actions.channels, self._actions.size
         self.conventions = ActionConventions(self.reference, self.frame, self.rotation, self._actions.gripper)
         self._profile, self._period = profile, period
-        self._kinematics = Kinematics(profile)
         self._joints: NDArray[np.float64] | None = None
         self._pending: tuple[NDArray[np.float64], float | None] | None = None
+
+    @cached_property
+    def _kinematics(self) -> Kinematics:
+        """Of the robot; who only asks for size and conventions needs none."""
+        return Kinematics(self._profile)
 
     @abstractmethod
     def _is_lost(self, state: RobotState) -> bool:

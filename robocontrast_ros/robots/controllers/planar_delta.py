@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,10 +44,14 @@ class PlanarDeltaController:
             period: duration of a control step [s].
         """
         self._profile, self._space, self._period = profile, space, period
-        self._kinematics = Kinematics(profile)
         self._joints: tuple[float, ...] | None = None
         self._target = (0.0, 0.0)
         self._pending: NDArray[np.float64] | None = None
+
+    @cached_property
+    def _kinematics(self) -> Kinematics:
+        """Of the robot; who only asks for size and conventions needs none."""
+        return Kinematics(self._profile)
 
     def reset(self, state: RobotState) -> None:
         """Begin an episode with the set point at the tool."""

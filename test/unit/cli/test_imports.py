@@ -1,7 +1,8 @@
-"""A command imports what it needs, and no more: large libraries take longer than many a command."""
+"""A command or node imports what it needs, and no more: large libraries take longer than many a command."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -59,7 +60,20 @@ def test_results_of_a_run_with_its_pictures_draw_nothing(tmp_path):
     assert modules & {*PICTURES, *STATISTICS, "daqp", "rclpy", "torch"} == set()
 
 
-def test_the_list_of_policies_loads_no_network_and_draws_nothing():
+def test_the_list_of_policies_loads_no_network_and_no_task():
     code, modules = imported("policies")
     assert code == 0
-    assert modules & {*STATISTICS, "matplotlib", "polars", "rclpy", "torch"} == set()
+    assert modules & (LARGE - {"numpy"} | {"requests", "tokenizers", "websockets"}) == set()
+
+
+NOT_IN_NODES = {"cv2", "daqp", "lark", "matplotlib", "mujoco", "pandas", "polars", "scipy.stats", "shapely", "torch"}
+
+
+@pytest.mark.skipif(importlib.util.find_spec("rclpy") is None, reason="nodes need ROS")
+@pytest.mark.parametrize("node", ["recorder", "watchdog", "policy_server"])
+def test_a_node_that_moves_no_robot_imports_neither_simulator_nor_task(node):
+    program = f"import json, sys, robocontrast_ros.nodes.{node}_node; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    modules = set(json.loads(done.stdout))
+    assert "rclpy" in modules
+    assert modules & NOT_IN_NODES == set()

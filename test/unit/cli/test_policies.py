@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.configuration import ConfigurationError, find_configured
 from robocontrast_ros.configuration.files import known_names
-from robocontrast_ros.policies.loading import load_and_describe
+from robocontrast_ros.policies.loading import description_by_file, load_and_describe
 
 
 def run(*arguments: str):
@@ -79,6 +79,22 @@ def test_every_shipped_policy_is_listed_with_the_robots_that_it_fits():
         "unknown",
     ]
     assert table["film_bc"][6] == "512 tokens all-MiniLM-L6-v2 small letters"
+
+
+SHIPPED = known_names("policies")
+
+
+@pytest.mark.parametrize("file", SHIPPED.values(), ids=SHIPPED)
+def test_every_shipped_policy_is_described_by_its_file_as_by_itself(file):
+    maker = find_configured("policies", file)
+    by_file = description_by_file(maker, file)
+    assert by_file is not None, "it is listed without being loaded"
+    needs = getattr(maker, "needs", lambda file: ())(file)
+    if any(need.startswith(("server ", "lerobot")) for need in needs):
+        pytest.skip(f"it needs {needs[0]}")
+    if any(need.startswith("PyTorch") for need in needs):
+        pytest.importorskip("torch")
+    assert load_and_describe(maker, file) == by_file
 
 
 def test_what_a_policy_wants_of_a_robot_is_compared_with_each(tmp_path):

@@ -82,3 +82,8 @@ def test_the_fast_parser_reads_every_parameter_file_as_the_other_does():
     for file in files:
         text = file.read_text()
         assert repr(yaml.load(text, strict_yaml._FastLoader)) == repr(yaml.load(text, strict_yaml._Loader)), file
+
+
+def test_what_a_reader_changes_is_not_what_the_next_one_gets():
+    parse_yaml("names: [a]", "here")["names"].append("b")
+    assert parse_yaml("names: [a]", "there") == {"names": ["a"]}

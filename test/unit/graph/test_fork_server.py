@@ -44,6 +44,7 @@ def own(tmp_path, monkeypatch):
     """Return the parameter file of a policy without ``describe_file``; it says in a file when it is loaded."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.delenv(FORK_SERVER)
 
     def written(name, then=""):
         (tmp_path / f"{name}.py").write_text(

@@ -201,7 +201,7 @@ def test_without_anything_to_draw_with_there_are_no_pictures(monkeypatch):
     def fail(spec, yaw):
         raise RenderingUnavailable("no EGL")
 
-    monkeypatch.setattr(portraits, "portrait", fail)
+    monkeypatch.setattr("robocontrast_ros.images.portraits.portrait", fail)
     portraits._drawn.cache_clear()
     base = drawn("language_table", 0)
     answer = load_perturbation("pictures", "test", "").apply(EIGHT, base, base.scene, np.random.default_rng(0))

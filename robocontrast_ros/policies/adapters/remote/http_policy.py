@@ -8,24 +8,17 @@ from __future__ import annotations
 
 import base64
 import binascii
-import http.client
 import json
-import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import requests
 from numpy.typing import NDArray
 from pydantic import Field
-from requests.adapters import HTTPAdapter
 
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.policies.adapters.remote.openpi_wire import LARGEST_ANSWER, MOST_VALUES, array_type
+from robocontrast_ros.policies.adapters.remote.openpi_wire import MOST_VALUES, array_type
 from robocontrast_ros.policies.adapters.remote.parameters import check_url, last_line, server_error
 from robocontrast_ros.policies.adapters.remote.server_policy import (
     SERVER_CURE,
@@ -34,8 +27,8 @@ from robocontrast_ros.policies.adapters.remote.server_policy import (
 )
 from robocontrast_ros.policies.protocol import PolicyFault
 
-_PART = 2**16
-"""Bytes of an answer that are read at a time."""
+if TYPE_CHECKING:
+    from robocontrast_ros.policies.adapters.remote.http_connection import HttpClient
 
 
 @record
@@ -77,7 +70,7 @@ class HttpPolicy(ServerPolicy):
         self._fault: PolicyFault | None = PolicyFault(
             Fault.POLICY_RAISED, "act before reset; call reset(instruction, seed) first"
         )
-        self._client = _Client(self._key, parameters.connect_timeout)
+        self._client = self._connect()
         try:
             # The server computes nothing for it, and any status shows that it is there.
             status, _ = self._client.request("HEAD", parameters.url, None, parameters.connect_timeout)
@@ -103,7 +96,7 @@ class HttpPolicy(ServerPolicy):
         parameters = self.parameters
         # Servers close idle connections, and an observation could be lost on a closing one.
         self._client.close()
-        self._client = _Client(self._key, parameters.connect_timeout)
+        self._client = self._connect()
         self._instruction, self._fault = instruction, None
         if parameters.reset_url is not None:
             message = {parameters.input.instruction: instruction, "seed": seed}
@@ -120,6 +113,12 @@ class HttpPolicy(ServerPolicy):
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+    def _connect(self) -> HttpClient:
+        # It needs requests, which a description does not.
+        from robocontrast_ros.policies.adapters.remote.http_connection import HttpClient
+
+        return HttpClient(self._key, self.parameters.connect_timeout)
 
     def _post(self, url: str, message: dict[str, Any], timeout: float) -> bytes:
         if self._fault is not None:
@@ -181,149 +180,3 @@ def _from_numpy(value: dict[str, Any]) -> Any:
     if "__numpy__" not in value:
         return value
     return np.frombuffer(base64.b64decode(value["__numpy__"]), array_type(value["dtype"])).reshape(value["shape"])
-
-
-class _Client:
-    """Connections to one server; every request ends in time, whatever the server does."""
-
-    def __init__(self, key: str | None, connect_timeout: float) -> None:
-        self._connect_timeout = connect_timeout
-        self._session = requests.Session()
-        # Neither proxies nor a .netrc of the environment: the file has the address and the key.
-        self._session.trust_env = False
-        self._session.headers["Content-Type"] = "application/json"
-        # A few compressed bytes may be any number of others.
-        self._session.headers["Accept-Encoding"] = "identity"
-        if key:
-            self._session.headers["Authorization"] = f"Bearer {key}"
-        self._transport = _CuttableTransport()
-        for scheme in ("http://", "https://"):
-            self._session.mount(scheme, self._transport)
-
-    def request(self, method: str, url: str, body: bytes | None, timeout: float) -> tuple[int, bytes]:
-        """Return the status of the response, and its whole body.
-
-        Raises:
-            PolicyFault: POLICY_SERVER_LOST, POLICY_TIMEOUT or POLICY_UNREADABLE.
-        """
-        late = PolicyFault(Fault.POLICY_TIMEOUT, f"no answer from {url} within {timeout:.3g} s")
-        with self._transport.cut_after(timeout) as cut:
-            try:
-                with self._session.request(
-                    method,
-                    url,
-                    data=body,
-                    timeout=(min(self._connect_timeout, timeout), timeout),
-                    allow_redirects=False,
-                    stream=True,
-                ) as response:
-                    answer = response.status_code, _body(url, response)
-            except requests.ConnectTimeout:
-                raise PolicyFault(Fault.POLICY_SERVER_LOST, f"{url} cannot be reached") from None
-            except requests.Timeout:
-                raise late from None
-            except requests.RequestException as error:
-                if cut.is_set():
-                    raise late from None
-                raise _failed(url, error) from None
-            if cut.is_set():
-                raise late
-        return answer
-
-    def close(self) -> None:
-        """Close all connections, so that late answers are never read."""
-        self._session.close()
-
-
-def _body(url: str, response: requests.Response) -> bytes:
-    """Return the bytes of a response.
-
-    Raises:
-        PolicyFault: POLICY_UNREADABLE where they are more than `LARGEST_ANSWER`, or compressed.
-    """
-    encoding = response.headers.get("Content-Encoding", "").lower()
-    # The answer to HEAD has the headers of one to GET, and no bytes.
-    if encoding not in ("", "identity") and response.request.method != "HEAD":
-        detail = f"got bytes from {url} that are compressed ({encoding}), which the request did not allow"
-        raise PolicyFault(Fault.POLICY_UNREADABLE, detail)
-    body = bytearray()
-    for part in response.iter_content(_PART):
-        body += part
-        if len(body) > LARGEST_ANSWER:
-            detail = f"got more than {LARGEST_ANSWER} bytes from {url}, the limit of an answer"
-            raise PolicyFault(Fault.POLICY_UNREADABLE, detail)
-    return bytes(body)
-
-
-def _failed(url: str, error: BaseException) -> PolicyFault:
-    """Return the fault for a failed request, by its innermost cause."""
-    causes = list(_causes(error))
-    if any(isinstance(cause, ConnectionError | socket.gaierror | http.client.IncompleteRead) for cause in causes):
-        return PolicyFault(Fault.POLICY_SERVER_LOST, f"{url} cannot be reached or closed the connection: {causes[-1]}")
-    if any(isinstance(cause, http.client.HTTPException) for cause in causes):
-        return PolicyFault(Fault.POLICY_UNREADABLE, f"got bytes from {url} that are not HTTP: {causes[-1]}")
-    return PolicyFault(Fault.POLICY_SERVER_LOST, f"{url}: {causes[-1]}")
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and its causes, outermost first."""
-    seen: set[int] = set()
-    pending = [error]
-    while pending:
-        current = pending.pop(0)
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        yield current
-        inside = (*current.args, current.__cause__, current.__context__, getattr(current, "reason", None))
-        pending += [part for part in inside if isinstance(part, BaseException)]
-
-
-class _CuttableTransport(HTTPAdapter):
-    """Shuts the sockets of requests that take too long.
-
-    The timeout of `requests` is per read, so it never ends a server that sends single bytes slowly.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._sockets: set[socket.socket] = set()
-
-    @contextmanager
-    def cut_after(self, limit: float) -> Iterator[threading.Event]:
-        """Shut all sockets after the limit [s]; the event is set if that happened."""
-        cut = threading.Event()
-
-        def shut() -> None:
-            cut.set()
-            for stream in list(self._sockets):
-                try:
-                    stream.shutdown(socket.SHUT_RDWR)
-                except OSError:  # it was closed already
-                    continue
-
-        timer = threading.Timer(limit, shut)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield cut
-        finally:
-            timer.cancel()
-
-    def get_connection_with_tls_context(self, *arguments: Any, **named: Any) -> Any:
-        """Return a pool whose connections record their sockets."""
-        pool = super().get_connection_with_tls_context(*arguments, **named)
-        if not issubclass(pool.ConnectionCls, _Tracked):
-            bases = (_Tracked, pool.ConnectionCls)
-            pool.ConnectionCls = type("TrackedConnection", bases, {"sockets": self._sockets})
-        return pool
-
-
-class _Tracked:
-    """A connection that records its socket."""
-
-    sockets: set[socket.socket]
-
-    def connect(self) -> None:
-        super().connect()  # type: ignore[misc]
-        self.sockets.add(self.sock)  # type: ignore[attr-defined]

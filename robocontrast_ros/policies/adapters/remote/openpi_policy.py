@@ -8,14 +8,13 @@ text, which is an error. The protocol has neither a reset nor a seed.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.policies.adapters.remote.openpi_connection import OpenpiConnection
 from robocontrast_ros.policies.adapters.remote.parameters import check_url, server_error
 from robocontrast_ros.policies.adapters.remote.server_policy import (
     SERVER_CURE,
@@ -23,6 +22,9 @@ from robocontrast_ros.policies.adapters.remote.server_policy import (
     ServerPolicy,
 )
 from robocontrast_ros.policies.protocol import PolicyFault
+
+if TYPE_CHECKING:
+    from robocontrast_ros.policies.adapters.remote.openpi_connection import OpenpiConnection
 
 
 @record
@@ -120,6 +122,9 @@ class OpenpiPolicy(ServerPolicy):
         self._connection = None
 
     def _connect(self) -> OpenpiConnection:
+        # It needs websockets, which a description does not.
+        from robocontrast_ros.policies.adapters.remote.openpi_connection import OpenpiConnection
+
         limits = (self.parameters.connect_timeout, self.parameters.timeout)
         return OpenpiConnection(self.parameters.url, self._key, *limits)
 

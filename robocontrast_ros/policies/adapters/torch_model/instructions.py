@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer
 
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.policies.adapters.torch_model.parameters import TorchParameters
@@ -37,6 +36,8 @@ def make_encoder(path: Path, parameters: TorchParameters) -> Encoder:
 def _tokens(path: Path, parameters: TorchParameters) -> Encoder:
     key, wanted = parameters.input.instruction, parameters.instruction
     file = resolve_uri(wanted.tokenizer or "", path.parent)
+    from tokenizers import Tokenizer
+
     try:
         tokenizer = Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises no narrower type

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,16 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
 from robocontrast_ros.domain import Instruction, Scene
-from robocontrast_ros.policies.baselines.language_table.oracle import Oracle, OracleParameters
+from robocontrast_ros.policies.baselines.language_table.oracle import (
+    Oracle,
+    OracleParameters,
+    describe,
+    read_oracle,
+)
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
-from robocontrast_ros.tasks.language_table import LanguageTable
-from robocontrast_ros.tasks.protocol import Infeasible
+
+if TYPE_CHECKING:
+    from robocontrast_ros.tasks.language_table import LanguageTable
 
 
 @record
@@ -43,17 +49,24 @@ class Blind(Oracle):
             ConfigurationError: the file, or one that it names, does not fit, or a family is not known.
         """
         parameters = load_record(BlindParameters, path)
-        below = resolve_uri(parameters.oracle, path.parent)
-        oracle = load_record(OracleParameters, below)
-        task = LanguageTable.from_file(resolve_uri(oracle.task, below.parent))
+        oracle, task = read_oracle(resolve_uri(parameters.oracle, path.parent))
         unknown = [family for family in parameters.families if family not in task.families]
         if unknown:
             raise ConfigurationError(str(path), "families", unknown, f"some of {', '.join(task.families)}")
         return cls(parameters, oracle, task)
 
+    @classmethod
+    def describe_file(cls, path: Path) -> PolicyDescription:
+        """Return the description of the policy of a parameter file, without the oracle's file.
+
+        Raises:
+            ConfigurationError: the file does not fit.
+        """
+        return describe(load_record(BlindParameters, path).name)
+
     def describe(self) -> PolicyDescription:
         """Return the oracle's description with its own name."""
-        return replace(super().describe(), name=self._blind.name)
+        return describe(self._blind.name)
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial; the words have no effect."""
@@ -71,6 +84,8 @@ class Blind(Oracle):
         return super().act(observation)
 
     def _drawn(self, start: Scene) -> Instruction:
+        from robocontrast_ros.tasks.protocol import Infeasible
+
         there = set(start.names)
         known = [
             condition

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,17 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record, resolve_uri
 from robocontrast_ros.domain import Instruction, Scene
-from robocontrast_ros.policies.baselines.language_table.oracle import Oracle, OracleParameters
-from robocontrast_ros.policies.baselines.language_table.pushing import Pusher
+from robocontrast_ros.policies.baselines.language_table.oracle import (
+    Oracle,
+    OracleParameters,
+    describe,
+    read_oracle,
+)
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
-from robocontrast_ros.tasks.language_table import LanguageTable
-from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, LOCATIONS, direction_sign
+
+if TYPE_CHECKING:
+    from robocontrast_ros.policies.baselines.language_table.pushing import Pusher
+    from robocontrast_ros.tasks.language_table import LanguageTable
 
 
 @record
@@ -53,13 +60,20 @@ class NoisyOracle:
             ConfigurationError: the file, or one that it names, does not fit.
         """
         parameters = load_record(NoisyOracleParameters, path)
-        below = resolve_uri(parameters.oracle, path.parent)
-        oracle = load_record(OracleParameters, below)
-        return cls(parameters, oracle, LanguageTable.from_file(resolve_uri(oracle.task, below.parent)))
+        return cls(parameters, *read_oracle(resolve_uri(parameters.oracle, path.parent)))
+
+    @classmethod
+    def describe_file(cls, path: Path) -> PolicyDescription:
+        """Return the description of the policy of a parameter file, without the oracle's file.
+
+        Raises:
+            ConfigurationError: the file does not fit.
+        """
+        return describe(load_record(NoisyOracleParameters, path).name)
 
     def describe(self) -> PolicyDescription:
         """Return the oracle's description with its own name."""
-        return replace(self._oracle.describe(), name=self._parameters.name)
+        return describe(self._parameters.name)
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial; noise and misunderstandings come from the seed."""
@@ -86,6 +100,8 @@ class _Misunderstanding(Oracle):
         self._chances = chances
 
     def pusher(self, instruction: Instruction, start: Scene) -> Pusher:
+        from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, LOCATIONS
+
         chances = self._chances
         # All chances are drawn for every instruction, so that trials of one seed are comparable.
         turned, swapped, habitual = self.mistakes.random(3) < (
@@ -108,6 +124,8 @@ class _Misunderstanding(Oracle):
 
     def _roomier(self, direction: str, x: float, y: float) -> str:
         """Return the direction or its opposite, whichever has more of the board before it."""
+        from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, direction_sign
+
         board = self._task.parameters.board
         opposite = next(d for d in DIRECTIONS if not (direction_sign(d) + direction_sign(direction)).any())
 

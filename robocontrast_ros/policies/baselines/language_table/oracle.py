@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,12 @@ from pydantic import Field
 from robocontrast_ros.configuration import load_record, record, resolve_uri
 from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.policies.action_spaces import PLANAR_DELTA
-from robocontrast_ros.policies.baselines.language_table.pushing import Pusher, PushingParameters
+from robocontrast_ros.policies.baselines.language_table.parameters import PushingParameters
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
-from robocontrast_ros.tasks.language_table import LanguageTable
+
+if TYPE_CHECKING:
+    from robocontrast_ros.policies.baselines.language_table.pushing import Pusher
+    from robocontrast_ros.tasks.language_table import LanguageTable
 
 
 @record
@@ -45,12 +49,20 @@ class Oracle:
         Raises:
             ConfigurationError: the file, or the task file that it names, does not fit.
         """
-        parameters = load_record(OracleParameters, path)
-        return cls(parameters, LanguageTable.from_file(resolve_uri(parameters.task, path.parent)))
+        return cls(*read_oracle(path))
+
+    @classmethod
+    def describe_file(cls, path: Path) -> PolicyDescription:
+        """Return the description of the oracle of a parameter file, without its task.
+
+        Raises:
+            ConfigurationError: the file does not fit.
+        """
+        return describe(load_record(OracleParameters, path).name)
 
     def describe(self) -> PolicyDescription:
         """Return that it needs the ground truth and answers with planar displacements."""
-        return replace(PLANAR_DELTA, name=self._parameters.name, privileged=True)
+        return describe(self._parameters.name)
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial; the seed has no effect."""
@@ -75,4 +87,24 @@ class Oracle:
 
     def pusher(self, instruction: Instruction, start: Scene) -> Pusher:
         """Return the skill for an instruction given in a starting scene."""
+        # Large; a policy's description asks for parameters alone.
+        from robocontrast_ros.policies.baselines.language_table.pushing import Pusher
+
         return Pusher(self._task.goals.goal(instruction, start), self._task.parameters, self._parameters.pushing)
+
+
+def read_oracle(path: Path) -> tuple[OracleParameters, LanguageTable]:
+    """Return the parameters of an oracle's file, and the task that it names.
+
+    Raises:
+        ConfigurationError: a file does not fit.
+    """
+    from robocontrast_ros.tasks.language_table import LanguageTable
+
+    parameters = load_record(OracleParameters, path)
+    return parameters, LanguageTable.from_file(resolve_uri(parameters.task, path.parent))
+
+
+def describe(name: str) -> PolicyDescription:
+    """Return the description of an oracle of that name, noisy or blind or neither."""
+    return replace(PLANAR_DELTA, name=name, privileged=True)

@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.domain.products import dot, norm
+from robocontrast_ros.policies.baselines.language_table.parameters import PushingParameters
 from robocontrast_ros.tasks.language_table.goals import BlockGoal
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
 from robocontrast_ros.tasks.language_table.planner import INSIDE, NoPlan, find_push
@@ -20,20 +19,6 @@ Vector = NDArray[np.float64]
 
 _REACHED = 0.003
 _HYSTERESIS = 1.5
-
-
-@record
-class PushingParameters:
-    """Steps, distances and gains of pushing."""
-
-    free_step: float = Field(gt=0, le=0.1, description="longest step in free space [m]")
-    push_step: float = Field(gt=0, le=0.1, description="longest step while pushing [m]")
-    inset: float = Field(ge=0, description="distance of the target point inside the goal's region [m]")
-    clearance: float = Field(ge=0, description="kept between the source and other blocks, where possible [m]")
-    lateral_gain: float = Field(ge=0, description="sideways correction for each metre off the push line")
-    lateral_limit: float = Field(gt=0, description="farther off the push line, the tool goes behind again [m]")
-    behind_gap: float = Field(ge=0, description="free space kept between tool and block when going behind [m]")
-    replan_after: float = Field(gt=0, description="a source farther than this from its route gets a new one [m]")
 
 
 class Pusher:

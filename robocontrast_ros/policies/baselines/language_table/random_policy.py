@@ -40,6 +40,15 @@ class RandomPolicy:
         """
         return cls(load_record(RandomParameters, path))
 
+    @classmethod
+    def describe_file(cls, path: Path) -> PolicyDescription:
+        """Return the description of the policy of a parameter file.
+
+        Raises:
+            ConfigurationError: the file does not fit.
+        """
+        return cls.from_file(path).describe()
+
     def describe(self) -> PolicyDescription:
         """Return that it answers with planar displacements and needs nothing."""
         return replace(PLANAR_DELTA, name=self._parameters.name)

@@ -52,6 +52,15 @@ class RandomMoves:
         """
         return cls(load_record(RandomMovesParameters, path))
 
+    @classmethod
+    def describe_file(cls, path: Path) -> PolicyDescription:
+        """Return the description of the policy of a parameter file.
+
+        Raises:
+            ConfigurationError: the file does not fit.
+        """
+        return cls.from_file(path).describe()
+
     def describe(self) -> PolicyDescription:
         """Return that it answers with moves and needs nothing."""
         return replace(DISCRETE_NAVIGATION, name=self._name)

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record, resolve_uri
 from robocontrast_ros.domain import Instruction, Scene
-from robocontrast_ros.policies.baselines.tabletop.handling import Handler
-from robocontrast_ros.policies.baselines.tabletop.oracle import TabletopOracle, TabletopOracleParameters
+from robocontrast_ros.policies.baselines.tabletop.oracle import (
+    TabletopOracle,
+    TabletopOracleParameters,
+    read_oracle,
+)
 from robocontrast_ros.policies.protocol import PolicyDescription
-from robocontrast_ros.tasks.tabletop import Tabletop
+
+if TYPE_CHECKING:
+    from robocontrast_ros.policies.baselines.tabletop.handling import Handler
+    from robocontrast_ros.tasks.tabletop import Tabletop
 
 
 @record
@@ -42,9 +49,18 @@ class TabletopBlind(TabletopOracle):
             ConfigurationError: the file, or one that it names, does not fit.
         """
         parameters = load_record(TabletopBlindParameters, path)
+        return cls(parameters, *read_oracle(resolve_uri(parameters.oracle, path.parent)))
+
+    @classmethod
+    def describe_file(cls, path: Path) -> PolicyDescription:
+        """Return the description of the policy of a parameter file, by the oracle's file.
+
+        Raises:
+            ConfigurationError: a file does not fit.
+        """
+        parameters = load_record(TabletopBlindParameters, path)
         below = resolve_uri(parameters.oracle, path.parent)
-        oracle = load_record(TabletopOracleParameters, below)
-        return cls(parameters, oracle, Tabletop.from_file(resolve_uri(oracle.task, below.parent)))
+        return replace(TabletopOracle.describe_file(below), name=parameters.name)
 
     def describe(self) -> PolicyDescription:
         """Return the oracle's description with its own name."""

@@ -12,12 +12,11 @@ from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Instruction, Pose, Scene
 from robocontrast_ros.domain.products import norm
 from robocontrast_ros.objects.frames import about, multiply
+from robocontrast_ros.policies.baselines.tabletop.parameters import HandlingParameters
 from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.tasks.tabletop.goals import Placed
 from robocontrast_ros.tasks.tabletop.hand import ToolPlace
@@ -27,32 +26,6 @@ Vector = NDArray[np.float64]
 
 OPEN, CLOSED = 0.0, 1.0
 """The gripper's number in an action."""
-
-
-@record
-class HandlingParameters:
-    """Steps and tolerances of handling."""
-
-    step: float = Field(gt=0, le=0.1, description="longest step [m]")
-    slow_step: float = Field(gt=0, le=0.1, description="longest step close to where the hand closes or opens [m]")
-    slow_within: float = Field(ge=0, description="height above that from which steps are slow [m]")
-    turn: float = Field(gt=0, description="largest turn of the hand in one step [rad]")
-    leash: float = Field(gt=0, description="the commanded pose is never farther from the tool [m]")
-    aligned: float = Field(gt=0, description="error beside the line down up to which the hand goes all the way [m]")
-    funnel: float = Field(gt=0, description="error beside the line down from which the hand stays above [m]")
-    turn_weight: float = Field(ge=0, description="error beside the line down that a turn counts as [m/rad]")
-    reached: float = Field(gt=0, description="height error up to which the hand is down [m]")
-    stalled: float = Field(ge=0, description="a hand that goes down less than this in a step is stopped [m]")
-    stalled_within: float = Field(ge=0, description="height error up to which a stopped hand counts as down [m]")
-    still: float = Field(ge=0, description="a tool that goes less than this in a step rests [m]")
-    still_turn: float = Field(ge=0, description="the same for its turn [rad]")
-    settled: float = Field(gt=0, description="fingers that move less than this in a step have settled [m]")
-    in_hand: float = Field(gt=0, description="a target farther than this from where the hand has it is lost [m]")
-    at_place: float = Field(gt=0, description="a target within this of its place is there [m]")
-
-    def __post_init__(self) -> None:
-        if self.funnel <= self.aligned:
-            raise ValueError(f"funnel above aligned ({self.aligned}), got {self.funnel}")
 
 
 @dataclass(frozen=True)

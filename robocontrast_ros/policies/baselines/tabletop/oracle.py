@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robocontrast_ros.configuration import load_record, record, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
+from robocontrast_ros.configuration.loading import read_mapping
 from robocontrast_ros.domain import Instruction, Scene
 from robocontrast_ros.policies.action_spaces import TOOL_DELTA
-from robocontrast_ros.policies.baselines.tabletop.handling import Handler, HandlingParameters
+from robocontrast_ros.policies.baselines.tabletop.parameters import HandlingParameters
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
-from robocontrast_ros.tasks.tabletop import Tabletop
-from robocontrast_ros.tasks.tabletop.planner import NoPlan
+
+if TYPE_CHECKING:
+    from robocontrast_ros.policies.baselines.tabletop.handling import Handler
+    from robocontrast_ros.tasks.tabletop import Tabletop
 
 
 @record
@@ -47,18 +51,21 @@ class TabletopOracle:
         Raises:
             ConfigurationError: the file, or the task file that it names, does not fit.
         """
+        return cls(*read_oracle(path))
+
+    @classmethod
+    def describe_file(cls, path: Path) -> PolicyDescription:
+        """Return the description of the oracle of a parameter file; of the task's file only its rate is read.
+
+        Raises:
+            ConfigurationError: the file does not fit, or the task's has no rate.
+        """
         parameters = load_record(TabletopOracleParameters, path)
-        return cls(parameters, Tabletop.from_file(resolve_uri(parameters.task, path.parent)))
+        return describe(parameters.name, _rate(resolve_uri(parameters.task, path.parent)))
 
     def describe(self) -> PolicyDescription:
         """Return that it needs the ground truth and the fingers' width, and answers with displacements of the tool."""
-        return replace(
-            TOOL_DELTA,
-            name=self._parameters.name,
-            privileged=True,
-            rate=self._task.control_rate,
-            observes=("tool_pose", "gripper_width"),
-        )
+        return describe(self._parameters.name, self._task.control_rate)
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial; the seed has no effect."""
@@ -92,7 +99,36 @@ class TabletopOracle:
         Raises:
             ValueError: there is no plan.
         """
+        # Large; a policy's description asks for parameters alone.
+        from robocontrast_ros.policies.baselines.tabletop.handling import Handler
+        from robocontrast_ros.tasks.tabletop.planner import NoPlan
+
         try:
             return Handler(instruction, start, self._task, self._parameters.handling)
         except NoPlan as reason:
             raise ValueError(f"tabletop_oracle: {reason}") from None
+
+
+def read_oracle(path: Path) -> tuple[TabletopOracleParameters, Tabletop]:
+    """Return the parameters of an oracle's file, and the task that it names.
+
+    Raises:
+        ConfigurationError: a file does not fit.
+    """
+    from robocontrast_ros.tasks.tabletop import Tabletop
+
+    parameters = load_record(TabletopOracleParameters, path)
+    return parameters, Tabletop.from_file(resolve_uri(parameters.task, path.parent))
+
+
+def describe(name: str, rate: float) -> PolicyDescription:
+    """Return the description of an oracle of that name, blind or not, for a task with that control rate [Hz]."""
+    return replace(TOOL_DELTA, name=name, privileged=True, rate=rate, observes=("tool_pose", "gripper_width"))
+
+
+def _rate(task: Path) -> float:
+    """Return the control rate in a task's file [Hz], which is all that a description needs of it."""
+    rate = read_mapping(task).get("control_rate")
+    if not isinstance(rate, int | float):
+        raise ConfigurationError(str(task), "control_rate", rate, "a number [Hz]")
+    return float(rate)

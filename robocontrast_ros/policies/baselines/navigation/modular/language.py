@@ -6,26 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import Field
-
-from robocontrast_ros.configuration import record
 from robocontrast_ros.domain.products import dot
+from robocontrast_ros.policies.baselines.navigation.modular.parameters import LanguageParameters
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
-
-
-@record
-class LanguageParameters:
-    """How phrases are cut, and when one names a place."""
-
-    separators: tuple[str, ...] = Field(description="words at which an instruction is cut into phrases")
-    template: str = Field(description="sentence that a phrase is compared with; {} stands for the category")
-    least_similarity: float = Field(
-        ge=-1, le=1, description="cosine of phrase and sentence from which the phrase names the category"
-    )
-
-    def __post_init__(self) -> None:
-        if "{}" not in self.template:
-            raise ValueError("template with the placeholder {}")
 
 
 @dataclass(frozen=True)

@@ -7,32 +7,19 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 from scipy.ndimage import binary_dilation, distance_transform_edt, uniform_filter
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 
-from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.products import product
+from robocontrast_ros.policies.baselines.navigation.modular.parameters import MemoryParameters
 from robocontrast_ros.policies.baselines.navigation.modular.vision import Points, View
 from robocontrast_ros.policies.baselines.navigation.moves import Point
 
 Cells = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 Reader = Callable[[Point], float]
-
-
-@record
-class MemoryParameters:
-    """Parameters of the map."""
-
-    cell: float = Field(gt=0, description="side of a cell [m]")
-    span: float = Field(gt=0, description="how far the map reaches from the start, each way [m]")
-    blocked_weight: float = Field(gt=0, description="evidence that an observation of an obstacle adds")
-    free_weight: float = Field(gt=0, description="evidence that an observation of free floor subtracts")
-    evidence: float = Field(gt=0, description="greatest evidence for and against; a cell counts as blocked above 0")
-    looks: int = Field(ge=1, description="observations of a category after which a cell counts as holding it")
 
 
 class FloorMemory:

@@ -8,54 +8,23 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from robocontrast_ros.configuration import load_record, record
-from robocontrast_ros.configuration.minilm import PACKAGE
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.products import norm
-from robocontrast_ros.policies.action_spaces import DISCRETE_NAVIGATION
-from robocontrast_ros.policies.baselines.navigation.modular.language import LanguageParameters, PhraseGrounder
-from robocontrast_ros.policies.baselines.navigation.modular.memory import (
-    FloorMemory,
-    Mask,
-    MemoryParameters,
-    Reader,
-)
-from robocontrast_ros.policies.baselines.navigation.modular.vision import Eye, Points, View, VisionParameters
-from robocontrast_ros.policies.baselines.navigation.moves import MoveSizes, Point, Search, find_moves
-from robocontrast_ros.policies.catalogue import package_need
+from robocontrast_ros.policies.baselines.navigation.modular.language import PhraseGrounder
+from robocontrast_ros.policies.baselines.navigation.modular.memory import FloorMemory, Mask, Reader
+from robocontrast_ros.policies.baselines.navigation.modular.parameters import ModularParameters, describe
+from robocontrast_ros.policies.baselines.navigation.modular.vision import Eye, Points, View
+from robocontrast_ros.policies.baselines.navigation.moves import Point, find_moves
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.robots.action_spaces import Move
 
 BLOCKED_SHARE = 0.5
 """A FORWARD that covered less than this share of its distance was blocked."""
-
-
-@record
-class ModularParameters:
-    """The file config/policies/vln_modular.yaml."""
-
-    policy: str = Field(description="plug-in that reads this file")
-    name: str = Field(min_length=1, description="name of the policy in results")
-    language: LanguageParameters
-    vision: VisionParameters
-    memory: MemoryParameters
-    moves: MoveSizes
-    search: Search
-    radius: float = Field(gt=0, description="of the base [m]")
-    gaps: tuple[float, ...] = Field(
-        min_length=1, description="distances kept to obstacles; the first with a way is used [m]"
-    )
-    horizon: float = Field(gt=0, description="how far ahead moves are searched [m]")
-    unknown_cost: float = Field(ge=1, description="cost of a metre over floor never seen, in metres")
-    near: float = Field(gt=0, description="a place is reached when the nearest point seen of it is within this [m]")
 
 
 class ModularNavigation:
@@ -68,32 +37,9 @@ class ModularNavigation:
         self._eye = Eye(parameters.vision)
         self.reset("", 0)
 
-    @classmethod
-    def from_file(cls, path: Path) -> ModularNavigation:
-        """Return the policy that a parameter file describes.
-
-        Raises:
-            ConfigurationError: the file does not fit, or the encoder's weights are not installed.
-        """
-        return cls(load_record(ModularParameters, path), SentenceEncoder.shipped())
-
-    @classmethod
-    def describe_file(cls, path: Path) -> PolicyDescription:
-        """Return the description of the policy of a parameter file, without the encoder's weights.
-
-        Raises:
-            ConfigurationError: the file does not fit.
-        """
-        return _description(load_record(ModularParameters, path))
-
-    @classmethod
-    def needs(cls, path: Path) -> tuple[str, ...]:
-        """Return that it needs the encoder."""
-        return (package_need(PACKAGE, "sentence encoder"),)
-
     def describe(self) -> PolicyDescription:
         """Return that it needs one camera and answers with moves."""
-        return _description(self._p)
+        return describe(self._p)
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial; the seed decides to which side the robot turns when it looks around."""
@@ -189,7 +135,3 @@ class ModularNavigation:
             if moves and Move.FORWARD in moves:
                 return moves[: moves.index(Move.FORWARD) + 1]
         return []
-
-
-def _description(parameters: ModularParameters) -> PolicyDescription:
-    return replace(DISCRETE_NAVIGATION, name=parameters.name, cameras=(parameters.vision.camera.name,))

@@ -8,48 +8,11 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from robocontrast_ros.configuration import record
+from robocontrast_ros.policies.baselines.navigation.modular.parameters import CameraView, Colour, VisionParameters
 
 Image = NDArray[np.uint8]
 Points = NDArray[np.float64]
-
-
-@record
-class CameraView:
-    """Pose and field of view of the camera on the robot."""
-
-    name: str = Field(min_length=1, description="camera whose images are received")
-    horizontal_view: float = Field(gt=0, lt=math.pi, description="angle between the image's left and right [rad]")
-    position: tuple[float, float, float] = Field(description="of the lens, in the base's frame [m]")
-    tilt: float = Field(gt=-math.pi / 2, lt=math.pi / 2, description="downward angle [rad]")
-
-
-@record
-class Colour:
-    """A range of colours."""
-
-    hue: tuple[float, float] = Field(description="from and to, 0 to 360; from > to goes through red [degrees]")
-    saturation: tuple[float, float] = Field(default=(0.0, 1.0), description="least and greatest, 0 to 1")
-    value: tuple[float, float] = Field(default=(0.0, 1.0), description="least and greatest, 0 to 1")
-
-
-@record
-class VisionParameters:
-    """Parameters of vision."""
-
-    camera: CameraView
-    width: int = Field(ge=16, description="images are scaled to this width [pixels]")
-    floor: Colour = Field(description="colour of the floor")
-    categories: dict[str, Colour] = Field(min_length=1, description="category -> colour")
-    least_area: int = Field(ge=1, description="smaller patches of a colour are ignored [scaled pixels]")
-    least_contact: int = Field(ge=1, description="columns in which a patch must meet the floor")
-    depth: float = Field(gt=0, description="points this much farther away belong to something else [m]")
-    range: float = Field(gt=0, description="furniture and floor that seem farther away are ignored [m]")
-    obstacle_range: float = Field(
-        gt=0, description="the same for obstacles; what hangs over the floor seems far away [m]"
-    )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,15 @@
+"""What holds for every test without a graph."""
+
+from __future__ import annotations
+
+import pytest
+
+from robocontrast_ros.system.starting import FORK_SERVER, NONE
+
+
+@pytest.fixture(autouse=True)
+def no_fork_server(monkeypatch):
+    """Have a command that is called in the process of its test import nothing for a graph that it does not start."""
+    monkeypatch.setenv(FORK_SERVER, NONE)
+    # A command leaves it to the processes that it starts.
+    monkeypatch.delenv("ROBOCONTRAST_OPENGL", raising=False)
