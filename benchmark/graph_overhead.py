@@ -48,7 +48,7 @@ from robocontrast_ros.worlds.mujoco.world import World
 SIZE = 224
 """Columns and rows of the camera [pixel]."""
 
-GRAPHS: dict[str, tuple[str, ...]] = {"whole graph": ()}
+GRAPHS: dict[str, tuple[str, ...]] = {"whole graph": (), "composed: all": ("composed=all",)}
 """Name of a row -> settings of the session that runs as a graph for it."""
 
 
