@@ -33,7 +33,7 @@ Call = Callable[[Client, Any, float], Any]
 """``call``, or ``first_call``."""
 
 FIRST_CALL_PERIOD = 1.0
-"""How long a first call waits for an answer before it is repeated [s]."""
+"""How long a first call waits for an answer at most before it is repeated [s]."""
 
 POLL = 0.2
 """How often a wait for a response checks whether its own channel was closed, or the service is gone [s]."""
@@ -200,20 +200,19 @@ def first_call(client: Client, request: Any, timeout: float) -> Any:
     """Return the response of a service that was never called before, to a request that may be repeated.
 
     A server that has not discovered the client's reader drops its answer after 0.1 s and reports that only in its own
-    log; on a busy machine that happens to first calls. So the request is sent again every second.
+    log; on a busy machine that happens to first calls. So the request is sent again, soon at first.
 
     Raises:
         NoAnswer: no response came within the time [s].
     """
-    if served_here(client) is not None:
-        return call(client, request, timeout)
-    deadline = time.monotonic() + timeout
+    deadline, period = time.monotonic() + timeout, FIRST_CALL_PERIOD / 8
     while True:
         try:
-            return call(client, request, min(FIRST_CALL_PERIOD, max(deadline - time.monotonic(), 0.0)))
+            return call(client, request, min(period, max(deadline - time.monotonic(), 0.0)))
         except NoAnswer:
             if time.monotonic() >= deadline:
                 raise
+            period = min(2 * period, FIRST_CALL_PERIOD)
 
 
 def patient_call(client: Client, request: Any, timeout: float) -> Any:
