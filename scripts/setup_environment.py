@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -355,7 +356,7 @@ class Environment:
 
     def build(self, names):
         """Build and install packages; take away what the last time alone installed."""
-        build = self.prefix / "build" / "packages"
+        build = build_folder(self.prefix) / "packages"
         # The folders beside it are of a set-up that built each package by itself.
         folders = list(build.parent.glob("*"))
         manifests = [folder / "install_manifest.txt" for folder in folders]
@@ -420,6 +421,19 @@ class Environment:
         with self.writing:
             self.done[step] = source
             self.journal.write_text(json.dumps(self.done, indent=1))
+
+
+def build_folder(prefix):
+    """Return the folder in which packages are built: in the environment, but where its path is not ASCII.
+
+    ROS's CMake functions read lists of files without their encoding, and cut such a path in two.
+    """
+    try:
+        str(prefix).encode("ascii")
+    except UnicodeEncodeError:
+        name = "robocontrast-build-" + hashlib.sha256(os.fsencode(str(prefix))).hexdigest()[:16]
+        return Path(tempfile.gettempdir()) / name
+    return prefix / "build"
 
 
 def entry(lock, package):

@@ -234,3 +234,10 @@ def test_the_environment_hook_puts_the_prefix_behind_a_sourced_workspace(setup, 
     exec(setup.ENVIRONMENT_HOOK)
     exec(setup.ENVIRONMENT_HOOK)
     assert setup.os.environ["AMENT_PREFIX_PATH"] == f"/workspace/install:{setup.sys.prefix}"
+
+
+def test_where_the_path_is_not_ascii_packages_are_built_elsewhere_each_environment_in_a_folder_of_its_own(setup):
+    assert setup.build_folder(Path("/a folder/.venv")) == Path("/a folder/.venv/build")
+    folders = {setup.build_folder(Path(path)) for path in ("/ü/.venv", "/ü/other/.venv")}
+    assert len(folders) == 2 and all(str(folder).isascii() for folder in folders)
+    assert setup.build_folder(Path("/ü/.venv")) in folders
