@@ -33,7 +33,7 @@ from robocontrast_ros.cli.options import (
 from robocontrast_ros.cli.signals import exit_code
 from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError, parse_settings
-from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.configuration.files import find_file, known_names
 from robocontrast_ros.system.disk import DiskError
 
 if TYPE_CHECKING:
@@ -105,6 +105,9 @@ def evaluate(
             "nothing",
             f"one of {', '.join(known_names('sessions'))}, or a .yaml file",
         )
+    if resume is None:
+        # A mistake here is said before anything is begun.
+        find_file("sessions", str(session), "command line", "session", Path.cwd())
     from robocontrast_ros.cli.ahead import GraphAhead
 
     with closing(GraphAhead(namespace, fast=bool(fast))) as ahead:
