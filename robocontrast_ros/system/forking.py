@@ -268,6 +268,9 @@ def run_forked(server: str, command: Sequence[str]) -> int | None:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     while (code := forked.wait(1.0)) is None:
         pass
+    # One that comes while this process ends must not change how it ends.
+    for number in passed_on:
+        signal.signal(number, signal.SIG_IGN)
     if code < 0:
         # The memory of interest was the fork's.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
