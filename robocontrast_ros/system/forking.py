@@ -22,6 +22,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
@@ -163,10 +164,9 @@ class Forked:
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, unless it has ended."""
-        if self.poll() is None:
-            with contextlib.suppress(OSError):
-                self._line.send(int(number))
+        """Send it a signal, unless it has ended; any thread may."""
+        with contextlib.suppress(OSError):
+            self._line.send(int(number))
 
 
 class Prepared:
@@ -255,27 +255,28 @@ def run_forked(server: str, command: Sequence[str]) -> int | None:
     Returns:
         None where the server is gone, and nothing was started.
     """
-    passed_on = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    passed_on = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
+    # Blocked to the end: one that comes while this process ends must not change how it ends.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, passed_on)
     try:
         forked = Forked(server, command, os.environ, (0, 1, 2))
-        for number in passed_on:
-            signal.signal(number, lambda number, frame: forked.send_signal(number))
-        die_with_parent()
     except OSError:
-        return None
-    finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    while (code := forked.wait(1.0)) is None:
-        pass
-    # One that comes while this process ends must not change how it ends.
-    for number in passed_on:
-        signal.signal(number, signal.SIG_IGN)
+        return None
+
+    def pass_on() -> None:
+        while True:
+            forked.send_signal(signal.sigwait(passed_on))
+
+    threading.Thread(target=pass_on, daemon=True).start()
+    die_with_parent()
+    code = forked.wait()
     if code < 0:
         # The memory of interest was the fork's.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with contextlib.suppress(OSError):
             signal.signal(-code, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {-code})
         os.kill(os.getpid(), -code)
     return code
 
@@ -295,7 +296,7 @@ def main() -> None:
     # What was imported stays in memory that all forks share, for no collection of garbage touches it.
     gc.collect()
     gc.freeze()
-    request = _serve(socket.socket(fileno=int(descriptor)))
+    request = _Server(socket.socket(fileno=int(descriptor))).serve()
     setproctitle.setproctitle(" ".join(request.command))
     sys.argv = ["-c", *request.command[3:]]
     try:
@@ -328,79 +329,112 @@ class _End:
         os._exit(0 if self.code is None else self.code if isinstance(self.code, int) else 1)
 
 
-def _serve(listening: socket.socket) -> _Request:
-    """Fork for each request, and tell each fork's exit code to whoever asked; return the request, in a fork alone."""
-    woken, wake = socket.socketpair()
-    for end in (woken, wake):
-        end.setblocking(False)
-    signal.signal(signal.SIGCHLD, lambda number, frame: None)
-    signal.set_wakeup_fd(wake.fileno())
-    server = os.getpid()
-    # Of each fork that runs, and of each that waits to be asked for.
-    running: dict[int, Connection] = {}
-    waiting: dict[str, tuple[int, Connection]] = {}
-    with selectors.DefaultSelector() as selector:
-        selector.register(listening, selectors.EVENT_READ)
-        selector.register(woken, selectors.EVENT_READ)
+class _Server:
+    """Forks for each request, and tells each fork's exit code to whoever asked."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        """Take the socket at which requests come."""
+        self._listening = listening
+        self._woken, self._wake = socket.socketpair()
+        for end in (self._woken, self._wake):
+            end.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        signal.set_wakeup_fd(self._wake.fileno())
+        # Of each fork that runs, and of each that waits to be asked for.
+        self._running: dict[int, Connection] = {}
+        self._waiting: dict[str, tuple[int, Connection]] = {}
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(listening, selectors.EVENT_READ)
+        self._selector.register(self._woken, selectors.EVENT_READ)
+
+    def serve(self) -> _Request:
+        """Serve until the end; return the request in a fork alone, which is what the request describes."""
         while True:
-            for key, _ in selector.select():
-                if key.fileobj is woken:
+            for key, _ in self._selector.select():
+                if key.fileobj is self._woken:
                     with contextlib.suppress(BlockingIOError):
-                        woken.recv(1 << 12)
-                elif key.fileobj is listening:
-                    asked = _accepted(listening)
-                    if asked is None:
-                        continue
-                    line, request, files = asked
-                    here, there = Pipe() if request.function else (None, None)
-                    pid = None if request.function else _taken(waiting, request, files)
-                    if pid is None and (pid := os.fork()) == 0:
-                        signal.set_wakeup_fd(-1)
-                        others = (held for _, held in waiting.values())
-                        for end in (listening, woken, wake, here, *running.values(), *others):
-                            if end is not None:
-                                end.close()
-                        return _forked(request, files, server, line, there)
-                    for file in files:
-                        os.close(file)
-                    if request.function:
-                        there.close()
-                        line.close()
-                        waiting[request.command[2]] = pid, here
-                    else:
-                        running[pid] = line
-                        selector.register(line, selectors.EVENT_READ, (pid, request.orphaned))
-                else:
-                    pid, orphaned = key.data
-                    try:
-                        number = key.fileobj.recv()
-                    except (EOFError, OSError):
-                        number = orphaned
-                        selector.unregister(key.fileobj)
-                    if pid in running:
-                        os.kill(pid, number)
-            for code in [code for code, (pid, _) in waiting.items() if os.waitpid(pid, os.WNOHANG)[0]]:
-                waiting.pop(code)[1].close()
-            for pid, ended in _ended(running):
-                line = running.pop(pid)
-                with contextlib.suppress(KeyError, ValueError):
-                    selector.unregister(line)
-                with contextlib.suppress(OSError):
-                    line.send(ended)
-                line.close()
+                        self._woken.recv(1 << 12)
+                elif key.fileobj is not self._listening:
+                    self._pass_on(key.fileobj, *key.data)
+                elif (request := self._answer()) is not None:
+                    return request
+            self._tell_ended()
 
-
-def _taken(waiting: dict[str, tuple[int, Connection]], request: _Request, files: Sequence[int]) -> int | None:
-    """Give a request to the fork that waits for it, and return its process id; None where there is none."""
-    pid, held = waiting.pop(request.command[2], (0, None))
-    if held is None:
-        return None
-    with held:
-        try:
-            _sent(held, request, files)
-        except OSError:
+    def _answer(self) -> _Request | None:
+        """Take a request, and fork for it unless a fork waits for it; return it in the fork alone."""
+        asked = _accepted(self._listening)
+        if asked is None:
             return None
-    return pid
+        line, request, files = asked
+        server, pid, ends = os.getpid(), None, None
+        if request.function:
+            ends = Pipe()
+        else:
+            pid = self._taken(request, files)
+        if pid is None and (pid := os.fork()) == 0:
+            self._leave()
+            if ends is None:
+                return _forked(request, files, server, line, None)
+            ends[0].close()
+            return _forked(request, files, server, line, ends[1])
+        for file in files:
+            os.close(file)
+        if ends is not None:
+            ends[1].close()
+            line.close()
+            self._waiting[request.command[2]] = pid, ends[0]
+        else:
+            self._running[pid] = line
+            self._selector.register(line, selectors.EVENT_READ, (pid, request.orphaned))
+        return None
+
+    def _taken(self, request: _Request, files: Sequence[int]) -> int | None:
+        """Give a request to the fork that waits for it, and return its process id; None where there is none."""
+        pid, held = self._waiting.pop(request.command[2], (0, None))
+        if held is None:
+            return None
+        with held:
+            try:
+                _sent(held, request, files)
+            except OSError:
+                return None
+        return pid
+
+    def _leave(self) -> None:
+        """Close, in a fork, what is the server's."""
+        signal.set_wakeup_fd(-1)
+        self._selector.close()
+        held = (end for _, end in self._waiting.values())
+        for end in (self._listening, self._woken, self._wake, *self._running.values(), *held):
+            end.close()
+
+    def _pass_on(self, line: Connection, pid: int, orphaned: int) -> None:
+        """Send a fork the signal that was asked for, or that for one that nobody watches any more."""
+        try:
+            number = line.recv()
+        except (EOFError, OSError):
+            number = orphaned
+            self._selector.unregister(line)
+        if pid in self._running:
+            os.kill(pid, number)
+
+    def _tell_ended(self) -> None:
+        """Tell the exit codes of the forks that have ended."""
+        for code, (pid, held) in tuple(self._waiting.items()):
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                del self._waiting[code]
+                held.close()
+        for pid, line in tuple(self._running.items()):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if not ended:
+                continue
+            del self._running[pid]
+            # Whoever asked may be gone.
+            with contextlib.suppress(KeyError, ValueError):
+                self._selector.unregister(line)
+            with contextlib.suppress(OSError):
+                line.send(os.waitstatus_to_exitcode(status))
+            line.close()
 
 
 def _forked(
@@ -468,13 +502,3 @@ def _redirect(files: Sequence[int]) -> None:
     for file in files:
         if file > 2:
             os.close(file)
-
-
-def _ended(running: Mapping[int, Any]) -> list[tuple[int, int]]:
-    """Return id and exit code of the forks that have ended."""
-    found = []
-    for pid in running:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            found.append((pid, os.waitstatus_to_exitcode(status)))
-    return found

@@ -148,7 +148,8 @@ def test_forks_end_with_the_server_and_with_whoever_asked(tmp_path):
         begin(server, own, WAITS)
 
 
-def test_an_executable_passes_on_what_it_is_given_and_how_it_ended(server, tmp_path):
+def executable(server, tmp_path, ends_by_itself=False):
+    """Return an executable of a node that has begun, and the process id of its fork."""
     script = f"""
         import sys
         sys.path[:0] = {[*sys.path, str(tmp_path)]!r}
@@ -157,30 +158,43 @@ def test_an_executable_passes_on_what_it_is_given_and_how_it_ended(server, tmp_p
     """
     # The fork imports this, not the executable.
     code = "import os, sys, time; print(sys.argv[1:], os.getpid(), flush=True); time.sleep(600)"
+    if ends_by_itself:
+        code = code.replace("time.sleep(600)", "time.sleep(0.3); sys.exit(7)")
+        code = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); {code}"
     own_code = f"starting.starting = lambda *_: {code!r}\n"
     script = textwrap.dedent(script).replace("starting.begin(", f"{own_code}starting.begin(")
     environment = {**os.environ, FORK_SERVER: server.name, "PYTHONUNBUFFERED": "1"}
 
-    def executable():
-        process = subprocess.Popen(
-            [sys.executable, "-c", script, "a word"], env=environment, stdout=subprocess.PIPE, text=True
-        )
-        line = process.stdout.readline()
-        assert line.startswith("['a word'] ")
-        return process, int(line.split()[-1])
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, "a word"], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    line = process.stdout.readline()
+    assert line.startswith("['a word'] ")
+    return process, int(line.split()[-1])
 
-    process, pid = executable()
+
+def test_an_executable_passes_on_what_it_is_given_and_how_it_ended(server, tmp_path):
+    process, pid = executable(server, tmp_path)
     os.kill(pid, signal.SIGKILL)
     assert process.wait(DEADLINE) == -signal.SIGKILL
     process.stdout.close()
-    process, pid = executable()
+    process, pid = executable(server, tmp_path)
     process.kill()
     wait_for(lambda: not alive(pid))
     process.communicate()
-    process, pid = executable()
+    process, pid = executable(server, tmp_path)
     process.terminate()
     assert process.wait(DEADLINE) == -signal.SIGTERM and not alive(pid)
     process.stdout.close()
+
+
+def test_no_signal_that_comes_as_an_executable_ends_changes_how_it_ends(server, tmp_path):
+    for _ in range(5):
+        process, _ = executable(server, tmp_path, ends_by_itself=True)
+        while process.poll() is None:
+            process.send_signal(signal.SIGHUP)
+        assert process.returncode == 7
+        process.stdout.close()
 
 
 def test_what_is_no_code_for_this_interpreter_cannot_be_forked():
