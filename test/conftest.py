@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import resource
 import signal
 from pathlib import Path
@@ -14,6 +15,10 @@ from hypothesis import settings
 for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _handler)
+
+# As in the processes of ours, before anything loads a numeric library: threads that wait for each other spin, and take
+# several times as long where the other workers use the processors.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # How long an example takes says more about what else the machine does than about the code.
 settings.register_profile("quick", deadline=None, max_examples=25)

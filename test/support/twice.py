@@ -28,7 +28,7 @@ def recorded_fast(run):
 
 
 def unequal(run, other, number=None):
-    """Return in what the recordings of two runs with the same trials, or of their first ones, differ, log times aside."""
+    """Return in what recordings of two runs with the same trials, or of the first ones, differ, log times aside."""
     found = []
     for event, same in zip(finished(run)[:number], finished(other)[:number], strict=True):
         found += differences(run / event.recording.bag, other / same.recording.bag)
