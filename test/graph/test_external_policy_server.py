@@ -30,14 +30,29 @@ def place(tmp_path):
     return Workplace(tmp_path)
 
 
+@dataclass(frozen=True)
+class Hosts:
+    """Where commands run.
+
+    Attributes:
+        here: words before a command that runs where the session does.
+        there: before one that runs on another host; on this one where there cannot be two.
+        missing: why there cannot be two.
+    """
+
+    here: tuple[str, ...] = ()
+    there: tuple[str, ...] = ()
+    missing: str = ""
+
+
 @pytest.fixture
-def hosts():
-    """Return the words before a command for each of two hosts."""
+def hosts(monkeypatch):
     try:
         with two_hosts() as words:
-            yield words
+            monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
+            yield Hosts(*map(tuple, words))
     except NotAllowed as error:
-        pytest.skip(str(error))
+        yield Hosts(missing=str(error))
 
 
 Started = Callable[[subprocess.Popen[str]], subprocess.Popen[str]]

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")
 
-from at_once import pool_at_once  # noqa: E402
 from examples import examples  # noqa: E402
+from here import pool_at_once  # noqa: E402
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 

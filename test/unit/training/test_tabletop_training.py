@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")
 
-from at_once import pool_at_once  # noqa: E402
+from here import pool_at_once  # noqa: E402
 
 from robocontrast_ros.cli.main import app  # noqa: E402
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record, resolve_uri  # noqa: E402
