@@ -20,10 +20,18 @@ for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.S
 # several times as long where the other workers use the processors.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# What is imported and collected stays: to look for garbage in it again and again takes a tenth of the collection.
+gc.disable()
+
 # How long an example takes says more about what else the machine does than about the code.
 settings.register_profile("quick", deadline=None, max_examples=25)
 settings.register_profile("full", deadline=None, max_examples=100)
 settings.load_profile("quick")
+
+
+def pytest_collection_finish():
+    """Look for garbage again."""
+    gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)
