@@ -53,7 +53,7 @@ def test_a_policy_that_is_too_fast_or_leaves_the_workspace_is_slowed_and_all_tha
         for message in told:
             assert message.value > message.limit and message.action == "slow" and not message.person_near
     assert any("workspace" in event.result.interventions for event in trials)
-    code, output = command_here("score", run)
+    code, output = command_here("score", run, "--processes", 1)
     assert code == 0 and f"{len(trials)} of {len(trials)} trials" in output, output
     for command in ("results", "report"):
         code, output = command_here(command, run)
@@ -85,7 +85,7 @@ def test_a_policy_that_is_stopped_has_failed_and_the_session_goes_on(tmp_path, l
         assert event.result.interventions[kind] == 1
         (last,) = interventions(run, event)
         assert (last.kind, last.action) == (kind, "stop") and last.value > last.limit
-    code, output = command_here("score", run)
+    code, output = command_here("score", run, "--processes", 1)
     assert code == 0 and "2 of 2 trials" in output, output
 
 
