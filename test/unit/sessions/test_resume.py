@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from line_world import LineBench, SwappingLineBench, line_evaluation
 
@@ -129,7 +130,7 @@ def score(path: Path):
 )
 @pytest.mark.parametrize("survives", [False, True], ids=["a fresh bench", "the same bench"])
 @given(deaths=crashes, seed=st.integers(0, 1000), budget=st.sampled_from([float("inf"), 2.5]), person=st.booleans())
-@settings(max_examples=15, deadline=None)
+@examples(15, quick=5)
 def test_a_session_that_was_killed_and_resumed_has_the_trials_scores_and_costs_of_one_that_was_not(
     strategy, survives, deaths, seed, budget, person
 ):
@@ -151,7 +152,7 @@ def test_a_session_that_was_killed_and_resumed_has_the_trials_scores_and_costs_o
 
 
 @given(after=st.integers(0, 60), where=st.sampled_from(["before", "within", "after", "bench"]))
-@settings(max_examples=20, deadline=None)
+@examples(20, quick=10)
 def test_a_void_trial_of_a_killed_session_is_run_again_with_the_same_scores(after, where):
     evaluation = line_evaluation(families=FAMILIES, test_set_size=3)
     faults = {(1, 0): Fault.SENSOR_LOST, (3, 0): Fault.SCORER_LOST, (4, 1): Fault.SENSOR_LOST}
@@ -232,7 +233,7 @@ def served(path: Path) -> list[str]:
 
 
 @given(deaths=crashes, seed=st.integers(0, 1000))
-@settings(max_examples=12, deadline=None)
+@examples(12, quick=6)
 def test_a_session_resumed_after_a_swap_goes_on_with_the_policy_that_served_last(deaths, seed):
     evaluation = line_evaluation(seed=seed, test_set_size=3, families=FAMILIES)
     with tempfile.TemporaryDirectory() as folder:
