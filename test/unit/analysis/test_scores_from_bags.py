@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from played_runs import DIGEST, TASK, make_trial, record_run
@@ -58,7 +59,7 @@ def test_the_bags_give_exactly_the_numbers_of_the_journal(run):
     assert 0.0 < scores[0].offline.scores["spl"] < 1.0
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20, quick=8)
 @given(
     seed=st.integers(0, 10**6),
     fault=st.sampled_from(FAULTS),
@@ -144,7 +145,7 @@ def test_a_bag_that_ends_before_its_result_is_scored_as_far_as_it_goes_and_said_
     assert score.offline.scores["path_length"] >= played.result.scores["path_length"] > 0.0
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25, quick=10)
 @given(share=st.floats(0.0, 1.0), closed=st.booleans())
 def test_a_bag_torn_anywhere_gives_the_scores_of_what_there_is_and_never_an_exception(
     run, tmp_path_factory, share, closed
@@ -233,7 +234,7 @@ def test_a_path_that_cannot_be_a_bag_is_one_sentence(tmp_path, monkeypatch, what
         find_recorded([tmp_path / what])
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8, quick=4)
 @given(order=st.lists(st.integers(0, 2), min_size=1, max_size=5))
 def test_each_bag_has_the_same_scores_whatever_is_scored_before_it(run, order):
     paths = [run / "bags" / f"{index:04d}" for index in order]

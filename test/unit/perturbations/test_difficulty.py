@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from language_table_instances import DISTRACTING, EIGHT, instance
 from tabletop_scenes import CLUTTER_FILE, fresh, tabletop
@@ -92,7 +93,7 @@ def applied(perturbation, task, base, seed):
     return answer.instance if isinstance(answer, Perturbed) else None
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15, quick=6)
 @given(st.integers(0, 24), st.integers(0, 1000), st.integers(3, 4))
 def test_blocks_that_are_added_look_like_what_is_named_and_are_in_nobodys_way(number, seed, count):
     base = instance(number, None, DISTRACTING)
@@ -113,7 +114,7 @@ def test_blocks_that_are_added_look_like_what_is_named_and_are_in_nobodys_way(nu
     assert dict(new.proof.measures)["distractors"] == len(base.scene.objects) - len(names) + count
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15, quick=6)
 @given(st.integers(0, 24), st.integers(0, 1000))
 def test_an_extreme_block_stands_where_no_drawn_one_does(number, seed):
     base = instance(number, None, DISTRACTING)

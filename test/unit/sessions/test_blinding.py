@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 import yaml
 from examples import examples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from line_world import LineBench, SwappingLineBench, line_evaluation
 
@@ -98,7 +98,7 @@ def test_which_policy_is_first_is_left_to_chance():
     assert 70 <= firsts[0] <= 130
 
 
-@settings(max_examples=15)
+@examples(15, quick=5)
 @given(SEEDS, st.integers(2, 3), st.integers(1, 2))
 def test_every_policy_runs_each_trial_from_the_same_scene_with_the_same_seed(tmp_path_factory, seed, policies, repeats):
     evaluation = blind_evaluation(policies, seed=seed, repeats=repeats)
@@ -164,7 +164,7 @@ def _folders(tmp_path, names):
         yield name
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15, quick=5)
 @given(SEEDS, st.integers(1, 40), st.sampled_from(["execute", "set_up", "stage_policy", "serve_policy"]))
 def test_a_resumed_session_equals_one_that_was_not_interrupted(tmp_path_factory, seed, at, where):
     evaluation = blind_evaluation(seed=seed)
@@ -370,7 +370,7 @@ def test_whatever_run_is_skipped_the_rest_of_the_trial_is_left_out(tmp_path, pol
             assert len(skipped[0].trials) == place
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15, quick=5)
 @given(data=st.data(), seed=SEEDS, policies=st.integers(2, 3), repeats=st.integers(1, 2))
 def test_a_session_that_is_resumed_leaves_the_same_runs_out(tmp_path_factory, data, seed, policies, repeats):
     folder = tmp_path_factory.mktemp("left_out")

@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from line_world import Invert, LineBench, LineTask, Mirrored, line, line_evaluation, to_place, with_scores
@@ -106,7 +107,7 @@ def test_without_a_budget_it_is_the_contrast_set(tmp_path_factory, seed, repeats
 
 
 @given(seed=st.integers(0, 2**32 - 1), budget=st.floats(0.0, 150.0), dear=st.floats(0.0, 5.0))
-@settings(max_examples=15, deadline=None)
+@examples(15, quick=6)
 def test_base_trials_are_in_shuffled_order_nothing_is_run_twice_and_the_first_instances_have_all(seed, budget, dear):
     given_ = context(40, ("P", "Q"), budget)
     trials = run(given_, coin(seed, {"P": 0.9}), {"P": dear})
@@ -124,7 +125,7 @@ def test_base_trials_are_in_shuffled_order_nothing_is_run_twice_and_the_first_in
     turn=st.integers(0, 39),
     dear=st.floats(0.0, 5.0),
 )
-@settings(max_examples=15, deadline=None)
+@examples(15, quick=6)
 def test_what_is_run_of_an_instance_depends_on_earlier_instances_alone(seed, other, turn, dear):
     given_ = context(40, ("P", "Q", "R"), 100.0)
     chances = {"P": 0.9, "Q": 0.1}

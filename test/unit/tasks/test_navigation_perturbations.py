@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from language_table_instances import EIGHT
 from line_world import LineTask
@@ -183,7 +184,7 @@ def test_what_is_claimed_holds_in_generated_apartments(apartments):
         assert applied.count(name) >= 0.8 * len(apartments)
 
 
-@settings(max_examples=20)
+@examples(20, quick=8)
 @given(few_seeds, st.sampled_from(NAMES), seeds)
 def test_the_same_generator_gives_the_same_perturbation(base_seed, name, seed):
     base = instance(base_seed)
