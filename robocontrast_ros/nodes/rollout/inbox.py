@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import math
+import struct
 import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
 
 from robocontrast_ros.domain import NANOSECONDS, Fault, seconds, stamp_text
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.clocks import StampClock
 from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.nodes.runtime.intra_process import subscribe
+from robocontrast_ros.nodes.runtime.offered import subscribe_as_offered
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP
+from robocontrast_ros.nodes.runtime.stream import DEPTH, Stream
 from robocontrast_ros.robots.drivers import DriverSettings
 
 TIME_OF_DAY = 1_000_000_000 * NANOSECONDS
 """Stamps before this, which was in the year 2001, are of simulated time [ns]."""
+
+
+@dataclass(frozen=True)
+class _Unread:
+    """A serialised message, and its type."""
+
+    raw: bytes
+    kind: type
 
 
 Stamped = tuple[int, Any]
@@ -48,20 +62,37 @@ class Inbox:
         self._received: Counter[str] = Counter()
         self._clocks: defaultdict[str, StampClock] = defaultdict(StampClock)
         self.topics: frozenset[str] = frozenset()
+        self._streams: dict[str, Stream] = {}
 
-    def subscribe(self, kind: type, topic: str, read: Callable[[Any], Stamped | None] | None = None) -> None:
+    def subscribe(
+        self, kind: type, topic: str, read: Callable[[Any], Stamped | None] | None = None, driver: bool = True
+    ) -> None:
         """Subscribe to a topic whose messages have a header, unless that was done before.
 
         Args:
             kind: type of its messages.
             topic: its name.
             read: makes of a message what is kept in its place, with its stamp [ns]; None for nothing yet. It is called
-                in the thread in which messages arrive.
+                in the thread in which messages arrive, or which waits for one, and never in two at once.
+            driver: whether the robot's driver publishes it, at a rate of its own: only the newest of the messages that
+                came together is read, and without ``read`` once somebody asks for it; except in lockstep. Its messages
+                begin with their header.
         """
-        if topic not in self.topics:
-            self.topics |= {topic}
-            read = read or (lambda message: (stamp_from_msg(message.header.stamp), message))
-            subscribe(self._node, kind, topic, lambda message: self._put(topic, read(message)), LOCKSTEP)
+        if topic in self.topics:
+            return
+        self.topics |= {topic}
+
+        def take(message: Any) -> None:
+            self._put(topic, read(message) if read else (stamp_from_msg(message.header.stamp), message))
+
+        def take_serialised(raw: bytes, count: int) -> None:
+            self._put(topic, read(deserialize_message(raw, kind)) if read else _unread(raw, kind), count)
+
+        if self.lockstep or not driver:
+            subscribe(self._node, kind, topic, take, LOCKSTEP)
+        else:
+            self._streams[topic] = stream = Stream(take_serialised)
+            subscribe_as_offered(self._node, kind, topic, stream.put, QoSProfile(depth=DEPTH))
 
     def wait(
         self,
@@ -92,6 +123,8 @@ class Inbox:
                 if topic not in self._latest or self._latest[topic][0] < stamp or self.delay(topic) > staleness
             ]
 
+        for topic in self._streams.keys() & set(topics):
+            self._streams[topic].take()
         with self._changed:
             came = self._changed.wait_for(lambda: self.refusal() or problem() or not missing(), timeout)
             if reason := self.refusal():
@@ -102,7 +135,8 @@ class Inbox:
                 raise BenchFault(
                     Fault.SENSOR_LOST, f"nothing on {', '.join(missing())} of {stamp_text(stamp)} within {timeout:g} s"
                 )
-            return {topic: self._latest[topic][1] for topic in topics}
+            latest = {topic: self._latest[topic][1] for topic in topics}
+        return {topic: _read(value) for topic, value in latest.items()}
 
     def received(self, topic: str) -> int:
         """Return how many messages of a topic there were."""
@@ -117,7 +151,8 @@ class Inbox:
     def newest(self, topic: str) -> Any | None:
         """Return the latest message of a topic; None before the first."""
         with self._changed:
-            return self._latest.get(topic, (0, None))[1]
+            latest = self._latest.get(topic, (0, None))[1]
+        return _read(latest)
 
     def delay(self, topic: str) -> float:
         """Return how old the newest message of a topic is, beyond the least delay of the last half minute [s]."""
@@ -186,14 +221,26 @@ class Inbox:
                 lambda: all(self._received[topic] > before[topic] for topic in topics), timeout
             )
 
-    def _put(self, topic: str, read: Stamped | None) -> None:
+    def _put(self, topic: str, read: Stamped | None, count: int = 1) -> None:
         with self._changed:
             if read is not None:
                 if not self.lockstep:
                     self._clocks[topic].take(read[0], time.monotonic_ns())
                 self._latest[topic] = read
-            self._received[topic] += 1
+            self._received[topic] += count
             self._changed.notify_all()
         # A hand alone, or a reading that cannot be true, does not show that the arm's state still comes.
         if read is not None:
             self._heard(topic)
+
+
+def _unread(raw: bytes, kind: type) -> Stamped:
+    """Return a serialised message with the stamp of the header with which it begins, after the head of the CDR."""
+    order = "<" if raw[1] & 1 else ">"
+    sec, nanosec = struct.unpack_from(f"{order}iI", raw, 4)
+    return sec * NANOSECONDS + nanosec, _Unread(raw, kind)
+
+
+def _read(value: Any) -> Any:
+    """Return a message that was kept, read at last where it was not."""
+    return deserialize_message(value.raw, value.kind) if isinstance(value, _Unread) else value
