@@ -10,12 +10,17 @@ rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from rcl_interfaces.msg import Log  # noqa: E402
 from rcl_interfaces.srv import GetParameters  # noqa: E402
+from rclpy.duration import Duration  # noqa: E402
 from rclpy.node import Node  # noqa: E402
+from rclpy.qos import QoSProfile  # noqa: E402
+from rclpy.serialization import deserialize_message  # noqa: E402
 from rclpy.task import Future  # noqa: E402
 from session_runs import wait_until  # noqa: E402
 from spinning import spun_node  # noqa: E402
 
 from robocontrast_ros.nodes.runtime.executor import LockstepExecutor  # noqa: E402
+from robocontrast_ros.nodes.runtime.offered import subscribe_as_offered  # noqa: E402
+from robocontrast_ros.nodes.runtime.stream import DEPTH, Stream  # noqa: E402
 
 
 @pytest.fixture
@@ -112,3 +117,51 @@ def test_an_error_in_a_callback_is_not_swallowed():
         executor.shutdown(timeout_sec=2.0)
         node.destroy_node()
         rclpy.shutdown(context=context)
+
+
+def test_of_messages_that_came_together_a_stream_hands_on_the_newest_of_each_publisher_and_their_number(node):
+    blocked, go_on, heard = threading.Event(), threading.Event(), []
+
+    def block(_: Log) -> None:
+        blocked.set()
+        assert go_on.wait(60.0)
+
+    stream = Stream(lambda raw, count: heard.append((deserialize_message(raw, Log).line, count)))
+    subscribe_as_offered(node, Log, "numbers", stream.put, QoSProfile(depth=DEPTH))
+    node.create_subscription(Log, "block", block, 10)
+    publishers = [node.create_publisher(Log, name, 100) for name in ("numbers", "numbers", "block")]
+    wait_until(lambda: [p.get_subscription_count() for p in publishers] == [1, 1, 1], "discovery")
+    arm, hand, blocker = publishers
+    arm.publish(Log(line=1))
+    wait_until(lambda: heard == [(1, 1)], "the first message")
+    blocker.publish(Log())
+    assert blocked.wait(60.0)
+    for number in range(2, 10):
+        arm.publish(Log(line=number))
+        if number == 4:
+            hand.publish(Log(line=100))
+    assert all(publisher.wait_for_all_acked(Duration(seconds=60)) for publisher in (arm, hand))
+    go_on.set()
+    wait_until(lambda: len(heard) == 3, "the newest of both")
+    assert sorted(heard[1:]) == [(9, 1), (100, 8)] and heard[1] == (100, 8), "in their order, with those before"
+
+
+def test_a_stream_is_taken_by_whoever_needs_the_newest_at_once(node):
+    entered, go_on, heard = threading.Event(), threading.Event(), []
+
+    def block(_: Log) -> None:
+        entered.set()
+        assert go_on.wait(60.0)
+
+    stream = Stream(lambda raw, count: heard.append(deserialize_message(raw, Log).line))
+    subscribe_as_offered(node, Log, "numbers", stream.put, QoSProfile(depth=DEPTH))
+    node.create_subscription(Log, "block", block, 10)
+    publisher, blocker = (node.create_publisher(Log, name, 10) for name in ("numbers", "block"))
+    wait_until(lambda: publisher.get_subscription_count() and blocker.get_subscription_count(), "discovery")
+    blocker.publish(Log())
+    assert entered.wait(60.0)
+    publisher.publish(Log(line=7))
+    assert publisher.wait_for_all_acked(Duration(seconds=60))
+    stream.take()
+    assert heard == [7], "while the executor is busy"
+    go_on.set()

@@ -10,8 +10,9 @@ from typing import Any
 from rclpy.exceptions import InvalidHandle
 from rclpy.subscription import Subscription
 
-TOGETHER = 0.01
-"""How long messages may wait to be taken together, where nothing else wakes the process [s]."""
+TOGETHER = 0.02
+"""How long messages may wait to be taken together, where nothing else wakes the thread and nobody asks for them [s]:
+from one heartbeat to the next."""
 
 DEPTH = 100
 """How many may: a driver of 1000 Hz must not push out the few messages of another one on its topic."""
