@@ -24,13 +24,14 @@ from robocontrast_ros.nodes.rollout.recorder_watch import Uncounted
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, STATE
+from robocontrast_ros.nodes.runtime.stream import Stream
 from robocontrast_ros.nodes.watchdog.parameters import WatchdogParameters
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import ReleaseStop
 from robocontrast_ros.system.scheduling import run_before_others
 
 LOOKS = 20
-"""Looks at what is silent in a control period."""
+"""Looks at what is silent in a control period, while the robot may move; else as many as there are heartbeats."""
 
 
 class Watchdog(Node):
@@ -55,8 +56,10 @@ class Watchdog(Node):
         self._robot = port(self, profile, parameters, self._inbox, Uncounted())
         self.create_subscription(Heartbeat, "heartbeat", self._beat, STATE)
         for name, topic in cameras.items():
-            heard = partial(self._heard, f"camera/{name}")
-            self.create_subscription(CameraInfo, topic, heard, qos_profile_sensor_data)
+            heard = Stream(partial(self._heard, f"camera/{name}"))
+            heard.subscription = self.create_subscription(
+                CameraInfo, topic, heard.put, qos_profile_sensor_data, raw=True
+            )
         self.create_subscription(String, "stop", self._asked_by_topic, LOCKSTEP)
         # What a service or the command asks for is published there as well, so that the bag has every request.
         self._requests = self.create_publisher(String, "stop", LOCKSTEP)
@@ -69,11 +72,13 @@ class Watchdog(Node):
         # to keep the driver from reading the stop command. So it is written now.
         self.get_logger().info(f"watches the rollout, {', '.join(inputs)}")
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(parameters.control_period / LOOKS, self._look, clock=steady)
+        self._often = False
+        self._looks = self.create_timer(parameters.control_period / BEATS, self._look, clock=steady)
 
     def _beat(self, message: Heartbeat) -> None:
         beat = Beat(Phase(message.phase), message.turns, stamp_from_msg(message.waiting_since))
         self._watch.beat(beat, time.monotonic())
+        self._look_often(beat.phase.moves)
         if beat.phase is Phase.PROVING and not self._proven and self._inbox.newest(self._robot.topic) is not None:
             # A publisher's first message may take long: it must not be the one that counts.
             self._command_stop()
@@ -84,7 +89,16 @@ class Watchdog(Node):
         if topic == self._robot.topic:
             self._watch.heard("state", time.monotonic())
 
-    def _heard(self, source: str, _: Any) -> None:
+    def _look_often(self, often: bool) -> None:
+        """Look as often as a stop needs from now on, or as seldom as a robot that does not move allows."""
+        if often is not self._often:
+            self._often = often
+            self._looks.timer_period_ns = nanoseconds(
+                self._node_parameters.control_period / (LOOKS if often else BEATS)
+            )
+            self._looks.reset()
+
+    def _heard(self, source: str, *_: Any) -> None:
         self._watch.heard(source, time.monotonic())
 
     def _asked_by_topic(self, message: String) -> None:
@@ -119,7 +133,8 @@ class Watchdog(Node):
             self._stop_due = now + self._node_parameters.control_period
         if changed or now >= self._due:
             self._publish(stop, now)
-            self._due = now + self._node_parameters.control_period / BEATS
+            # Half a look earlier, so that a look that comes a little early is not one that leaves a message out.
+            self._due = now + self._node_parameters.control_period * (1.0 / BEATS - 0.5 / LOOKS)
         if changed and stop is not None:
             self.get_logger().error(f"the robot is stopped by {stop.by}: {stop.reason}")
 
