@@ -20,7 +20,7 @@ from simulation_interfaces.srv import (
 )
 from tf2_msgs.msg import TFMessage
 
-from robocontrast_ros.domain import Fault
+from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import pose_from_msg
 from robocontrast_ros.messages.topics import TF_MESSAGE, Topic
@@ -33,6 +33,7 @@ from robocontrast_ros.nodes.runtime.intra_process import (
     HandingPublisher,
     hands_over,
     serve,
+    serve_reading,
     subscribe_openly,
     take_arrived,
 )
@@ -128,6 +129,7 @@ class Simulator(Node):
             "set_simulation_state": (SetSimulationState, self._control.set),
         }.items():
             self._serve(kind, name, self._serving(answer, name not in UNHURRIED))
+        serve_reading(self, "~/get_entities_states", self._poses)
         self._serve(CaptureImages, "capture_images", self._capture_images)
         self._serve(MoveCameras, "move_cameras", self._move_cameras)
 
@@ -164,6 +166,11 @@ class Simulator(Node):
             return response
 
         return callback
+
+    def _poses(self) -> tuple[int, dict[str, Pose]]:
+        """Return the time [ns] and every entity's pose: what is read of GetEntitiesStates at each control step."""
+        with self._alone:
+            return self._now(), self._world.poses()
 
     def _step_simulation(self, request: Any, _: Any) -> None:
         if not self._control.paused:

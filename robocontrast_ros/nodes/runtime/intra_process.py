@@ -34,6 +34,9 @@ _subscribers: dict[str, list[Callback]] = {}
 _services: dict[str, Callable[[Any], Any]] = {}
 """Full name of a service of this process -> what makes a response of a request."""
 
+_readings: dict[str, Callable[[], Any]] = {}
+"""Full name of a service of this process -> what returns the same as its response without a message."""
+
 _calls: dict[int, tuple[str, float]] = {}
 """Thread that calls a service by reference -> the service's name, and until when it should have returned [s]."""
 
@@ -57,6 +60,7 @@ def stop_handing_over() -> None:
     _hands_over = False
     _subscribers.clear()
     _services.clear()
+    _readings.clear()
 
 
 def hands_over() -> bool:
@@ -182,6 +186,23 @@ def serve(
     node.create_service(kind, name, from_elsewhere)
     if _hands_over:
         _services[node.resolve_service_name(name)] = lambda request: callback(request, kind.Response())
+
+
+def serve_reading(node: Node, name: str, read: Callable[[], Any]) -> None:
+    """Have what a service answers with read in this process, without request and response; any thread may call it.
+
+    Args:
+        node: whose service it is.
+        name: its name, as ``create_service`` takes it.
+        read: returns it.
+    """
+    if _hands_over:
+        _readings[node.resolve_service_name(name)] = read
+
+
+def read_here(client: Client) -> Callable[[], Any] | None:
+    """Return what reads in this process what a client would ask for; None where a request must be sent."""
+    return _readings.get(client.service_name)
 
 
 def served_here(client: Client) -> Callable[[Any], Any] | None:
