@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from rclpy.client import Client
@@ -33,6 +34,9 @@ _subscribers: dict[str, list[Callback]] = {}
 
 _services: dict[str, Callable[[Any], Any]] = {}
 """Full name of a service of this process -> what makes a response of a request."""
+
+_readings: dict[str, Callable[[], Any]] = {}
+"""Full name of a service of this process -> what returns the same as its response without a message."""
 
 _calls: dict[int, tuple[str, float]] = {}
 """Thread that calls a service by reference -> the service's name, and until when it should have returned [s]."""
@@ -57,6 +61,7 @@ def stop_handing_over() -> None:
     _hands_over = False
     _subscribers.clear()
     _services.clear()
+    _readings.clear()
 
 
 def hands_over() -> bool:
@@ -86,13 +91,21 @@ def subscribe(node: Node, kind: type, topic: str, callback: Callback, quality: Q
         subscribe_as_offered(node, kind, topic, callback, quality)
 
 
-def subscribe_openly(node: Node, kind: type, topic: str, callback: Callback, quality: QoSProfile) -> Subscription:
+def subscribe_openly(node: Node, kind: type, topic: str, callback: Callback, quality: QoSProfile) -> Callable[[], None]:
     """Call a callback with what this process hands over and, besides, with what others publish on the same topic.
 
-    Any thread may call it. Return the subscription to what others publish; the arguments are those of ``subscribe``.
+    Return what delivers the messages of others that have arrived, in the thread that calls it. Where this process hands
+    over, nothing else needs to: a node that nobody serves wakes no thread for each message that comes back to it.
+
+    Args:
+        node: the subscriber to what others publish; served by nobody, or by the thread that delivers.
+        kind: type of the messages.
+        topic: its name, relative to the namespace.
+        callback: called with each message, in any thread.
+        quality: of the subscription.
     """
     if not _hands_over:
-        return node.create_subscription(kind, topic, callback, quality)
+        return partial(_deliver, node.create_subscription(kind, topic, callback, quality))
     copies = _Copies()
 
     def handed_over(message: Any) -> None:
@@ -105,7 +118,13 @@ def subscribe_openly(node: Node, kind: type, topic: str, callback: Callback, qua
 
     offer(topic)
     _subscribers[topic].append(handed_over)
-    return node.create_subscription(kind, topic, received, quality)
+    return partial(_deliver, node.create_subscription(kind, topic, received, quality))
+
+
+def _deliver(subscription: Subscription) -> None:
+    with subscription.handle:
+        while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:
+            subscription.callback(taken[0])
 
 
 class _Copies:
@@ -131,13 +150,6 @@ class _Copies:
             return True
 
 
-def take_arrived(subscription: Subscription) -> None:
-    """Deliver what has arrived and was not delivered yet; in the thread that serves the subscription."""
-    with subscription.handle:
-        while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:
-            subscription.callback(taken[0])
-
-
 class HandingPublisher:
     """A publisher whose messages are handed over to the subscribers in this process first."""
 
@@ -158,13 +170,7 @@ class HandingPublisher:
         return len(_subscribers.get(self._topic, ())) + self._publisher.get_subscription_count()
 
 
-def serve(
-    node: Node,
-    kind: type,
-    name: str,
-    callback: Callable[[Any, Any], Any],
-    before: Callable[[], None] = lambda: None,
-) -> None:
+def serve(node: Node, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> None:
     """Serve a service, for this process in the thread that asks.
 
     Args:
@@ -172,16 +178,27 @@ def serve(
         kind: its type.
         name: its name, as ``create_service`` takes it.
         callback: makes the response of a request, and of an empty one; any thread may call it.
-        before: called before a request from elsewhere is answered, in the thread that serves the node.
     """
-
-    def from_elsewhere(request: Any, response: Any) -> Any:
-        before()
-        return callback(request, response)
-
-    node.create_service(kind, name, from_elsewhere)
+    node.create_service(kind, name, callback)
     if _hands_over:
         _services[node.resolve_service_name(name)] = lambda request: callback(request, kind.Response())
+
+
+def serve_reading(node: Node, name: str, read: Callable[[], Any]) -> None:
+    """Have what a service answers with read in this process, without request and response; any thread may call it.
+
+    Args:
+        node: whose service it is.
+        name: its name, as ``create_service`` takes it.
+        read: returns it.
+    """
+    if _hands_over:
+        _readings[node.resolve_service_name(name)] = read
+
+
+def read_here(client: Client) -> Callable[[], Any] | None:
+    """Return what reads in this process what a client would ask for; None where a request must be sent."""
+    return _readings.get(client.service_name)
 
 
 def served_here(client: Client) -> Callable[[Any], Any] | None:
