@@ -30,8 +30,8 @@ from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import ReleaseStop
 from robocontrast_ros.system.scheduling import run_before_others
 
-LOOKS = 20
-"""Looks at what is silent in a control period, while the robot may move; a fifth of it while it rests."""
+LOOKS = {BEATS: 20, 1: 2}
+"""Heartbeats in a control period -> looks at what is silent."""
 
 
 class Watchdog(Node):
@@ -73,14 +73,14 @@ class Watchdog(Node):
         # to keep the driver from reading the stop command. So it is written now.
         self.get_logger().info(f"watches the rollout, {', '.join(inputs)}")
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._looks = self.create_timer(parameters.control_period * BEATS / LOOKS, self._look, clock=steady)
+        self._looks = self.create_timer(self._look_period, self._look, clock=steady)
 
     def _beat(self, message: Heartbeat) -> None:
         beat = Beat(Phase(message.phase), message.turns, stamp_from_msg(message.waiting_since))
         self._watch.beat(beat, time.monotonic())
         before, self._phase = self._phase, beat.phase
         if before.beats != beat.phase.beats:
-            self._pace(beat.phase)
+            self._change_pace()
         if beat.phase is Phase.PROVING and not self._proven and self._inbox.newest(self._robot.topic) is not None:
             # A publisher's first message may take long: it must not be the one that counts.
             self._command_stop()
@@ -90,9 +90,13 @@ class Watchdog(Node):
         if topic == self._robot.topic:
             self._watch.heard("state", time.monotonic())
 
-    def _pace(self, phase: Phase) -> None:
-        """Look and tell as often as a phase needs from now on, and at once."""
-        self._looks.timer_period_ns = nanoseconds(self._node_parameters.control_period * BEATS / phase.beats / LOOKS)
+    @property
+    def _look_period(self) -> float:
+        return self._node_parameters.control_period / LOOKS[self._phase.beats]
+
+    def _change_pace(self) -> None:
+        """Look and tell as often as the phase needs from now on, and at once."""
+        self._looks.timer_period_ns = nanoseconds(self._look_period)
         self._looks.reset()
         self._tell()
 
@@ -140,7 +144,7 @@ class Watchdog(Node):
         if changed or now >= self._due:
             self._publish(stop, now)
             # Half a look earlier, so that a look that comes a little early is not one that leaves a message out.
-            self._due = now + self._node_parameters.control_period * (1.0 - 0.5 * BEATS / LOOKS) / self._phase.beats
+            self._due = now + self._node_parameters.control_period / self._phase.beats - 0.5 * self._look_period
         if changed and stop is not None:
             self.get_logger().error(f"the robot is stopped by {stop.by}: {stop.reason}")
 

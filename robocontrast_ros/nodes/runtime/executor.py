@@ -3,8 +3,8 @@
 rclpy's SingleThreadedExecutor makes a wait set from scratch for every wait, and wakes itself once more after every
 callback: some 0.5 ms of CPU a message for a node with twenty services, seven nodes on two cores. This one does the same
 work, in the same order (waitables, timers, subscriptions, clients, services), with a wait set that is made once.
-Each publisher and subscription has two events of the middleware, which hardly ever come: they are looked at ten times a
-second, and not waited for, and so are the messages of a ``Stream``.
+Each publisher and subscription has two events of the middleware, which hardly ever come: they are looked at five times
+a second, and not waited for, and so are the messages of a ``Stream``.
 
 rclpy's own EventsExecutor (experimental, rclpy 9.1.2) was tried in its place. It hangs once a timer or a service is
 added: five of the six tests of test/graph/test_executor.py never end, and no session starts (benchmark/README.md).
@@ -42,7 +42,7 @@ try:
 except ImportError:  # Humble
     from rclpy.qos_event import QoSEventHandler as EventHandler
 
-LOOK = 0.1
+LOOK = 0.2
 """Between two looks at streams and at the middleware's events: a publisher of another quality, for instance [s]."""
 
 _NANOSECONDS = 1_000_000_000

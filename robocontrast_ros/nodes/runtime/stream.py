@@ -13,7 +13,7 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-WAITING = QoSProfile(depth=200)
+WAITING = QoSProfile(depth=400)
 """Quality of a stream's subscription: at 1000 Hz, twice as many as come between two looks of the executor."""
 
 SELDOM = 1.0
@@ -24,7 +24,7 @@ class Stream:
     """Reads the messages of a topic together, in their order: no thread wakes up for each.
 
     Its subscription is of serialised messages, with ``put`` as callback. An executor that knows streams does not wait
-    for it, and looks ten times a second; whoever needs what has come by now reads.
+    for it, and looks five times a second; whoever needs what has come by now reads.
 
     Attributes:
         subscription: to the topic; None before there is one.
