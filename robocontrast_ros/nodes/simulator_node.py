@@ -33,6 +33,7 @@ from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.intra_process import (
     HandingPublisher,
     hands_over,
+    publish_waiting,
     serve,
     serve_reading,
     subscribe_openly,
@@ -191,6 +192,10 @@ class Simulator(Node):
         self._world.step(request.steps)
         self._publish()
         self._cameras.draw_soon()
+        if hands_over():
+            # OpenGL draws meanwhile; before the next step there is nothing else to do.
+            publish_waiting()
+            self._take_commands()
 
     def _reset_simulation(self, request: Any, _: Any) -> None:
         self._world.reset(request.scope)

@@ -259,6 +259,40 @@ def test_a_copy_that_was_lost_is_not_waited_for():
     assert not copies.came(pose(2))
 
 
+class Sent(list):
+    """A publisher that keeps what it is given."""
+
+    publish = list.append
+
+
+def test_what_is_handed_over_in_an_episode_is_published_together_in_its_order_and_none_stays_behind(
+    handing, monkeypatch
+):
+    monkeypatch.setattr(intra_process, "LATE", 3600.0)
+    intra_process.hand_over(together=True)
+    sent = Sent()
+    outbox = intra_process._outbox
+    with intra_process.published_together():
+        outbox.publish(sent, 1)
+        outbox.publish(sent, 2)
+        assert sent == []
+        intra_process.publish_waiting()
+        assert sent == [1, 2]
+        outbox.publish(sent, 3)
+    assert sent == [1, 2, 3]
+    outbox.publish(sent, 4)
+    assert sent == [1, 2, 3, 4]
+
+
+def test_what_no_step_follows_is_published_while_the_episode_waits():
+    outbox, sent = intra_process._Outbox(), Sent()
+    with outbox.together():
+        outbox.publish(sent, 1)
+        wait_until(lambda: sent, "what waits to be published")
+        outbox.publish(sent, 2)
+        wait_until(lambda: len(sent) == 2, "what came later")
+
+
 def test_a_service_of_this_process_is_called_by_reference_and_sent_for_by_others(handing):
     requests = []
 

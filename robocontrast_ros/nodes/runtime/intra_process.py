@@ -13,6 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,10 @@ Callback = Callable[[Any], None]
 _hands_over = False
 """Whether the nodes of this process hand anything over."""
 
+LATE = 0.01
+"""How long a message that was handed over waits to be published with others before a thread publishes it, from one to
+two of these [s]."""
+
 _subscribers: dict[str, list[Callback]] = {}
 """Topic that is handed over in this process -> the callbacks of its subscribers here."""
 
@@ -42,23 +47,24 @@ _calls: dict[int, tuple[str, float]] = {}
 """Thread that calls a service by reference -> the service's name, and until when it should have returned [s]."""
 
 
-def hand_over(later: Iterable[str] = ()) -> None:
+def hand_over(later: Iterable[str] = (), together: bool = False) -> None:
     """Have the nodes of this process hand over; to be called before they are made.
 
     Args:
         later: topics whose publisher is made after a subscriber. Any other is handed over once its publisher is made.
+        together: whether what is handed over within ``published_together`` is published together afterwards.
     """
-    global _hands_over
+    global _hands_over, _outbox
     stop_handing_over()
-    _hands_over = True
+    _hands_over, _outbox = True, _Outbox() if together else None
     for topic in later:
         offer(topic)
 
 
 def stop_handing_over() -> None:
     """Have nothing handed over, as it is at first."""
-    global _hands_over
-    _hands_over = False
+    global _hands_over, _outbox
+    _hands_over, _outbox = False, None
     _subscribers.clear()
     _services.clear()
     _readings.clear()
@@ -150,6 +156,73 @@ class _Copies:
             return True
 
 
+class _Outbox:
+    """What was handed over and is still to be published for all others, in the order in which it was handed over."""
+
+    def __init__(self) -> None:
+        self._lock, self._publishing = threading.Lock(), threading.Lock()
+        self._waiting: deque[tuple[Publisher, Any]] = deque()
+        self._open = False
+
+    def publish(self, publisher: Publisher, message: Any) -> None:
+        """Publish a message, later where others are published together with it."""
+        with self._lock:
+            self._waiting.append((publisher, message))
+            later = self._open
+        if not later:
+            self.empty()
+
+    def empty(self) -> None:
+        """Publish all that waits."""
+        with self._publishing:
+            while self._waiting:
+                publisher, message = self._waiting.popleft()
+                publisher.publish(message)
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Have what comes meanwhile wait for ``empty``, which is called in the end, and for what waits too long."""
+        over = threading.Event()
+        watch = threading.Thread(target=self._watch, args=(over,), name="publishing", daemon=True)
+        self._open = True
+        watch.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open = False
+            over.set()
+            watch.join()
+            self.empty()
+
+    def _watch(self, over: threading.Event) -> None:
+        last = None
+        while not over.wait(LATE):
+            first = next(iter(tuple(self._waiting)), None)
+            if first is not None and first is last:
+                self.empty()
+            last = first
+
+
+_outbox: _Outbox | None = None
+"""Where messages wait to be published together; None where each is published at once."""
+
+
+def published_together() -> AbstractContextManager[None]:
+    """Have what is handed over meanwhile published by ``publish_waiting``, or a little later, where that is wanted.
+
+    A control step lasts as long as drawing, and what comes before and after: what is published then waits for the next
+    time that OpenGL draws.
+    """
+    return contextlib.nullcontext() if _outbox is None else _outbox.together()
+
+
+def publish_waiting() -> None:
+    """Publish what was handed over and waits to be published."""
+    if _outbox is not None:
+        _outbox.empty()
+
+
 class HandingPublisher:
     """A publisher whose messages are handed over to the subscribers in this process first."""
 
@@ -163,7 +236,10 @@ class HandingPublisher:
         """Hand the message over, then publish it."""
         for callback in tuple(_subscribers.get(self._topic, ())):
             callback(message)
-        self._publisher.publish(message)
+        if _outbox is None:
+            self._publisher.publish(message)
+        else:
+            _outbox.publish(self._publisher, message)
 
     def subscribers(self) -> int:
         """Return how many there are, in this process and elsewhere, as far as they have been discovered."""
