@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import resource
 import signal
 from pathlib import Path
@@ -15,10 +16,22 @@ for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.S
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _handler)
 
+# As in the processes of ours, before anything loads a numeric library: threads that wait for each other spin, and take
+# several times as long where the other workers use the processors.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# What is imported and collected stays: to look for garbage in it again and again takes a tenth of the collection.
+gc.disable()
+
 # How long an example takes says more about what else the machine does than about the code.
 settings.register_profile("quick", deadline=None, max_examples=25)
 settings.register_profile("full", deadline=None, max_examples=100)
 settings.load_profile("quick")
+
+
+def pytest_collection_finish():
+    """Look for garbage again."""
+    gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)

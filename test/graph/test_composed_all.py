@@ -29,7 +29,7 @@ from spinning import spun_node  # noqa: E402
 from twice import recorded_fast, unequal  # noqa: E402
 
 from robocontrast_ros.configuration import ConfigurationError  # noqa: E402
-from robocontrast_ros.domain import Pose  # noqa: E402
+from robocontrast_ros.domain import BASE, Pose  # noqa: E402
 from robocontrast_ros.graph.description import NodeProcess, processes_of  # noqa: E402
 from robocontrast_ros.images.rendering import Camera  # noqa: E402
 from robocontrast_ros.nodes.runtime import intra_process  # noqa: E402
@@ -89,38 +89,20 @@ def test_all_is_refused_by_name_with_the_reason(settings, server, reason):
     )
 
 
-def test_trials_and_bags_are_those_of_one_process_and_of_the_usual_graph(tmp_path):
-    runs = []
-    for name, composed in (("all", "all"), ("usual", True)):
-        place = Workplace(tmp_path / name)
-        place.folder.mkdir()
-        session = place.session(
-            policy="film_bc",
-            task=place.short_task(20),
-            strategy={"name": "contrast_set", "perturbations": ["moved_camera"]},
-            test_set={"size": 1},
-            cameras=None,
-            composed=composed,
-        )
-        code, output = place.run("evaluate", session)
-        assert code == 0, output
-        runs += place.runs
-    one, usual = runs
-    assert {file.stem for file in (one / "parameters/nodes").iterdir()} == {"container", "recorder", "episode_manager"}
-    assert len(finished(one)) == 2
-    fast = recorded_fast(one)
-    assert scores(one) == scores(fast) == scores(usual)
-    assert unequal(one, fast) == []
-    # The messages of a trial name its run folder.
-    assert [words for words in unequal(one, usual) if not words.startswith("/trial ")] == []
-
-
-def test_a_container_that_is_killed_ends_the_session_which_is_resumed(tmp_path):
+def test_a_container_that_is_killed_ends_the_session_which_is_resumed_and_all_is_as_in_one_process(tmp_path):
+    """test_told_and_shown.py says the same of the usual graph: one process gives its trials and bags."""
     place = Workplace(tmp_path)
-    session = place.session(policy="random", test_set={"size": 6}, task=place.short_task(60), composed="all")
+    session = place.session(
+        policy="film_bc",
+        task=place.short_task(10),
+        strategy={"name": "contrast_set", "perturbations": ["moved_camera"]},
+        test_set={"size": 3},
+        cameras=None,
+        composed="all",
+    )
     process = place.begin("evaluate", session)
     run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
-    wait_until(lambda: finished(run), "the first trial")
+    wait_until(lambda: len(finished(run)) > 1, "the first trial, and that of the moved camera")
     os.kill(node_pids(run)["container"], signal.SIGKILL)
     code, output = finish(process)
     assert code == 3 and "process 'container' was killed by SIGKILL" in output, output
@@ -128,7 +110,13 @@ def test_a_container_that_is_killed_ends_the_session_which_is_resumed(tmp_path):
     before = scores(run)
     code, output = place.run("evaluate", "--resume", run)
     assert code == 0, output
+    assert {file.stem for file in (run / "parameters/nodes").iterdir()} == {"container", "recorder", "episode_manager"}
     assert len(finished(run)) == 6 and scores(run)[: len(before)] == before
+    assert {event.trial.perturbation == BASE for event in finished(run)[: len(before)]} == {True, False}
+    fast = recorded_fast(run)
+    assert scores(run) == scores(fast)
+    # Simulated time begins again in the part after it.
+    assert unequal(run, fast, len(before)) == []
 
 
 @pytest.fixture(scope="module")

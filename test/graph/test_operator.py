@@ -14,10 +14,10 @@ import pytest
 import yaml
 from chromium import chromium_missing
 from session_runs import Workplace, events_of, finish, wait_until
+from vln_scenes import APARTMENT
 
 from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
 from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
-from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.console.questions import ROBOT
 from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.domain import Fault
@@ -394,9 +394,6 @@ def test_a_camera_judges_trials_of_the_tabletop_by_a_person_s_own_tags(tmp_path,
     recorded = workplace.session(**of_file)
     (instance,) = resolve(recorded).evaluation().test_set()
     assert instance.instruction.text == trials.notes["words"]
-
-
-APARTMENT = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/studio_apartment.yaml"))
 
 
 class InTheRoom(Trials):

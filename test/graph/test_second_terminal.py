@@ -1,10 +1,11 @@
 """Two sessions side by side in one ROS domain, and a second terminal that looks at everything meanwhile.
 
-The second one uses a simulator that runs already, by its standard services.
+The second one uses a simulator that runs already, by its standard services. Each ends with one of its nodes.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from session_runs import Workplace, events_of, finish, finished, node_pids, scor
 from spinning import spun_node  # noqa: E402
 
 from robocontrast_ros.domain import Fault  # noqa: E402
-from robocontrast_ros.runs.events import TrialStarted, TrialVoid  # noqa: E402
+from robocontrast_ros.runs.events import ProcessDied, TrialStarted, TrialVoid  # noqa: E402
 from robocontrast_ros.sessions.resolving import resolve  # noqa: E402
 
 NODES = {"simulator", "sim_bridge", "policy_server", "scorer", "rollout", "recorder", "episode_manager"}
@@ -32,6 +33,8 @@ SIMULATOR = "gz"
 EVERY_NODE = {f"/robot1/{name}" for name in NODES} | {f"/robot2/{name}" for name in NODES - {"simulator"} | {SIMULATOR}}
 STREAMS = {"clock", "joint_states", "scene", "tool_pose", "progress", "trial", "session_status"}
 TRIALS = 3
+KILLED = {"simulator": Fault.SIMULATOR_LOST, "policy_server": Fault.POLICY_SERVER_LOST}
+"""Node of each session that is killed in the end -> why its trial is void."""
 READ_ONLY = {"simulator": "physics_step", "recorder": "kept", "episode_manager": "resume", "rollout": "robot"}
 
 
@@ -54,7 +57,7 @@ def start_simulator(session, parameters, namespace: str) -> subprocess.Popen[byt
 def side_by_side(tmp_path_factory):
     """Run two sessions of one seed in two namespaces until a second terminal has looked at everything of the first.
 
-    Return the nodes that it saw, their parameters, what it heard, and the runs.
+    Return the nodes that it saw, their parameters, what it heard, the runs, and how they ended.
     """
     place = Workplace(tmp_path_factory.mktemp("lab"))
     changes = {"policy": "random", "task": place.short_task(40), "test_set": {"size": 60}, "cameras": []}
@@ -80,14 +83,17 @@ def side_by_side(tmp_path_factory):
             wait_until(lambda: {t for t, messages in heard.items() if messages} >= STREAMS, "every topic", 60.0)
         for run in runs:
             wait_until(lambda run=run: len(finished(run)) >= TRIALS, "the trials")
+        for run, name in zip(runs, KILLED, strict=True):
+            os.kill(node_pids(run)[name], signal.SIGKILL)
+        ended = [finish(process) for process in processes]
     finally:
         for process in processes:
-            process.send_signal(signal.SIGINT)
-        ended = [finish(process) for process in processes]
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                finish(process)
         simulator.terminate()
         simulator.communicate(timeout=120)
-    assert [code for code, _ in ended] == [130, 130], ended
-    return nodes, parameters, heard, runs
+    return nodes, parameters, heard, runs, ended
 
 
 def _nodes(terminal) -> set[str]:
@@ -150,12 +156,12 @@ def _answer(ask):
 
 
 def test_every_node_of_both_sessions_is_there_in_its_own_namespace(side_by_side):
-    nodes, _, _, _ = side_by_side
+    nodes, *_ = side_by_side
     assert nodes >= EVERY_NODE
 
 
 def test_every_parameter_of_every_node_is_listed_and_described_with_its_value_and_cannot_be_set(side_by_side):
-    _, parameters, _, runs = side_by_side
+    _, parameters, _, runs, _ = side_by_side
     for node, name in READ_ONLY.items():
         assert name in parameters[node]
     assert parameters["recorder"]["kept"] == ["robot_description", "tf_static"]
@@ -164,17 +170,27 @@ def test_every_parameter_of_every_node_is_listed_and_described_with_its_value_an
 
 
 def test_every_topic_of_the_session_can_be_echoed(side_by_side):
-    _, _, heard, _ = side_by_side
+    _, _, heard, *_ = side_by_side
     assert {topic for topic, messages in heard.items() if messages} >= STREAMS
 
 
 def test_neither_session_notices_the_other_nor_the_second_terminal_and_another_simulator_gives_the_same(side_by_side):
-    _, _, _, runs = side_by_side
+    _, _, _, runs, _ = side_by_side
     assert "simulator" not in {path.stem for path in (runs[1] / "logs").iterdir()}
     assert scores(runs[0])[:TRIALS] == scores(runs[1])[:TRIALS]
-    for run in runs:
+    for run, fault in zip(runs, KILLED.values(), strict=True):
         void = [event for event in events_of(run) if isinstance(event, TrialVoid)]
-        assert all(event.fault is Fault.ABORTED for event in void), void
+        assert len(void) <= 1 and {event.fault for event in void} <= {fault, Fault.ABORTED}, void
         assert not [event for event in finished(run) if event.recording.missing]
         assert all("trial" in dict(event.recording.messages) for event in finished(run))
         assert node_pids(run) == {}
+
+
+def test_a_node_that_is_killed_is_told_at_once_and_ends_its_session_alone(side_by_side):
+    _, _, _, runs, ended = side_by_side
+    for run, name, (code, output) in zip(runs, KILLED, ended, strict=True):
+        assert code == 3 and f"--resume {run}" in output and "Traceback" not in output, output
+        said = output.index(f"error: process '{name}' was killed by SIGKILL")
+        assert said < output.index("stopping the session"), "it is told at once"
+        assert [event.process for event in events_of(run) if isinstance(event, ProcessDied)] == [name]
+        assert not (run / "graph.yaml").exists()

@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from foxglove_layouts import layout, missing
+from here import command_here
 from session_runs import Workplace, finished, scores
 from twice import recorded_fast, unequal
 
@@ -44,7 +45,7 @@ def test_an_arm_with_a_hand_solves_trials_which_one_process_and_the_bags_give_ag
     fast = recorded_fast(run)
     assert scores(run) == scores(fast), "one process and the graph agree to the last bit, what is touched included"
     assert unequal(run, fast) == []
-    code, output = place.run("score", run)
+    code, output = command_here("score", run, "--processes", 1)
     assert code == 0, output
     assert "2 of 2 trials" in output
     assert missing(layout("tabletop"), run / trials[0].recording.bag) == []

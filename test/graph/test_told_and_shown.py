@@ -12,6 +12,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 import polars
 from attentive_policies import Attentive
 from foxglove_layouts import layout, missing
+from here import command_here
 from odd_words import ODD, said
 from pydantic import TypeAdapter
 from pydantic_core import to_json
@@ -180,14 +181,14 @@ def test_one_process_and_the_bags_give_the_same_to_the_last_bit(session):
     _, lines = given_to_the_policy(place)
     assert set(lines[len(before) :]) == set(before), "the policy was given the same"
     for folder in (run, fast):
-        code, output = place.run("score", folder)
+        code, output = command_here("score", folder, "--processes", 1)
         assert code == 0, output
         assert f"{len(finished(run))} of {len(finished(run))} trials" in output
         assert missing(layout("manipulator"), folder / finished(folder)[0].recording.bag) == []
 
 
 def test_each_trial_is_in_the_journal_in_a_bag_and_in_the_tables(session):
-    place, run = session
+    _, run = session
     trials = finished(run)
     assert isinstance(events_of(run)[-1], SessionFinished)
     bases = {event.trial.base_id for event in trials if event.trial.is_base}
@@ -201,7 +202,7 @@ def test_each_trial_is_in_the_journal_in_a_bag_and_in_the_tables(session):
         assert table["spl"].to_list() == pytest.approx([event.result.scores["spl"] for event in trials])
     assert (run / "summary.json").exists() and list((run / "figures").glob("*.png"))
     bag = run / trials[0].recording.bag
-    code, output = place.run("picture", bag, "--to", run / "trial.png")
+    code, output = command_here("picture", bag, "--to", run / "trial.png")
     assert code == 0, output
     assert (run / "trial.png").read_bytes().startswith(b"\x89PNG")
     assert len(read_images(bag)) >= trials[0].result.steps

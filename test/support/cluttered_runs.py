@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from line_world import LineTask
-from trial_bags import TRIAL_TOPICS, Messages
+from trial_bags import TRIAL_TOPICS, known_messages
 
 from robocontrast_ros.bags.writer import BagWriter
 from robocontrast_ros.domain import BASE, NANOSECONDS, Fault, Observed, Outcome, Proof, ScoreSpec, Trial, TrialResult
@@ -146,7 +146,7 @@ def _result(trial: Trial, ran: Ran) -> TrialResult:
 
 
 def _record(bag: Path, index: int) -> None:
-    messages, rng = Messages(), np.random.default_rng(index)
+    messages, rng = known_messages(), np.random.default_rng(index)
     with closing(BagWriter(bag, TRIAL_TOPICS)) as writer:
         for stamp in (1, 2, 3):
             pixels = rng.integers(0, 256, (72, 96, 3), dtype=np.uint8)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from trial_bags import TRIAL_TOPICS, Messages, play
+from trial_bags import TRIAL_TOPICS, known_messages, play
 
 from robocontrast_ros.bags.writer import BagWriter
 from robocontrast_ros.domain import NANOSECONDS, Scene, SetupMove, Trial
@@ -51,7 +51,7 @@ class RecordedBench:
         return replace(done, recording=Recording(str(bag.relative_to(self.run.path)), (("trial", 1),)))
 
     def _record(self, bag: Path, trial: Trial, start: Scene) -> None:
-        messages = Messages()
+        messages = known_messages()
         rng = np.random.default_rng(trial.seed)
         with closing(BagWriter(bag, TRIAL_TOPICS)) as writer:
             writer.write("/eval/trial", 1, messages.cdr(messages.trial(trial, start)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,12 @@ class Messages(bag_messages.Messages):
 
     def image(self, pixels: np.ndarray, stamp: int) -> object:
         return self._driver.image(pixels, "camera", stamp)
+
+
+@cache
+def known_messages() -> Messages:
+    """Return the messages that all tests of a process share: to learn a type takes longer than to write a bag."""
+    return Messages()
 
 
 TRIAL_TOPICS = (
@@ -123,7 +130,7 @@ def record_trial(
         with_result: whether the scorer lives to publish its result.
         moves: scene and tool pose of each control step; drawn by ``play`` when None.
     """
-    messages = Messages()
+    messages = known_messages()
     start = trial.instance.scene
     scorer = EpisodeScorer.for_instance(task, trial.instance, start)
     join = StampJoin(epoch)

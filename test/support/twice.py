@@ -27,10 +27,10 @@ def recorded_fast(run):
     return folder
 
 
-def unequal(run, other):
-    """Return in what the recordings of two runs with the same trials differ, log times aside."""
+def unequal(run, other, number=None):
+    """Return in what recordings of two runs with the same trials, or of the first ones, differ, log times aside."""
     found = []
-    for event, same in zip(finished(run), finished(other), strict=True):
+    for event, same in zip(finished(run)[:number], finished(other)[:number], strict=True):
         found += differences(run / event.recording.bag, other / same.recording.bag)
         # The bag of a later attempt has another name.
         recordings = [replace(each.recording, bag="") for each in (event, same)]

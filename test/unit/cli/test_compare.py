@@ -27,7 +27,7 @@ def invoke(*arguments):
 
 def test_the_numbers_are_printed_and_written_beside_the_page(runs, tmp_path):
     page = tmp_path / "ours.html"
-    result = invoke(*runs, "--to", page)
+    result = invoke(*runs, "--to", page, "--no-pictures")
     assert result.exit_code == 0, result.output
     for words in ("first: oracle", "second: random", "McNemar", "Holm", "difference in differences", "ΔLB1"):
         assert words in result.output, words

@@ -125,7 +125,7 @@ def test_scores_from_the_bags_of_a_policy_are_those_of_its_journal(whole):
 
 
 def test_an_interrupted_session_shows_nothing_and_goes_on_with_the_same_trials(whole, tmp_path):
-    session, run = begin(tmp_path)
+    session, run = begin(tmp_path, recording="none")
     execute(session, run, lost=3)
     assert run.secret.is_file()
     shown = invoke("results", run.path)
@@ -170,7 +170,7 @@ def test_a_trial_that_was_left_out_in_its_second_run_is_in_no_result_and_its_bag
 
 
 def test_who_opens_a_session_early_is_in_the_journal_and_it_goes_on_unblinded(whole, tmp_path):
-    session, run = begin(tmp_path)
+    session, run = begin(tmp_path, recording="none")
     execute(session, run, lost=2)
     nobody = invoke("unblind", run.path)
     assert nobody.exit_code == 2

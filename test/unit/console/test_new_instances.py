@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from vln_scenes import APARTMENT
 
-from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.console.new_instances import NewInstances, NotRecorded, Recording
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.tasks.recorded import load_instances
 
-APARTMENT = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/studio_apartment.yaml"))
 INSTANCE = APARTMENT.sample(np.random.default_rng(3), "x")
 
 

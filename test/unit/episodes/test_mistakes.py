@@ -230,5 +230,5 @@ def test_the_oracle_makes_no_mistake_and_the_bags_say_so_too(tmp_path, task, rob
         bench.close()
     trials = [event for event in read_journal(run.journal).events if isinstance(event, TrialFinished)]
     assert [[trial.result.scores[name] for name in NAMES] for trial in trials] == [[0.0, 1.0]] * 2
-    told = CliRunner(env={"COLUMNS": "120"}).invoke(app, ["score", str(run.path)])
+    told = CliRunner(env={"COLUMNS": "120"}).invoke(app, ["score", str(run.path), "--processes", "1"])
     assert told.output == "2 of 2 trials: the scores from the bag are exactly the journal's.\n"

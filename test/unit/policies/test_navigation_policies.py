@@ -12,6 +12,7 @@ import pytest
 from examples import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
+from vln_scenes import APARTMENT as TASK
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record, resolve_uri
 from robocontrast_ros.contracts.policy import PolicyContract
@@ -28,12 +29,10 @@ from robocontrast_ros.policies.protocol import Observation, Policy
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
 from robocontrast_ros.worlds.in_process import InProcessBench
 from robocontrast_ros.worlds.mujoco.world import World
 
 CONFIG = "package://robocontrast_ros/config"
-TASK = VisionLanguageNavigation.from_file(resolve_uri(f"{CONFIG}/tasks/studio_apartment.yaml"))
 ARRANGEMENTS = TASK.families[:-1]
 LOCOBOT = load_profile("locobot")
 ORACLE, MODULAR, RANDOM = (resolve_uri(f"{CONFIG}/policies/vln_{n}.yaml") for n in ("oracle", "modular", "random"))

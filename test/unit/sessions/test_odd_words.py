@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 
+from here import command_here
 from hypothesis import given
 from hypothesis import strategies as st
 from odd_words import ODD, said
@@ -36,7 +37,7 @@ def test_odd_words_reach_the_policy_as_they_are_and_each_trial_has_one_line(tmp_
     assert "[/red] [bold]push[/] [link=file:///] \\x1b[31m" in output
     (skipped,) = [line for line in shown if "skipped" in line]
     assert "27502 tokens, of which policy 'film_bc_state' reads 512" in skipped and len(skipped) < 2 * SHOWN
-    code, output = place.run("results", run)
+    code, output = command_here("results", run)
     assert code == 0, output
     with (run / "trials.csv").open(encoding="utf-8", newline="") as table:
         assert {row["perturbation"]: row["instruction"] for row in csv.DictReader(table)}.items() >= ODD.items()

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 import yaml
+from here import command_here, session_here
 from session_runs import Workplace, events_of
 
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
@@ -32,16 +33,13 @@ def instances(workplace):
 
 
 def test_a_session_runs_the_instances_of_a_file_and_its_results_know_them(workplace, instances):
-    session = workplace.session(test_set={"file": instances.name}, recording="none", fast=True, cameras=[])
-    code, said = workplace.run("evaluate", session)
-    assert code == 0, said
-    (run,) = workplace.runs
+    run = session_here(workplace.session(test_set={"file": instances.name}, recording="none", cameras=[]))
     finished = [event for event in events_of(run) if isinstance(event, TrialFinished)]
     assert sorted(event.trial.base_id for event in finished) == ["r0", "r1", "r2"]
     shutil.move(instances, workplace.folder / "elsewhere.yaml")
     test_set = draw_test_set(RunFolder(run))
     assert sorted(x.instance_id for x in test_set) == ["r0", "r1", "r2"]
-    code, said = workplace.run("results", run)
+    code, said = command_here("results", run)
     assert code == 0 and "all 3 run" in said, said
 
 

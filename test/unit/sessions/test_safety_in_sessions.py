@@ -7,15 +7,12 @@ from pathlib import Path
 import polars
 import pytest
 import yaml
+from here import command_here, session_here
 from session_runs import Workplace, finished
 
 from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.configuration import read_yaml, resolve_uri
 from robocontrast_ros.domain import Fault, Outcome
-from robocontrast_ros.sessions.fast_mode import open_bench
-from robocontrast_ros.sessions.loop import run_session
-from robocontrast_ros.sessions.recording import trial_recorder
-from robocontrast_ros.sessions.resolving import resolve
 
 STEPS = 30
 
@@ -29,12 +26,8 @@ def robot(folder: Path, safety: dict, of: str = "franka") -> str:
 
 def run_of(session):
     """Run a session without ROS; return its run folder and its trials."""
-    session = resolve(session)
-    run = session.new_run(0.0)
-    bench = open_bench(session, recorder=trial_recorder(session, run))
-    run_session(session.evaluation(), bench, run.journal)
-    bench.close()
-    return run.path, finished(run.path)
+    run = session_here(session)
+    return run, finished(run)
 
 
 def interventions(run, event):
@@ -51,11 +44,7 @@ def by_kind(messages):
 def test_a_policy_that_is_too_fast_or_leaves_the_workspace_is_slowed_and_all_that_is_told(tmp_path):
     place = Workplace(tmp_path)
     limits = {"velocity": {"limit": 0.3}, "workspace": {"margin": -0.12}}
-    session = place.session(robot=robot(tmp_path, limits), task=place.short_task(STEPS))
-    code, output = place.run("evaluate", session, "--fast")
-    assert code == 0, output
-    (run,) = place.runs
-    trials = finished(run)
+    run, trials = run_of(place.session(robot=robot(tmp_path, limits), task=place.short_task(STEPS)))
     for event in trials:
         result, told = event.result, interventions(run, event)
         assert result.outcome is not Outcome.POLICY_FAULT and result.steps > 1
@@ -64,10 +53,11 @@ def test_a_policy_that_is_too_fast_or_leaves_the_workspace_is_slowed_and_all_tha
         for message in told:
             assert message.value > message.limit and message.action == "slow" and not message.person_near
     assert any("workspace" in event.result.interventions for event in trials)
-    code, output = place.run("score", run)
+    code, output = command_here("score", run, "--processes", 1)
     assert code == 0 and f"{len(trials)} of {len(trials)} trials" in output, output
-    code, output = place.run("report", run)
-    assert code == 0, output
+    for command in ("results", "report"):
+        code, output = command_here(command, run)
+        assert code == 0, output
     table = polars.read_parquet(run / "trials.parquet")
     counts = [", ".join(f"{kind} {n}" for kind, n in event.result.interventions.items()) for event in trials]
     assert table["interventions"].to_list() == counts
@@ -95,7 +85,7 @@ def test_a_policy_that_is_stopped_has_failed_and_the_session_goes_on(tmp_path, l
         assert event.result.interventions[kind] == 1
         (last,) = interventions(run, event)
         assert (last.kind, last.action) == (kind, "stop") and last.value > last.limit
-    code, output = place.run("score", run)
+    code, output = command_here("score", run, "--processes", 1)
     assert code == 0 and "2 of 2 trials" in output, output
 
 

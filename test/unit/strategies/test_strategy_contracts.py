@@ -34,6 +34,9 @@ class TestContrastSet(OnTheLine):
 
 
 class TestCostOrdered(OnTheLine):
+    # It plans the tour of all that remains again for each trial that is left out.
+    test_set_size = 10
+
     def make(self):
         return CostOrdered()
 

@@ -131,14 +131,15 @@ def test_more_things_on_the_table_are_more_congestion():
     assert dvfc == sorted(dvfc) and dvfc[2] > dvfc[0] + 0.5
 
 
-def test_occluders_hide_every_share_up_to_the_greatest():
+@pytest.mark.parametrize("scenes", [8, pytest.param(24, marks=pytest.mark.long)])
+def test_occluders_hide_every_share_up_to_the_greatest(scenes):
     hidden = []
-    for seed in range(24):
+    for seed in range(scenes):
         answer = quick().clutter.add(base(seed), Crowd(1, occluder=True), np.random.default_rng(seed))
         if isinstance(answer, Perturbed):
             hidden.append(measures(answer)["occlusion"])
     counts, _ = np.histogram(hidden, bins=[0.0, 0.1, 0.2, 0.3, 0.4, P.occluded + 1e-9])
-    assert len(hidden) >= 20 and counts.min() >= 1, (len(hidden), counts)
+    assert len(hidden) >= 5 / 6 * scenes and counts.min() >= 1, (len(hidden), counts)
 
 
 def test_an_instruction_stays_clear_among_things_of_its_kind():

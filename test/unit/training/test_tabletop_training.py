@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 
 torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")
 
+from here import pool_at_once  # noqa: E402
+
 from robocontrast_ros.cli.main import app  # noqa: E402
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record, resolve_uri  # noqa: E402
 from robocontrast_ros.policies.baselines.tabletop.handling import Phase  # noqa: E402
@@ -229,7 +231,8 @@ def test_the_condition_without_distractors_differs_from_the_shipped_recipe_in_no
     assert without.grounding_file == GROUNDING
 
 
-def test_the_command_leads_to_policies_and_a_model_card_and_repeats_nothing(oracle_file, tmp_path):
+def test_the_command_leads_to_policies_and_a_model_card_and_repeats_nothing(oracle_file, tmp_path, monkeypatch):
+    monkeypatch.setattr("robocontrast_ros.training.shards.process_pool", pool_at_once)
     recipe = yaml.safe_load(RECIPE_FILE.read_text())
     recipe["demonstrations"] |= {"oracle": str(oracle_file), "shards": 2, "scenes": 1, "instructions": 1}
     recipe["sentences"] |= {"shards": 2, "scenes": 3, "each": 4}
