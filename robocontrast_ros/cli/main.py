@@ -69,6 +69,15 @@ def evaluate(
     Ctrl-C, SIGTERM and SIGHUP stop the robot and end cleanly.
     Exit codes: 0 done, 2 invalid input, 3 interrupted (can be resumed), 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP.
     """
+    if resume is None:
+        if session is None:
+            raise ConfigurationError(
+                "command line",
+                "SESSION",
+                "nothing",
+                f"one of {', '.join(known_names('sessions'))}, or a .yaml file",
+            )
+        _refuse_unknown(session, robot, policy)
     from robocontrast_ros.sessions.overrides import Overrides
 
     console = Console()
@@ -98,16 +107,7 @@ def evaluate(
                 "nothing else",
                 "A session is resumed with its own parameters.",
             )
-    elif session is None:
-        raise ConfigurationError(
-            "command line",
-            "SESSION",
-            "nothing",
-            f"one of {', '.join(known_names('sessions'))}, or a .yaml file",
-        )
-    if resume is None:
-        # A mistake here is said before anything is begun.
-        find_file("sessions", str(session), "command line", "session", Path.cwd())
+        _open(resume)
     from robocontrast_ros.cli.ahead import GraphAhead
 
     with closing(GraphAhead(namespace, fast=bool(fast))) as ahead:
@@ -120,6 +120,24 @@ def evaluate(
     if run is not None:
         code = _show_results_of(run, code, console)
     raise typer.Exit(code)
+
+
+def _refuse_unknown(session: str, robot: str | None, policy: str | None) -> None:
+    """Raise ConfigurationError where there is no such session, robot or policy; nothing large is imported for it."""
+    for kind, key, name in (
+        ("sessions", "session", session),
+        ("robots", "robot", robot),
+        ("policies", "policy", policy),
+    ):
+        if name:
+            find_file(kind, name, "command line", key, Path.cwd())
+
+
+def _open(run: Path) -> RunFolder:
+    """Return a run folder; raise ConfigurationError where it is none."""
+    from robocontrast_ros.runs.run_folder import RunFolder
+
+    return RunFolder.open(run)
 
 
 def _show_results_of(run: RunFolder, code: int, console: Console) -> int:
@@ -158,6 +176,7 @@ def plan(
 
     Every trial is expected to succeed. After a failure the scene is another one, and costs differ from the plan.
     """
+    _refuse_unknown(str(session), robot, policy)
     from robocontrast_ros.cli.plan import show_plan
     from robocontrast_ros.sessions.overrides import Overrides
 
@@ -308,10 +327,10 @@ def results(
     ] = None,
 ) -> None:
     """Write a run's tables, summary, and missing or outdated pictures from its journal and bags; show the summary."""
+    folder = _open(run)
     from robocontrast_ros.cli.results import show_results
-    from robocontrast_ros.runs.run_folder import RunFolder
 
-    show_results(RunFolder.open(run), Console(), within)
+    show_results(folder, Console(), within)
 
 
 @app.command()
@@ -368,6 +387,7 @@ def report(
 
     The page is self-contained. The figures, PDF and PNG, are written to figures/ in the run folder.
     """
+    _open(run)
     from robocontrast_ros.cli.report import write_run_report
 
     write_run_report(run, to, Console())
@@ -387,6 +407,8 @@ def compare(
     The runs need the same task and seed; where they do not match, the exit code is 2.
     With an oracle's run as the second, the difference in differences is what a perturbation costs beyond the geometry.
     """
+    for run in runs:
+        _open(run)
     from robocontrast_ros.cli.compare import write_run_comparison
 
     write_run_comparison(runs, to, Console(), pictures)
@@ -691,10 +713,10 @@ def levels(
     ] = None,
 ) -> None:
     """List what policies were trained on; with a run, count its trials by level of generalisation, L1 to L4."""
+    folder = None if run is None else _open(run)
     from robocontrast_ros.cli.levels import show_levels
-    from robocontrast_ros.runs.run_folder import RunFolder
 
-    show_levels(RunFolder.open(run) if run is not None else None, trained_on, Console())
+    show_levels(folder, trained_on, Console())
 
 
 @app.command("list")

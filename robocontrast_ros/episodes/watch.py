@@ -20,7 +20,8 @@ ROLLOUT, LOOP, POLICY = "rollout", "loop", "policy"
 """Sources of a stop that a heartbeat tells: it is silent; the loop stands still; the policy's answer is overdue."""
 
 BEATS = 5
-"""How often the rollout and the watchdog tell each other in a control period that they are there."""
+"""How often the rollout and the watchdog tell each other in a control period that they are there, while the robot may
+move or is about to; once while it rests."""
 
 REPEATED = 1.0
 """A button that is held down repeats its request; so long after the last one it counts as let go [s]."""
@@ -39,6 +40,15 @@ class Phase(IntEnum):
     def moves(self) -> bool:
         """Whether the robot may be moving."""
         return self in (Phase.BEGINNING, Phase.RUNNING)
+
+    @property
+    def beats(self) -> int:
+        """How often the rollout and the watchdog tell each other in a control period that they are there."""
+        return BEATS if self.moves or self is Phase.PROVING else 1
+
+    def silence(self, limit: float) -> float:
+        """Return how long either may be silent [s], by the limit while the robot may move [s]: as many beats."""
+        return limit * BEATS / self.beats
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ class Limits:
     """How long each may be silent [s].
 
     Attributes:
-        rollout: between two heartbeats.
+        rollout: between two heartbeats, while the robot may move.
         loop: a control loop that neither goes on nor waits for the policy.
         policy: its answer.
         inputs: the same of the robot's state and each camera, by source, while the robot may move.
@@ -165,14 +175,15 @@ class Watch:
         if limit is not None:
             return now - self._heard.get(source, -math.inf) > limit
         # A rollout that has ended in order is not missed; one that died is.
-        return source == ROLLOUT and now - self._beaten > self._limits.rollout and self._beat is not None
+        beat = self._beat
+        return source == ROLLOUT and beat is not None and now - self._beaten > beat.phase.silence(self._limits.rollout)
 
     def _silent(self, now: float) -> tuple[str, str]:
         """Return what is silent for too long, and the reason in words; two empty texts for nothing."""
         beat, limits = self._beat, self._limits
         if beat is None:
             return "", ""
-        if (silent := now - self._beaten) > limits.rollout:
+        if (silent := now - self._beaten) > beat.phase.silence(limits.rollout):
             return ROLLOUT, f"no heartbeat of the rollout for {silent:.3f} s"
         if beat.waiting_since:
             if (waited := now - self._waiting) > limits.policy:

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,7 +154,14 @@ class Renderer:
         self._resources: mujoco.MjrContext | None = None
         self._scene: mujoco.MjvScene | None = None
 
-    def render(self, model: mujoco.MjModel, data: mujoco.MjData, name: str, index: int) -> NDArray[np.uint8]:
+    def render(
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        name: str,
+        index: int,
+        begun: Callable[[], None] = lambda: None,
+    ) -> NDArray[np.uint8]:
         """Return a camera's image, shape (height, width, 3), RGB, the first row at the top.
 
         Args:
@@ -162,6 +169,7 @@ class Renderer:
             data: its state.
             name: of the camera, as it was given at the start.
             index: of the camera in the model.
+            begun: called when the state has been read, and OpenGL draws, for which it does not need the interpreter.
         """
         self._context.make_current()
         if model is not self._model:
@@ -173,6 +181,7 @@ class Renderer:
         mujoco.mjv_updateScene(model, data, self._option, None, view, mujoco.mjtCatBit.mjCAT_ALL.value, self._scene)
         area = mujoco.MjrRect(0, 0, camera.width, camera.height)
         image = np.empty((camera.height, camera.width, 3), dtype=np.uint8)
+        begun()
         mujoco.mjr_render(area, self._scene, self._resources)
         mujoco.mjr_readPixels(image, None, area, self._resources)
         return np.ascontiguousarray(image[::-1])

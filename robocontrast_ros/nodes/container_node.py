@@ -42,7 +42,8 @@ def main() -> None:
                 ConfigurationError.unknown("command line", "NODE", name, COMPOSABLE, "node of a container"),
                 2,
             )
-    hand_over(topic for topic, publisher in LATER.items() if publisher in wanted)
+    later = [topic for topic, publisher in LATER.items() if publisher in wanted]
+    hand_over(later, together="simulator" in wanted)
     sys.setswitchinterval(SWITCH_INTERVAL)
     run_nodes([cls for name, cls in COMPOSABLE.items() if name in wanted])
 

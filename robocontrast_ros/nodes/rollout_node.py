@@ -30,6 +30,7 @@ from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.rollout.bench import RosEpisodeBench
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.runtime.diagnostics import Diagnostics
+from robocontrast_ros.nodes.runtime.intra_process import published_together
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.system.sockets import wanted_limit
@@ -78,7 +79,8 @@ class Rollout(Node):
         bench, request = self._bench, _request(handle.request)
         with self._episode():
             bench.begin_recording(handle.request.recording)
-            report = self._report(handle, request)
+            with published_together():
+                report = self._report(handle, request)
         if handle.is_cancel_requested:
             handle.canceled()
         else:

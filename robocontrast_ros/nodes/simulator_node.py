@@ -20,7 +20,7 @@ from simulation_interfaces.srv import (
 )
 from tf2_msgs.msg import TFMessage
 
-from robocontrast_ros.domain import Fault
+from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import pose_from_msg
 from robocontrast_ros.messages.topics import TF_MESSAGE, Topic
@@ -29,12 +29,14 @@ from robocontrast_ros.nodes.conversions.domain import fault_to_msg
 from robocontrast_ros.nodes.conversions.sensors import clock_to_msg, sensor_to_msg
 from robocontrast_ros.nodes.conversions.simulation import FEATURES, FORMATS, Refusal, result_of
 from robocontrast_ros.nodes.conversions.types import message_class
+from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.intra_process import (
     HandingPublisher,
     hands_over,
+    publish_waiting,
     serve,
+    serve_reading,
     subscribe_openly,
-    take_arrived,
 )
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
@@ -111,12 +113,21 @@ class Simulator(Node):
         self._frames = self.create_publisher(TFMessage, transforms.name, RECORDED) if silent else None
         self._cameras = self.cameras_type(self, self._world, parameters.camera_period, self._now)
         self._cameras.thread = self._thread
-        self._commands = [
-            subscribe_openly(self, message_class(kind), topic, self._on_command, LOCKSTEP)
+        # Messages of this node that come back to it would wake its thread at each control step.
+        self._unserved = Channel(self) if hands_over() else None
+        listener = self if self._unserved is None else self._unserved.node
+        self._deliveries = [
+            subscribe_openly(listener, message_class(kind), topic, self._on_command, LOCKSTEP)
             for topic, kind in profile.command_topics
         ]
         self._control = PlayControl(
-            self, self._world, self._on_played, parameters.publish_period, self._real_time, self._alone
+            self,
+            self._world,
+            self._on_played,
+            parameters.publish_period,
+            self._real_time,
+            self._alone,
+            self._take_commands if hands_over() else lambda: None,
         )
         self._publish_sensors(self._world.latched_sensors())
         self._serve(GetSimulatorFeatures, "get_simulator_features", self._get_simulator_features)
@@ -128,6 +139,7 @@ class Simulator(Node):
             "set_simulation_state": (SetSimulationState, self._control.set),
         }.items():
             self._serve(kind, name, self._serving(answer, name not in UNHURRIED))
+        serve_reading(self, "~/get_entities_states", self._poses)
         self._serve(CaptureImages, "capture_images", self._capture_images)
         self._serve(MoveCameras, "move_cameras", self._move_cameras)
 
@@ -135,6 +147,8 @@ class Simulator(Node):
         """Free the renderer before the process ends."""
         with self._alone:
             self._drawing(self._world.close)
+        if self._unserved is not None:
+            self._unserved.close()
 
     def _drawing(self, work: Callable[[], Done]) -> Done:
         """Return what a function returns that may use OpenGL."""
@@ -145,6 +159,8 @@ class Simulator(Node):
 
         def alone(request: Any, response: Any) -> Any:
             with self._alone:
+                if name in MOVING:
+                    self._take_commands()
                 try:
                     return answer(request, response)
                 except Exception as error:
@@ -152,7 +168,7 @@ class Simulator(Node):
                     self.get_logger().fatal(f"{name}: {type(error).__name__}: {error}")
                     raise
 
-        serve(self, kind, f"~/{name}", alone, self._take_commands if name in MOVING else lambda: None)
+        serve(self, kind, f"~/{name}", alone)
 
     def _serving(self, answer: Callable[[Any, Any], None], draws: bool) -> Callable[[Any, Any], Any]:
         """Return a service's callback, which has the images that are due drawn first where they must be."""
@@ -165,12 +181,21 @@ class Simulator(Node):
 
         return callback
 
+    def _poses(self) -> tuple[int, dict[str, Pose]]:
+        """Return the time [ns] and every entity's pose: what is read of GetEntitiesStates at each control step."""
+        with self._alone:
+            return self._now(), self._world.poses()
+
     def _step_simulation(self, request: Any, _: Any) -> None:
         if not self._control.paused:
             raise Refusal(Result.RESULT_INCORRECT_STATE, "StepSimulation: pause the simulation first")
         self._world.step(request.steps)
         self._publish()
         self._cameras.draw_soon()
+        if hands_over():
+            # OpenGL draws meanwhile; before the next step there is nothing else to do.
+            publish_waiting()
+            self._take_commands()
 
     def _reset_simulation(self, request: Any, _: Any) -> None:
         self._world.reset(request.scope)
@@ -202,8 +227,8 @@ class Simulator(Node):
 
     def _take_commands(self) -> None:
         """Apply what has arrived but was not delivered yet: it was sent before this step or reset was asked for."""
-        for commands in self._commands:
-            take_arrived(commands)
+        for deliver in self._deliveries:
+            deliver()
 
     def _on_command(self, message: Any) -> None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -24,13 +24,14 @@ from robocontrast_ros.nodes.rollout.recorder_watch import Uncounted
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, STATE
+from robocontrast_ros.nodes.runtime.stream import Stream
 from robocontrast_ros.nodes.watchdog.parameters import WatchdogParameters
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import ReleaseStop
 from robocontrast_ros.system.scheduling import run_before_others
 
-LOOKS = 20
-"""Looks at what is silent in a control period."""
+LOOKS = {BEATS: 20, 1: 2}
+"""Heartbeats in a control period -> looks at what is silent."""
 
 
 class Watchdog(Node):
@@ -51,40 +52,59 @@ class Watchdog(Node):
             Limits(parameters.heartbeat_limit, parameters.loop_limit, parameters.policy_limit, inputs), self.get_name()
         )
         port = load_plugin("robot_ports", profile.port, str(parameters.robot), "port")
+        self._phase, self._latched = Phase.IDLE, cast("Stop | None", None)
         self._inbox = Inbox(self, self._hear)
+        self._inbox.needed = lambda: self._phase.moves or self._latched is not None
         self._robot = port(self, profile, parameters, self._inbox, Uncounted())
         self.create_subscription(Heartbeat, "heartbeat", self._beat, STATE)
-        for name, topic in cameras.items():
-            heard = partial(self._heard, f"camera/{name}")
-            self.create_subscription(CameraInfo, topic, heard, qos_profile_sensor_data)
+        self._cameras = [Stream(partial(self._heard, f"camera/{name}")) for name in cameras]
+        for stream, topic in zip(self._cameras, cameras.values(), strict=True):
+            stream.subscription = self.create_subscription(
+                CameraInfo, topic, stream.put, qos_profile_sensor_data, raw=True
+            )
         self.create_subscription(String, "stop", self._asked_by_topic, LOCKSTEP)
         # What a service or the command asks for is published there as well, so that the bag has every request.
         self._requests = self.create_publisher(String, "stop", LOCKSTEP)
         self._publisher = self.create_publisher(Stopped, "stopped", LATCHED)
         self.create_service(Trigger, "~/stop", self._stop)
         self.create_service(ReleaseStop, "~/release", self._release)
-        self._latched: Stop | None = None
         self._failure, self._due, self._stop_due, self._proven = "", 0.0, 0.0, False
         # The first line of a log takes some 50 ms of a processor, and this process lets no other have it: that was seen
         # to keep the driver from reading the stop command. So it is written now.
         self.get_logger().info(f"watches the rollout, {', '.join(inputs)}")
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(parameters.control_period / LOOKS, self._look, clock=steady)
+        self._looks = self.create_timer(self._look_period, self._look, clock=steady)
 
     def _beat(self, message: Heartbeat) -> None:
         beat = Beat(Phase(message.phase), message.turns, stamp_from_msg(message.waiting_since))
         self._watch.beat(beat, time.monotonic())
+        before, self._phase = self._phase, beat.phase
+        if before.beats != beat.phase.beats:
+            self._change_pace()
         if beat.phase is Phase.PROVING and not self._proven and self._inbox.newest(self._robot.topic) is not None:
             # A publisher's first message may take long: it must not be the one that counts.
             self._command_stop()
-            self._due = 0.0
-            self._look()
+            self._tell()
 
     def _hear(self, topic: str) -> None:
         if topic == self._robot.topic:
             self._watch.heard("state", time.monotonic())
 
-    def _heard(self, source: str, _: Any) -> None:
+    @property
+    def _look_period(self) -> float:
+        return self._node_parameters.control_period / LOOKS[self._phase.beats]
+
+    def _change_pace(self) -> None:
+        """Look and tell as often as the phase needs from now on, and at once."""
+        self._looks.timer_period_ns = nanoseconds(self._look_period)
+        self._looks.reset()
+        self._tell()
+
+    def _tell(self) -> None:
+        self._due = 0.0
+        self._look()
+
+    def _heard(self, source: str, *_: Any) -> None:
         self._watch.heard(source, time.monotonic())
 
     def _asked_by_topic(self, message: String) -> None:
@@ -111,6 +131,10 @@ class Watchdog(Node):
         return response
 
     def _look(self) -> None:
+        if self._inbox.needed():
+            self._inbox.read()
+            for stream in self._cameras:
+                stream.read()
         now = time.monotonic()
         stop = self._watch.look(now)
         changed, self._latched = stop is not self._latched, stop
@@ -119,7 +143,8 @@ class Watchdog(Node):
             self._stop_due = now + self._node_parameters.control_period
         if changed or now >= self._due:
             self._publish(stop, now)
-            self._due = now + self._node_parameters.control_period / BEATS
+            # Half a look earlier, so that a look that comes a little early is not one that leaves a message out.
+            self._due = now + self._node_parameters.control_period / self._phase.beats - 0.5 * self._look_period
         if changed and stop is not None:
             self.get_logger().error(f"the robot is stopped by {stop.by}: {stop.reason}")
 

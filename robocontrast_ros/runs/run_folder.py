@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError, write_yaml
-from robocontrast_ros.episodes.bench import bag_name
 from robocontrast_ros.system.disk import make_folder, write_file
 
 GRAPH_VARIABLES = (
@@ -186,6 +185,9 @@ class RunFolder:
 
     def bag(self, trial_id: str, attempt: int) -> Path:
         """Return where the bag of one execution of a trial goes."""
+        # Commands find out with this module alone that there is no such run.
+        from robocontrast_ros.episodes.bench import bag_name
+
         return self.path / bag_name(trial_id, attempt)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
+from scipy import special
 
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 
@@ -63,7 +63,7 @@ def cluster_mean(
     sizes = np.bincount(group)
     if bounds is None:
         error = jackknife_variance(np.bincount(group, y), sizes, times)
-        reach = stats.t.ppf(0.5 + confidence / 2, times * len(sizes) - 1.0) * np.sqrt(error)
+        reach = student_quantile(0.5 + confidence / 2, times * len(sizes) - 1.0) * np.sqrt(error)
         return Estimate(mean, float(mean - reach), float(mean + reach))
     scale = high - low
     x = (y - low) / scale
@@ -192,3 +192,13 @@ def wilson_ends(mean: ArrayLike, size: ArrayLike, confidence: float) -> tuple[ND
     centre = (m + c / 2.0) / (1.0 + c)
     reach = np.sqrt(c * m * (1.0 - m) + c**2 / 4.0) / (1.0 + c)
     return np.clip(centre - reach, 0.0, m), np.clip(centre + reach, m, 1.0)
+
+
+def student_quantile(probability: float, freedom: float) -> float:
+    """Return the quantile of Student's distribution; ``scipy.stats``, which takes long to import, computes it so.
+
+    Args:
+        probability: below it, in [0, 1].
+        freedom: degrees of freedom, above 0.
+    """
+    return float(special.stdtrit(freedom, probability))

@@ -6,7 +6,9 @@ Independent means that no two trials share a base instance: for a contrast set, 
 
 from __future__ import annotations
 
-from scipy import stats
+import math
+
+from scipy import special
 
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 
@@ -19,7 +21,13 @@ def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Estim
     Raises:
         ValueError: there are not 0 to ``trials`` successes.
     """
-    return _share(successes, trials, confidence, "wilson")
+    if not _is_any(successes, trials):
+        return NO_ESTIMATE
+    z, n, share = special.ndtri(0.5 + 0.5 * confidence), trials, successes / trials
+    scale = 2 * (n + z**2)
+    centre, reach = (2 * n * share + z**2) / scale, z / scale * math.sqrt(4 * n * share * (1 - share) + z**2)
+    low = float(centre - reach) if successes else 0.0
+    return Estimate(share, low, float(centre + reach) if successes < trials else 1.0)
 
 
 def clopper_pearson(successes: int, trials: int, confidence: float = CONFIDENCE) -> Estimate:
@@ -30,11 +38,16 @@ def clopper_pearson(successes: int, trials: int, confidence: float = CONFIDENCE)
     Raises:
         ValueError: there are not 0 to ``trials`` successes.
     """
-    return _share(successes, trials, confidence, "exact")
-
-
-def _share(successes: int, trials: int, confidence: float, method: str) -> Estimate:
-    if not trials:
+    if not _is_any(successes, trials):
         return NO_ESTIMATE
-    interval = stats.binomtest(successes, trials).proportion_ci(confidence, method=method)
-    return Estimate(successes / trials, float(interval.low), float(interval.high))
+    tail, failures = (1 - confidence) / 2, trials - successes
+    low = float(special.betaincinv(successes, failures + 1, tail)) if successes else 0.0
+    high = float(special.betaincinv(successes + 1, failures, 1 - tail)) if failures else 1.0
+    return Estimate(successes / trials, low, high)
+
+
+def _is_any(successes: int, trials: int) -> bool:
+    """Return whether there is a trial."""
+    if not 0 <= successes <= trials:
+        raise ValueError(f"successes: got {successes}, expected 0 to {trials}")
+    return trials > 0

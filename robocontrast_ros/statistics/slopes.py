@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
+from robocontrast_ros.statistics.clusters import student_quantile
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 
 RESAMPLES = 1999
@@ -76,7 +76,7 @@ def cluster_slope(
     known = slopes[~np.isnan(slopes)]
     if len(known) < (1.0 - UNDEFINED) * RESAMPLES:
         return Estimate(slope)
-    reach = float(stats.t.ppf(0.5 + confidence / 2, number - 1) * np.std(known))
+    reach = float(student_quantile(0.5 + confidence / 2, number - 1) * np.std(known))
     return Estimate(slope, slope - reach, slope + reach)
 
 

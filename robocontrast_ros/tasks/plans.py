@@ -44,7 +44,7 @@ class Infeasible:
     reason: str
 
 
-KEPT = 512
+KEPT = 2048
 """Plans that are kept; a session's instances are all planned before the first is run."""
 
 

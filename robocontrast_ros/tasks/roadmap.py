@@ -6,6 +6,7 @@ inside another obstacle is no node.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Protocol
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 Points = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+
+AT_ONCE = 16_000
+"""Distances that are computed at once: the memory of larger arrays is asked of the system anew each time."""
 
 CORNERS = 12
 """Corners of the polygon that stands for a disc; paths about a disc are at most 3.5 % too long."""
@@ -84,11 +88,27 @@ class Discs:
 
     def outside(self, points: Points) -> Mask:
         """Tell which points, shape (m, 2), are in no disc."""
+        if len(points) == 1:
+            ((x, y),) = points.tolist()
+            return np.array(
+                [
+                    all(
+                        math.sqrt((x - cx) * (x - cx) + (y - cy) * (y - cy)) - radius >= -self.tolerance
+                        for cx, cy, radius, _ in self._each
+                    )
+                ]
+            )
         gaps = norm(points[:, None] - self._centres) - self._radii
-        return (gaps >= -self.tolerance).all(axis=1)
+        return np.logical_and.reduce(gaps >= -self.tolerance, axis=1)
 
     def clear(self, a: Points, b: Points) -> Mask:
         """Tell which segments from a, shape (m, 2), to b, that shape or one point, meet no disc."""
+        if len(a) == 1:
+            return np.array([self._clear_way(*a.reshape(2).tolist(), *b.reshape(2).tolist())])
+        most = max(AT_ONCE // max(len(self._centres), 1), 1)
+        if len(a) > most:
+            parts = [slice(begin, begin + most) for begin in range(0, len(a), most)]
+            return np.concatenate([self.clear(a[part], b[part] if b.ndim > 1 else b) for part in parts])
         ax, ay = a[..., 0], a[..., 1]
         along_x, along_y = b[..., 0] - ax, b[..., 1] - ay
         length2 = np.maximum(along_x * along_x + along_y * along_y, 1e-18)
@@ -105,7 +125,25 @@ class Discs:
         gap_x *= gap_x
         gap_y *= gap_y
         gap_x += gap_y
-        return (gap_x >= self._reach2).all(axis=0)
+        return np.logical_and.reduce(gap_x >= self._reach2, axis=0)
+
+    def _clear_way(self, ax: float, ay: float, bx: float, by: float) -> bool:
+        """Tell the same of one segment, in a fifth of the time and with the same bits."""
+        along_x, along_y = bx - ax, by - ay
+        length2 = max(along_x * along_x + along_y * along_y, 1e-18)
+        for x, y, _, reach2 in self._each:
+            gap_x, gap_y = x - ax, y - ay
+            share = min(max((along_x * gap_x + along_y * gap_y) / length2, 0.0), 1.0)
+            gap_x -= share * along_x
+            gap_y -= share * along_y
+            if gap_x * gap_x + gap_y * gap_y < reach2:
+                return False
+        return True
+
+    @cached_property
+    def _each(self) -> list[tuple[float, float, float, float]]:
+        """Of each disc the centre and the radius [m], and how near a segment may come, squared [m^2]."""
+        return list(zip(*self._centres.T.tolist(), self._radii.tolist(), self._reach2[:, 0].tolist(), strict=True))
 
     @cached_property
     def _reach2(self) -> Points:
@@ -195,7 +233,8 @@ class Roadmap:
             high: its corner of greatest x and y, shape (2,).
         """
         self._obstacles = obstacles
-        self._low, self._high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
+        slack = obstacles.tolerance
+        self._least, self._most = np.asarray(low, dtype=float) - slack, np.asarray(high, dtype=float) + slack
 
     @cached_property
     def _corners(self) -> Indices:
@@ -209,8 +248,8 @@ class Roadmap:
 
     def free(self, points: ArrayLike) -> Mask:
         """Tell which points, shape (m, 2), are in the rectangle and inside no obstacle."""
-        p, slack = np.asarray(points, dtype=float).reshape(-1, 2), self._obstacles.tolerance
-        inside = ((p >= self._low - slack) & (p <= self._high + slack)).all(axis=1)
+        p = np.asarray(points, dtype=float).reshape(-1, 2)
+        inside = np.logical_and.reduce((p >= self._least) & (p <= self._most), axis=1)
         return inside & self._obstacles.outside(p)
 
     def sees(self, a: Points, b: Points) -> Mask:

@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
+import numpy as np
 import pytest
 import yaml
 
@@ -27,22 +29,25 @@ from spinning import spun_node  # noqa: E402
 from twice import recorded_fast, unequal  # noqa: E402
 
 from robocontrast_ros.configuration import ConfigurationError  # noqa: E402
-from robocontrast_ros.domain import BASE  # noqa: E402
+from robocontrast_ros.domain import BASE, Pose  # noqa: E402
 from robocontrast_ros.graph.description import NodeProcess, processes_of  # noqa: E402
+from robocontrast_ros.images.rendering import Camera  # noqa: E402
 from robocontrast_ros.nodes.runtime import intra_process  # noqa: E402
 from robocontrast_ros.nodes.runtime.channel import (  # noqa: E402
     NoAnswer,
     PendingResponse,
     call,
-    call_without_waiting,
     wait_for,
 )
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED  # noqa: E402
+from robocontrast_ros.nodes.sim_bridge.simulation_client import RosSimulation, SimulationServices  # noqa: E402
+from robocontrast_ros.nodes.simulator.cameras import CameraPublishers  # noqa: E402
 from robocontrast_ros.nodes.simulator.state import PlayControl  # noqa: E402
 from robocontrast_ros.robots.commands import JointTrajectoryCommand  # noqa: E402
 from robocontrast_ros.robots.profile import load_profile  # noqa: E402
 from robocontrast_ros.sessions.overrides import Overrides  # noqa: E402
 from robocontrast_ros.sessions.resolving import resolve  # noqa: E402
+from robocontrast_ros.worlds.mujoco.sensors import CameraInfo  # noqa: E402
 
 PROFILE = load_profile("franka")
 IMAGES = PROFILE.cameras[0].image_topic
@@ -194,6 +199,9 @@ def test_others_have_it_play_and_quit(container):
     simulator.start_over()
     enter(SimulationState.STATE_PLAYING)
     simulator.wait(lambda: len(simulator.heard["clock"]) > 20 and len(simulator.heard[IMAGES]) > 1)
+    home = tuple(simulator.heard[PROFILE.state.topic][-1].position)
+    simulator.command(JointTrajectoryCommand(PROFILE.joint_names, (home[0] + 0.1, *home[1:]), 0.1))
+    simulator.wait(lambda: simulator.heard[PROFILE.state.topic][-1].position[0] > home[0] + 0.05)
     enter(SimulationState.STATE_QUITTING)
     assert container.process.wait(timeout=120) == 0
 
@@ -239,8 +247,42 @@ def test_a_copy_that_was_lost_is_not_waited_for():
     assert not copies.came(pose(2))
 
 
+class Sent(list):
+    """A publisher that keeps what it is given."""
+
+    publish = list.append
+
+
+def test_what_is_handed_over_in_an_episode_is_published_together_in_its_order_and_none_stays_behind(
+    handing, monkeypatch
+):
+    monkeypatch.setattr(intra_process, "LATE", 3600.0)
+    intra_process.hand_over(together=True)
+    sent = Sent()
+    outbox = intra_process._outbox
+    with intra_process.published_together():
+        outbox.publish(sent, 1)
+        outbox.publish(sent, 2)
+        assert sent == []
+        intra_process.publish_waiting()
+        assert sent == [1, 2]
+        outbox.publish(sent, 3)
+    assert sent == [1, 2, 3]
+    outbox.publish(sent, 4)
+    assert sent == [1, 2, 3, 4]
+
+
+def test_what_no_step_follows_is_published_while_the_episode_waits():
+    outbox, sent = intra_process._Outbox(), Sent()
+    with outbox.together():
+        outbox.publish(sent, 1)
+        wait_until(lambda: sent, "what waits to be published")
+        outbox.publish(sent, 2)
+        wait_until(lambda: len(sent) == 2, "what came later")
+
+
 def test_a_service_of_this_process_is_called_by_reference_and_sent_for_by_others(handing):
-    requests, before = [], []
+    requests = []
 
     def answer(request, response):
         requests.append((request, threading.get_ident()))
@@ -248,17 +290,60 @@ def test_a_service_of_this_process_is_called_by_reference_and_sent_for_by_others
         return response
 
     with spun_node("served") as server, spun_node("asking") as asking:
-        intra_process.serve(server, SwapPolicy, "~/swap", answer, lambda: before.append(threading.get_ident()))
+        intra_process.serve(server, SwapPolicy, "~/swap", answer)
         client = asking.create_client(SwapPolicy, "served/swap")
         wait_for(client, 120.0)
-        request, heard = SwapPolicy.Request(policy="near"), []
+        request = SwapPolicy.Request(policy="near")
         assert call(client, request, 0.0).detail == "near"
-        call_without_waiting(client, request, heard.append)
-        assert requests == [(request, threading.get_ident())] * 2 and requests[0][0] is request
-        assert heard[0].accepted and before == []
+        assert requests == [(request, threading.get_ident())] and requests[0][0] is request
         # What a client of another process does.
         assert PendingResponse(client, SwapPolicy.Request(policy="far")).result(120.0).detail == "far"
-    assert before == [requests[-1][1]] != [threading.get_ident()]
+    assert requests[-1][1] != threading.get_ident()
+
+
+def test_what_a_service_of_this_process_says_is_read_without_a_message(handing):
+    heard, reading = [], (7, {"cube": Pose()})
+    with spun_node("served") as server, spun_node("asking") as asking:
+        intra_process.serve_reading(server, "~/states", lambda: reading)
+        names = {"get_entities_states": "served/states"}
+        simulation = RosSimulation(asking, SimulationServices(**names), "world", 120.0)
+        simulation.request_poses(lambda *poses: heard.append((poses, threading.get_ident())))
+    assert heard == [(reading, threading.get_ident())]
+
+
+class Drawing:
+    """Cameras of a world that draw until they are let go on."""
+
+    def __init__(self):
+        self.fails, self.goes_on = False, threading.Event()
+
+    def __iter__(self):
+        return iter((Camera(PROFILE.cameras[0].name, 4, 3),))
+
+    def info(self, name):
+        return CameraInfo(4, 3, (1.0,) * 9)
+
+    def render(self, name, begun):
+        if self.fails:
+            raise RuntimeError("no context")
+        begun()
+        assert self.goes_on.wait(120.0)
+        return np.zeros((3, 4, 3), np.uint8)
+
+
+def test_while_opengl_draws_on_its_thread_the_step_goes_on_and_what_it_raises_is_not_lost():
+    drawing = Drawing()
+    world = SimpleNamespace(profile=PROFILE, cameras=drawing)
+    with spun_node("camera") as node, ThreadPoolExecutor(1) as thread:
+        cameras = CameraPublishers(node, world, 0.1, lambda: 0)
+        cameras.thread = thread
+        cameras.time_passed()
+        drawing.goes_on.set()
+        cameras.draw_due()
+        drawing.fails = True
+        cameras.time_passed()
+        with pytest.raises(RuntimeError, match="no context"):
+            cameras.draw_due()
 
 
 def test_a_service_of_this_process_that_fails_is_lost_for_good(handing):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -10,12 +11,18 @@ rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from rcl_interfaces.msg import Log  # noqa: E402
 from rcl_interfaces.srv import GetParameters  # noqa: E402
+from rclpy.duration import Duration  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
+from rclpy.serialization import deserialize_message  # noqa: E402
 from rclpy.task import Future  # noqa: E402
 from session_runs import wait_until  # noqa: E402
 from spinning import spun_node  # noqa: E402
 
+from robocontrast_ros.domain import nanoseconds  # noqa: E402
 from robocontrast_ros.nodes.runtime.executor import LockstepExecutor  # noqa: E402
+from robocontrast_ros.nodes.runtime.offered import subscribe_as_offered  # noqa: E402
+from robocontrast_ros.nodes.runtime.stream import WAITING, Stream  # noqa: E402
 
 
 @pytest.fixture
@@ -94,11 +101,17 @@ def test_a_callback_that_waits_for_a_future_goes_on_when_it_is_done(node):
     wait_until(lambda: order == ["began", "went on"], "the rest of the callback")
 
 
-def test_an_error_in_a_callback_is_not_swallowed():
+@pytest.fixture
+def context():
+    """Return a context of ROS, in which nothing is spun yet."""
     context = rclpy.Context()
     rclpy.init(context=context)
-    node = Node("failing", context=context)
-    executor = LockstepExecutor(context=context)
+    yield context
+    rclpy.shutdown(context=context)
+
+
+def test_an_error_in_a_callback_is_not_swallowed(context):
+    executor, node = LockstepExecutor(context=context), Node("failing", context=context)
     executor.add_node(node)
 
     def fail():
@@ -111,4 +124,66 @@ def test_an_error_in_a_callback_is_not_swallowed():
     finally:
         executor.shutdown(timeout_sec=2.0)
         node.destroy_node()
-        rclpy.shutdown(context=context)
+
+
+def test_a_stream_hands_on_in_order_what_came_and_when_at_once_where_somebody_asks_else_by_itself(node):
+    heard = []
+    stream = Stream(lambda raw, arrival: heard.append((deserialize_message(raw, Log).line, arrival)), lambda: False)
+    subscribe_as_offered(node, Log, "numbers", stream.put, WAITING)
+    first, second = (node.create_publisher(Log, "numbers", 1000) for _ in range(2))
+    wait_until(lambda: first.get_subscription_count() and second.get_subscription_count(), "discovery")
+    began = time.monotonic_ns()
+    for line in range(5):
+        first.publish(Log(line=line))
+    second.publish(Log(line=100))
+    assert first.wait_for_all_acked(Duration(seconds=60)) and second.wait_for_all_acked(Duration(seconds=60))
+    ended = time.monotonic_ns()
+    stream.read()
+    assert stream.received == 6 and [line for line, _ in heard if line < 100] == list(range(5))
+    arrivals = [arrival for line, arrival in heard if line < 100]
+    slack = nanoseconds(0.01)  # the clock that the middleware reads may be adjusted meanwhile
+    assert arrivals == sorted(arrivals) and began - slack <= arrivals[0] and arrivals[-1] <= ended + slack
+    second.publish(Log(line=101))
+    wait_until(lambda: heard[-1][0] == 101, "a message that nobody asked for")
+
+
+def test_of_a_stream_that_nobody_read_the_newest_messages_are(context):
+    heard, lone = [], Node("not_spun", context=context)
+    stream = Stream(lambda raw, arrival: heard.append(deserialize_message(raw, Log).line))
+    subscribe_as_offered(lone, Log, "numbers", stream.put, WAITING)
+    publisher = lone.create_publisher(Log, "numbers", 1000)
+    wait_until(publisher.get_subscription_count, "discovery")
+    for line in range(WAITING.depth + 50):
+        publisher.publish(Log(line=line))
+    assert publisher.wait_for_all_acked(Duration(seconds=60))
+    stream.read()
+    assert heard == list(range(50, WAITING.depth + 50))
+    lone.destroy_node()
+
+
+def test_a_stream_that_is_needed_is_read_at_each_look_of_the_executor_and_else_counted(node):
+    heard, needed = [], [False]
+    stream = Stream(lambda raw, arrival: heard.append(deserialize_message(raw, Log).line), lambda: needed[0])
+    subscribe_as_offered(node, Log, "numbers", stream.put, WAITING)
+    publisher = node.create_publisher(Log, "numbers", 1000)
+    wait_until(publisher.get_subscription_count, "discovery")
+    publisher.publish(Log(line=1))
+    wait_until(lambda: stream.received == 1, "a look")
+    needed[0] = True
+    publisher.publish(Log(line=2))
+    wait_until(lambda: heard == [1, 2], "a look that reads")
+
+
+def test_a_stream_is_read_by_an_executor_that_knows_none(context):
+    executor, usual, heard = SingleThreadedExecutor(context=context), Node("usual", context=context), []
+    executor.add_node(usual)
+    stream = Stream(lambda raw, arrival: heard.append(deserialize_message(raw, Log).line))
+    subscribe_as_offered(usual, Log, "numbers", stream.put, WAITING)
+    publisher = usual.create_publisher(Log, "numbers", 10)
+    try:
+        wait_until(publisher.get_subscription_count, "discovery")
+        publisher.publish(Log(line=7))
+        wait_until(lambda: executor.spin_once(0.1) or heard == [7], "the message")
+    finally:
+        executor.shutdown(timeout_sec=2.0)
+        usual.destroy_node()

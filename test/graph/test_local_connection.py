@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,14 +19,14 @@ from lifecycle_msgs.srv import ChangeState
 from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
 from spinning import spun_node
 
-from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.domain import Fault, Observed, Pose
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.nodes.conversions.observation import array_to_image, observation_to_msg
 from robocontrast_ros.nodes.rollout.policy_client import LocalActions, PendingActions, PolicyClient
 from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, PendingResponse, call
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
-from robocontrast_ros.policies.serving.local_connection import LocalClient
-from robocontrast_ros.policies.serving.runner import image_digest
+from robocontrast_ros.policies.serving.local_connection import InProcessClient, LocalClient
+from robocontrast_ros.policies.serving.runner import Answer, image_digest
 
 MAIN = "from robocontrast_ros.nodes.policy_server_node import main; main()"
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -91,6 +92,18 @@ def test_the_same_observation_gets_the_same_answer_from_the_connection_as_from_t
         assert answer.observed == answers[0].observed
         assert answer.observed.instruction == "push the block" and answer.observed.image_digest
         assert answer.latency > 0.0
+
+
+def test_a_policy_of_this_process_changes_no_image_that_is_published():
+    image = array_to_image(np.zeros((4, 6, 3), np.uint8), "camera", NOW.stamp)
+
+    def act(observation):
+        observation.images["board"][:] = 7
+        return Answer(np.zeros((1, 2)), 0.0, Observed())
+
+    client = SimpleNamespace(_local=InProcessClient("here", act), shown=PolicyClient.shown)
+    assert PolicyClient.request_actions(client, NOW, {"board": image}).result().actions.shape == (1, 2)
+    assert not any(image.data)
 
 
 def test_faults_over_the_connection_name_who_caused_them(asked, client):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
+from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.nodes.runtime.middleware import tune_middleware
 
 PROFILES, DISCOVERY, TRANSPORTS = (
@@ -40,6 +42,15 @@ def test_a_process_without_shared_memory_finds_those_that_it_would_find_with_it(
     tune_middleware(shared_memory)
     assert os.path.basename(os.environ[PROFILES]) == profile
     assert (os.environ[DISCOVERY], os.environ.get(TRANSPORTS)) == (discovery, transports)
+
+
+@pytest.mark.parametrize("name", ["fast_dds.xml", "fast_dds_loopback.xml"])
+def test_a_participant_announces_itself_ten_times_a_second_until_its_first_usual_announcement(name):
+    profiles = ElementTree.parse(resolve_uri(f"package://robocontrast_ros/config/{name}"))
+    (first,) = profiles.iter("initialAnnouncements")
+    assert first.findtext("period/sec") == "0" and int(first.findtext("period/nanosec")) == 100_000_000
+    usual = 3.0  # Fast DDS's leaseDuration/announcementPeriod [s]
+    assert int(first.findtext("count")) * 0.1 >= usual
 
 
 def test_settings_of_the_user_are_kept():

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import lsq_linear
 
 from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.runs.events import SetUp
@@ -72,6 +71,9 @@ def handling_of(set_ups: Sequence[SetUp], times: HandlingTimes, store: Vector3 |
     work = np.array([[done.walked, done.carried, done.objects] for _, done in timed])
     if len(timed) < LEAST_SET_UPS or np.linalg.matrix_rank(work) < work.shape[1]:
         return found
+    # Few sessions are timed, and scipy.optimize takes longer than all other imports of the command that shows results.
+    from scipy.optimize import lsq_linear
+
     least, most = (1.0 / FASTEST, 1.0 / FASTEST, 0.0), (math.inf, math.inf, 2.0 * LONGEST)
     per_walked, per_carried, per_object = lsq_linear(work, measured, (least, most)).x.tolist()
     usual = times.taking + times.placing

@@ -19,7 +19,11 @@ HOW_TO_RELEASE = "release it with: robocontrast stop RUN --release --by NAME"
 
 
 class StopMonitor:
-    """Listens to ``stopped``. A watchdog that is not heard is a reason not to move, too."""
+    """Listens to ``stopped``. A watchdog that is not heard is a reason not to move, too.
+
+    Attributes:
+        limit: its silence [s] after which it counts as gone.
+    """
 
     def __init__(self, node: Node, watchdog: str, limit: float, changed: Callable[[], None] = lambda: None) -> None:
         """Subscribe.
@@ -27,10 +31,10 @@ class StopMonitor:
         Args:
             node: that the subscription is made of.
             watchdog: the watchdog's name, for words.
-            limit: its silence [s] after which it counts as gone.
+            limit: its silence [s] after which it counts as gone, at first.
             changed: called when the stop comes or goes.
         """
-        self._watchdog, self._limit, self._changed = watchdog, limit, changed
+        self._watchdog, self.limit, self._changed = watchdog, limit, changed
         self._condition = threading.Condition()
         self._last: Stopped | None = None
         self._heard, self._valid_from = 0.0, 0
@@ -40,7 +44,7 @@ class StopMonitor:
     def silent(self) -> bool:
         """Whether the watchdog is not heard."""
         with self._condition:
-            return self._last is None or time.monotonic() - self._heard > self._limit
+            return self._last is None or time.monotonic() - self._heard > self.limit
 
     @property
     def reason(self) -> str:
@@ -51,7 +55,7 @@ class StopMonitor:
             return f"'{self._watchdog}' was not heard yet"
         if last.stopped:
             return f"stopped by {last.by}: {last.reason}; {HOW_TO_RELEASE}"
-        return f"'{self._watchdog}' is silent for {silence:.2f} s" if silence > self._limit else ""
+        return f"'{self._watchdog}' is silent for {silence:.2f} s" if silence > self.limit else ""
 
     @property
     def released_by(self) -> str:

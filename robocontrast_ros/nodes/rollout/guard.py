@@ -12,7 +12,7 @@ from rclpy.node import Node
 from robocontrast_ros.domain import Fault, Pose, Segment
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.ports import Images, Pacer, PendingAnswer, PolicyConnection, RobotPort
-from robocontrast_ros.episodes.watch import BEATS, Phase
+from robocontrast_ros.episodes.watch import Phase
 from robocontrast_ros.msg import Heartbeat
 from robocontrast_ros.nodes.bench.stop_monitor import StopMonitor
 from robocontrast_ros.nodes.conversions.time import time_to_msg
@@ -42,15 +42,17 @@ class Guard:
 
     def __init__(self, node: Node, parameters: RolloutParameters, inbox: Inbox, robot: RobotPort) -> None:
         """Make the publisher and the subscription; the heartbeat begins with ``start``."""
-        self._period, self._limit = parameters.control_period / BEATS, parameters.heartbeat_limit
+        self._period, self._limit = parameters.control_period, parameters.heartbeat_limit
         self._robot, self._inbox, self._watchdog = robot, inbox, parameters.watchdog
         self._publisher = node.create_publisher(Heartbeat, "heartbeat", STATE)
         self.monitor = StopMonitor(node, parameters.watchdog, self._limit, self._changed)
-        self._phase, self._step, self._turns, self._waiting_since = Phase.IDLE, 0, 0, 0
+        self._step, self._turns, self._waiting_since = 0, 0, 0
         self._sequence, self._abandoned, self._last = 0, False, time.monotonic()
         self._refused = ""
         inbox.refusal = lambda: (self._refused or self.monitor.reason) if self._phase.moves else ""
-        self._end, self.commanding = threading.Event(), threading.Lock()
+        inbox.needed = lambda: self._phase.moves
+        self._ended, self._due_now, self.commanding = False, threading.Event(), threading.Lock()
+        self._enter(Phase.IDLE)
         self._thread = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
 
     def start(self, timeout: float) -> None:
@@ -69,7 +71,8 @@ class Guard:
         """End the heartbeat in order, so that the watchdog does not stop the robot; one that still moves is stopped."""
         if self._phase.moves:
             self._stop()
-        self._end.set()
+        self._ended = True
+        self._due_now.set()
         if self._thread.is_alive():
             self._thread.join(timeout=1.0)
 
@@ -77,11 +80,14 @@ class Guard:
     def episode(self) -> Iterator[None]:
         """Have an episode begin; it ends with this context. Once it was stopped it stays so, also after a release."""
         self._step, self._abandoned, self._refused, self._waiting_since = 0, False, "", 0
-        self._phase = Phase.BEGINNING
+        self._enter(Phase.BEGINNING)
+        # What the watchdog said last may be older than it may be while the robot moves.
+        self.monitor.doubt()
         try:
             yield
         finally:
-            self._phase, self._waiting_since = Phase.IDLE, 0
+            self._waiting_since = 0
+            self._enter(Phase.IDLE)
 
     def prove(self) -> None:
         """Before the first motion, have the watchdog tell the robot to stay: so its way to the driver is known to work.
@@ -91,19 +97,22 @@ class Guard:
         """
         if self.monitor.wait_proven(0.0):
             return
-        before, self._phase = self._phase, Phase.PROVING
+        before = self._phase
+        self._enter(Phase.PROVING)
         try:
             if not self.monitor.wait_proven(PROOF_TIMEOUT):
                 words = f"'{self._watchdog}' did not show within {PROOF_TIMEOUT:g} s that it can stop the robot"
                 raise BenchFault(Fault.ROBOT_STOPPED, words)
             # The message must be there before any motion is commanded: it would end it.
-            time.sleep(PROOF_PERIODS * BEATS * self._period)
+            time.sleep(PROOF_PERIODS * self._period)
         finally:
-            self._phase = before
+            self._enter(before)
 
     def running(self, step: int) -> None:
         """Take note that the control loop runs, and how many steps it has made."""
-        self._step, self._phase = step, Phase.RUNNING
+        self._step = step
+        if self._phase is not Phase.RUNNING:
+            self._enter(Phase.RUNNING)
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
@@ -124,7 +133,7 @@ class Guard:
 
     def refusal(self) -> str:
         """Return why the robot must not be moved; empty where it may. After a standstill, wait for the watchdog."""
-        if time.monotonic() - self._last > self._limit:
+        if time.monotonic() - self._last > self.monitor.limit:
             self.monitor.doubt()
         reason = self._refused or self.monitor.confirmed()
         if reason and self._phase.moves:
@@ -140,16 +149,27 @@ class Guard:
         if reason := self.refusal():
             raise BenchFault(Fault.ROBOT_STOPPED, reason)
 
+    def _enter(self, phase: Phase) -> None:
+        """Be in another phase from now on, and tell it at once."""
+        self._phase = phase
+        self.monitor.limit = phase.silence(self._limit)
+        self._due_now.set()
+
     def _beat_on(self) -> None:
         run_before_others()
         due = self._last = time.monotonic()
-        while not self._end.wait(max(due - time.monotonic(), 0.0)):
+        while True:
+            if self._due_now.wait(max(due - time.monotonic(), 0.0)):
+                self._due_now.clear()
+                due = time.monotonic()
+            if self._ended:
+                break
             now = time.monotonic()
-            if now - self._last > self._limit:
+            if now - self._last > self.monitor.limit:
                 # This process stood still for so long that the watchdog may have stopped the robot.
                 self.monitor.doubt()
             self._publish(self._phase)
-            self._last, due = now, max(due + self._period, now)
+            self._last, due = now, max(due + self._period / self._phase.beats, now)
             if self._phase.moves and not self._abandoned and self.monitor.silent:
                 self._abandoned = True
                 self._inbox.wake()

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rclpy.node import Node
+from rclpy.serialization import deserialize_message
 
 from robocontrast_ros.domain import NANOSECONDS, Fault, seconds, stamp_text
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.clocks import StampClock
 from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.nodes.runtime.intra_process import subscribe
+from robocontrast_ros.nodes.runtime.offered import subscribe_as_offered
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP
+from robocontrast_ros.nodes.runtime.stream import WAITING, Stream
 from robocontrast_ros.robots.drivers import DriverSettings
 
 TIME_OF_DAY = 1_000_000_000 * NANOSECONDS
 """Stamps before this, which was in the year 2001, are of simulated time [ns]."""
+
+LOOK = 0.002
+"""Between two looks of one who waits for a driver's message [s]: to be woken up for each takes more."""
 
 
 Stamped = tuple[int, Any]
@@ -33,6 +40,7 @@ class Inbox:
     Attributes:
         topics: the topics that it subscribes to.
         refusal: says why no wait may go on; empty while it may.
+        needed: tells whether every message of the robot's driver is; not while it stands.
         lockstep: whether the world waits, so that stamps have nothing to do with any clock.
     """
 
@@ -43,25 +51,48 @@ class Inbox:
         """
         self._node, self._heard, self.lockstep = node, heard, lockstep
         self.refusal: Callable[[], str] = lambda: ""
+        self.needed: Callable[[], bool] = lambda: True
         self._changed = threading.Condition()
         self._latest: dict[str, tuple[int, Any]] = {}
         self._received: Counter[str] = Counter()
         self._clocks: defaultdict[str, StampClock] = defaultdict(StampClock)
         self.topics: frozenset[str] = frozenset()
+        self._streams: dict[str, Stream] = {}
 
-    def subscribe(self, kind: type, topic: str, read: Callable[[Any], Stamped | None] | None = None) -> None:
+    def subscribe(
+        self, kind: type, topic: str, read: Callable[[Any], Stamped | None] | None = None, driver: bool = True
+    ) -> None:
         """Subscribe to a topic whose messages have a header, unless that was done before.
 
         Args:
             kind: type of its messages.
             topic: its name.
             read: makes of a message what is kept in its place, with its stamp [ns]; None for nothing yet. It is called
-                in the thread in which messages arrive.
+                in the thread in which messages arrive, or, of a driver, which asks for them; never in two at once.
+            driver: whether the robot's driver publishes it, at a rate of its own: then it is read as a ``Stream``,
+                except in lockstep.
         """
-        if topic not in self.topics:
-            self.topics |= {topic}
-            read = read or (lambda message: (stamp_from_msg(message.header.stamp), message))
-            subscribe(self._node, kind, topic, lambda message: self._put(topic, read(message)), LOCKSTEP)
+        if topic in self.topics:
+            return
+        self.topics |= {topic}
+        read = read or (lambda message: (stamp_from_msg(message.header.stamp), message))
+
+        def take(message: Any, arrival: int | None = None) -> None:
+            self._put(topic, read(message), time.monotonic_ns() if arrival is None else arrival)
+
+        if self.lockstep or not driver:
+            subscribe(self._node, kind, topic, take, LOCKSTEP)
+        else:
+            self._streams[topic] = stream = Stream(
+                lambda raw, arrival: take(deserialize_message(raw, kind), arrival), lambda: self.needed()
+            )
+            subscribe_as_offered(self._node, kind, topic, stream.put, WAITING)
+
+    def read(self, *topics: str) -> None:
+        """Read what drivers have published since the last call, on these topics or on all."""
+        for topic in topics or tuple(self._streams):
+            if topic in self._streams:
+                self._streams[topic].read()
 
     def wait(
         self,
@@ -92,8 +123,7 @@ class Inbox:
                 if topic not in self._latest or self._latest[topic][0] < stamp or self.delay(topic) > staleness
             ]
 
-        with self._changed:
-            came = self._changed.wait_for(lambda: self.refusal() or problem() or not missing(), timeout)
+        with self._changed_when(topics, timeout, lambda: self.refusal() or problem() or not missing()) as came:
             if reason := self.refusal():
                 raise BenchFault(Fault.ROBOT_STOPPED, reason)
             if reason := problem():
@@ -106,8 +136,9 @@ class Inbox:
 
     def received(self, topic: str) -> int:
         """Return how many messages of a topic there were."""
-        with self._changed:
-            return self._received[topic]
+        if topic in self._streams:
+            self._streams[topic].look()
+        return self._count(topic)
 
     def wake(self) -> None:
         """Have waits ask again whether they are refused."""
@@ -116,6 +147,7 @@ class Inbox:
 
     def newest(self, topic: str) -> Any | None:
         """Return the latest message of a topic; None before the first."""
+        self.read(topic)
         with self._changed:
             return self._latest.get(topic, (0, None))[1]
 
@@ -178,19 +210,33 @@ class Inbox:
 
     def wait_for_new(self, topics: tuple[str, ...], timeout: float, cause: Callable[[], None]) -> bool:
         """Call what causes a message on each topic, and return whether all of them came within the time [s]."""
-        with self._changed:
-            before = self._received.copy()
+        before = {topic: self.received(topic) for topic in topics}
         cause()
-        with self._changed:
-            return self._changed.wait_for(
-                lambda: all(self._received[topic] > before[topic] for topic in topics), timeout
-            )
+        with self._changed_when(topics, timeout, lambda: all(self._count(t) > before[t] for t in topics)) as came:
+            return bool(came)
 
-    def _put(self, topic: str, read: Stamped | None) -> None:
+    @contextlib.contextmanager
+    def _changed_when(self, topics: tuple[str, ...], timeout: float, came: Callable[[], Any]) -> Iterator[Any]:
+        """Wait up to a time [s] until what depends on topics has come; what is done with it is done before a change."""
+        streamed = any(topic in self._streams for topic in topics)
+        deadline = time.monotonic() + timeout
+        while True:
+            self.read(*topics)
+            left = deadline - time.monotonic()
+            with self._changed:
+                found = self._changed.wait_for(came, min(left, LOOK) if streamed else left)
+                if found or left <= 0.0:
+                    yield found
+                    return
+
+    def _count(self, topic: str) -> int:
+        return self._streams[topic].received if topic in self._streams else self._received[topic]
+
+    def _put(self, topic: str, read: Stamped | None, arrival: int) -> None:
         with self._changed:
             if read is not None:
                 if not self.lockstep:
-                    self._clocks[topic].take(read[0], time.monotonic_ns())
+                    self._clocks[topic].take(read[0], arrival)
                 self._latest[topic] = read
             self._received[topic] += 1
             self._changed.notify_all()

@@ -111,7 +111,11 @@ class PolicyClient:
         """Ask for actions, without waiting for them; the images are as they were received."""
         # The local connection carries no ground truth.
         if self._local is not None and observation.scene is None:
-            return LocalActions(self._local, replace(observation, images=self.shown(images)))
+            shown = self.shown(images)
+            if isinstance(self._local, InProcessClient):
+                # The pixels may be those of a message that is still to be published, and a policy may change its own.
+                shown = {name: pixels.copy() for name, pixels in shown.items()}
+            return LocalActions(self._local, replace(observation, images=shown))
         request = Act.Request(observation=observation_to_msg(observation, self._frame, images))
         response = PendingResponse(self._act, request)
         return PendingActions(response, observation.stamp, self._parameters.policy_timeout)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -40,13 +41,14 @@ class Publishers:
         self._looked = now
         return self._problem(groups) or ""
 
-    def rivals(self, groups: set[frozenset[str]]) -> str:
+    def rivals(self, groups: Callable[[], set[frozenset[str]]]) -> str:
         """Say which nodes publish the same joints, or the same odometry, and what to do; empty where none does.
 
         Args:
-            groups: the joints of each kind of message that came; emptied when there are other publishers than before.
+            groups: returns the joints of each kind of message that came; emptied when there are other publishers than
+                before.
         """
-        while (problem := self._problem(groups)) is None:
+        while (problem := self._problem(groups())) is None:
             time.sleep(POLL)
         return problem
 

@@ -48,10 +48,10 @@ class TopicRobot:
         self.topic = profile.state.topic
         axes = kind_of(profile).axes(profile)
         self._publishers_of_state = Publishers(node, self.topic)
-        self._possible, self._impossible = ReadingCheck(axes), ""
+        self._check_of_readings, self._impossible = ReadingCheck(axes), ""
         # In lockstep a state is of one time, whichever of its messages comes first.
         apart = 0.5 * parameters.control_period if inbox.lockstep else profile.state.staleness
-        self._merger = JointMerger(axes, apart)
+        self._merger_of_readings = JointMerger(axes, apart)
         self._way = kind_of(profile).way
         self.homes = self._way is not None and not parameters.world_resets_robot
         inbox.subscribe(message_class(profile.state.type), self.topic, self._take)
@@ -62,8 +62,8 @@ class TopicRobot:
         Raises:
             BenchFault: ROBOT_FAULT; two do.
         """
-        self._impossible = ""
         self._check_publishers()
+        self._impossible = ""
 
     def let_go(self) -> None:
         """Send nothing more without a new command; here nothing is sent by itself."""
@@ -74,8 +74,8 @@ class TopicRobot:
         Raises:
             BenchFault: one is not so.
         """
-        self._impossible = ""
         self._check_publishers()
+        self._impossible = ""
         # A driver that has died since has a newest state, too.
         reading = self._inbox.newest(self.topic)
         self.state(reading.stamp if reading is not None else 0)
@@ -96,18 +96,30 @@ class TopicRobot:
             raise self._unready(problem)
         return found[self.topic]
 
+    @property
+    def _merger(self) -> JointMerger:
+        """What has come of the state by now, merged."""
+        self._inbox.read(self.topic)
+        return self._merger_of_readings
+
+    @property
+    def _possible(self) -> ReadingCheck:
+        """The check of what has come of the state by now."""
+        self._inbox.read(self.topic)
+        return self._check_of_readings
+
     def _take(self, message: Any) -> tuple[int, Reading] | None:
         """Return the reading of all joints, once a message completes it; keep why the robot cannot be there."""
         try:
             reading = reading_from_msg(message)
             if self._inbox.lockstep or self._parameters.world_resets_robot:
                 # What set-up moves jumps, in messages that may arrive late: an episode checks what it uses.
-                self._possible.begin()
-            self._possible.check(reading)
+                self._check_of_readings.begin()
+            self._check_of_readings.check(reading)
         except ValueError as error:
             self._impossible = self._impossible or f"{self.topic}: {error}"
             return None
-        merged = self._merger.merge(reading)
+        merged = self._merger_of_readings.merge(reading)
         return (merged.stamp, merged) if merged is not None else None
 
     def _check_publishers(self) -> None:
@@ -116,7 +128,7 @@ class TopicRobot:
         Raises:
             BenchFault: ROBOT_FAULT, which names them.
         """
-        if problem := self._publishers_of_state.rivals(self._merger.groups):
+        if problem := self._publishers_of_state.rivals(lambda: self._merger.groups):
             raise self._unready(problem)
 
     def _explained(self, fault: BenchFault) -> BenchFault:

@@ -82,15 +82,15 @@ class TopicSurroundings:
         self._frames = {camera.name: camera.frame_id for camera in profile.cameras}
         self._staleness = {camera.name: camera.staleness for camera in profile.cameras if camera.staleness is not None}
         self._sizes: dict[str, tuple[int, int]] = {}
-        inbox.subscribe(ProgressMsg, "progress")
+        inbox.subscribe(ProgressMsg, "progress", driver=False)
 
     def need(self, cameras: Mapping[str, Topic], scene: bool) -> tuple[str, ...]:
         """Subscribe to images, by camera's name -> topic, and to the scene where it is needed; return the topics."""
         self.cameras = cameras
         for topic, kind in cameras.values():
-            self._inbox.subscribe(message_class(kind), topic)
+            self._inbox.subscribe(message_class(kind), topic, driver=False)
         if scene:
-            self._inbox.subscribe(SceneMsg, "scene")
+            self._inbox.subscribe(SceneMsg, "scene", driver=False)
         return (*(topic for topic, _ in cameras.values()), *(("scene",) if scene else ()))
 
     @property

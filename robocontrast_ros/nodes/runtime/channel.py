@@ -188,14 +188,6 @@ def call(client: Client, request: Any, timeout: float) -> Any:
     return PendingResponse(client, request).result(timeout)
 
 
-def call_without_waiting(client: Client, request: Any, then: Callable[[Any], None]) -> None:
-    """Have a function called with a service's response when it comes; at once where it is served for this process."""
-    if (answer := served_here(client)) is not None:
-        then(answer(request))
-    else:
-        client.call_async(request).add_done_callback(lambda done: then(done.result()))
-
-
 def first_call(client: Client, request: Any, timeout: float) -> Any:
     """Return the response of a service that was never called before, to a request that may be repeated.
 

@@ -3,6 +3,8 @@
 rclpy's SingleThreadedExecutor makes a wait set from scratch for every wait, and wakes itself once more after every
 callback: some 0.5 ms of CPU a message for a node with twenty services, seven nodes on two cores. This one does the same
 work, in the same order (waitables, timers, subscriptions, clients, services), with a wait set that is made once.
+Each publisher and subscription has two events of the middleware, which hardly ever come: they are looked at five times
+a second, and not waited for, and so are the messages of a ``Stream``.
 
 rclpy's own EventsExecutor (experimental, rclpy 9.1.2) was tried in its place. It hangs once a timer or a service is
 added: five of the six tests of test/graph/test_executor.py never end, and no session starts (benchmark/README.md).
@@ -14,7 +16,10 @@ It takes messages through private methods of rclpy's Executor; where they are no
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine
+import math
+import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rclpy.context import Context
@@ -23,8 +28,27 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
 from rclpy.node import Node
+from rclpy.subscription import Subscription
+from rclpy.timer import Timer
+
+from robocontrast_ros.nodes.runtime.stream import Stream
+
+try:
+    from rclpy.exceptions import TimerCancelledError
+except ImportError:  # Jazzy, whose own way to call a timer is as short
+    TimerCancelledError = None
+try:
+    from rclpy.event_handler import EventHandler
+except ImportError:  # Humble
+    from rclpy.qos_event import QoSEventHandler as EventHandler
+
+LOOK = 0.2
+"""Between two looks at streams and at the middleware's events: a publisher of another quality, for instance [s]."""
 
 _NANOSECONDS = 1_000_000_000
+
+Take = Callable[[Any], Callable[[], Any] | None]
+"""Takes what has come in for an entity, and returns the work with it; None for nothing."""
 
 _TAKES = ("_take_subscription", "_take_service", "_take_client", "_take_timer", "_take_waitable")
 
@@ -57,17 +81,18 @@ class LockstepExecutor(SingleThreadedExecutor):
             # shutdown() destroys the guard right after triggering it: it has to outlive the wait.
             with guard.handle:
                 entities = self._current_entities()
-                entities.wait(guard, -1 if timeout_sec is None else int(timeout_sec * _NANOSECONDS))
+                entities.wait(guard, math.inf if timeout_sec is None else timeout_sec)
         except InvalidHandle:
             # Another thread destroyed an entity while it was listed: list them again.
             self._changes += 1
             return
         if not self._context.ok():
             raise ExternalShutdownException
-        for take, entity in () if self._is_shutdown else entities.ready(self):
-            work = take(entity)
-            if work is not None:
-                self._run(work)
+        if not self._is_shutdown:
+            for take, entity in entities.ready():
+                work = take(entity)
+                if work is not None:
+                    self._run(work)
         # Tasks are callbacks of futures and coroutines that wait for something: they are run
         # whenever something has come in.
         self._run_tasks()
@@ -77,14 +102,35 @@ class LockstepExecutor(SingleThreadedExecutor):
         self._changes += 1
         super().wake()
 
+    def _take_subscription(self, sub: Subscription) -> Callable[[], Any] | None:
+        """Return a call of the callback with a message, without the coroutine that rclpy makes for it."""
+        try:
+            with sub.handle:
+                taken = sub.handle.take_message(sub.msg_type, sub.raw)
+        except InvalidHandle:
+            return None
+        if taken is None:
+            return None
+        alone = sub._callback_type is Subscription.CallbackType.MessageOnly
+        return partial(sub.callback, *taken[:1] if alone else taken)
+
+    def _take_plain_timer(self, timer: Timer) -> Callable[[], Any] | None:
+        """Return a call of a callback without arguments; rclpy's own reads its signature at each tick."""
+        try:
+            with timer.handle:
+                timer.handle.call_timer_with_info()
+        except (InvalidHandle, TimerCancelledError):
+            return None
+        return timer.callback
+
     def _current_entities(self) -> _Entities:
         # Counted before the entities are listed, so that a change while they are is not missed.
         changes, nodes = self._changes, self.get_nodes()
         if self._entities is None or (self._entities.changes, self._entities.nodes) != (changes, nodes):
-            self._entities = _Entities(nodes, changes, self._context.handle)
+            self._entities = _Entities(self, nodes, changes, self._context.handle)
         return self._entities
 
-    def _run(self, work: Callable[[], Coroutine[None, None, None]]) -> None:
+    def _run(self, work: Callable[[], Any]) -> None:
         coroutine = work()
         if not inspect.iscoroutine(coroutine):
             return
@@ -111,62 +157,89 @@ class LockstepExecutor(SingleThreadedExecutor):
 class _Entities:
     """What the nodes have to wait for, and a wait set of that size."""
 
-    def __init__(self, nodes: list[Node], changes: int, context: Any) -> None:
+    def __init__(self, executor: LockstepExecutor, nodes: list[Node], changes: int, context: Any) -> None:
         self.nodes, self.changes = nodes, changes
-        self.subscriptions = [e for n in nodes for e in n.subscriptions]
-        self.clients = [e for n in nodes for e in n.clients]
-        self.services = [e for n in nodes for e in n.services]
-        self.timers = [e for n in nodes for e in n.timers]
-        self.guards = [e for n in nodes for e in n.guards]
-        self.waitables = [e for n in nodes for e in n.waitables]
-        needs = [waitable.get_num_entities() for waitable in self.waitables]
+        waitables = [e for n in nodes for e in n.waitables]
+        self._events = [w for w in waitables if isinstance(w, EventHandler)]
+        self._waitables = [w for w in waitables if not isinstance(w, EventHandler)]
+        self._streams = [s for n in nodes for e in n.subscriptions if (s := Stream.of(e.callback)) is not None]
+        waited = {
+            "timer": [e for n in nodes for e in n.timers],
+            "subscription": [e for n in nodes for e in n.subscriptions if Stream.of(e.callback) is None],
+            "guard_condition": [e for n in nodes for e in n.guards],
+            "client": [e for n in nodes for e in n.clients],
+            "service": [e for n in nodes for e in n.services],
+        }
+        needs = [waitable.get_num_entities() for waitable in self._waitables]
 
-        def total(name: str, own: int) -> int:
-            return own + sum(getattr(need, name) for need in needs)
+        def total(kind: str, more: int = 0) -> int:
+            return more + len(waited[kind]) + sum(getattr(need, f"num_{kind}s") for need in needs)
 
-        self._wait_set = _rclpy.WaitSet(
-            total("num_subscriptions", len(self.subscriptions)),
-            total("num_guard_conditions", len(self.guards) + 1),
-            total("num_timers", len(self.timers)),
-            total("num_clients", len(self.clients)),
-            total("num_services", len(self.services)),
-            total("num_events", 0),
+        self._wait_set = wait_set = _rclpy.WaitSet(
+            total("subscription"),
+            total("guard_condition", 1),
+            total("timer"),
+            total("client"),
+            total("service"),
+            0,
             context,
         )
+        self._event_set = _rclpy.WaitSet(0, 0, 0, 0, 0, len(self._events), context)
+        self._due = 0.0
+        takes: dict[str, Take] = {
+            "timer": executor._take_plain_timer,
+            "subscription": executor._take_subscription,
+            "guard_condition": executor._take_guard_condition,
+            "client": executor._take_client,
+            "service": executor._take_service,
+        }
+        self._take_waitable, self._events_ready = executor._take_waitable, list[EventHandler]()
+        self._adds = [
+            (getattr(wait_set, f"add_{kind}"), entity.handle)
+            for kind, entities in waited.items()
+            for entity in entities
+        ]
+        self._by_pointer = {
+            kind: {entity.handle.pointer: (takes[kind], entity) for entity in entities}
+            for kind, entities in waited.items()
+            if entities
+        }
+        for timer in waited["timer"]:
+            if TimerCancelledError is None or inspect.signature(timer.callback).parameters:
+                self._by_pointer["timer"][timer.handle.pointer] = executor._take_timer, timer
 
-    def wait(self, wake: GuardCondition, nanoseconds: int) -> None:
-        """Wait until something is ready, up to a time [ns]; without limit when negative."""
-        wait_set = self._wait_set
+    def wait(self, wake: GuardCondition, timeout: float) -> None:
+        """Wait until something is ready, up to a time [s]."""
+        wait_set, now = self._wait_set, time.monotonic()
         wait_set.clear_entities()
-        for subscription in self.subscriptions:
-            wait_set.add_subscription(subscription.handle)
-        for client in self.clients:
-            wait_set.add_client(client.handle)
-        for service in self.services:
-            wait_set.add_service(service.handle)
-        for timer in self.timers:
-            wait_set.add_timer(timer.handle)
-        for guard in self.guards:
-            wait_set.add_guard_condition(guard.handle)
-        for waitable in self.waitables:
+        for add, handle in self._adds:
+            add(handle)
+        for waitable in self._waitables:
             waitable.add_to_wait_set(wait_set)
         wait_set.add_guard_condition(wake.handle)
-        wait_set.wait(nanoseconds)
+        if self._events or self._streams:
+            timeout = min(timeout, max(self._due - now, 0.0))
+        wait_set.wait(-1 if timeout == math.inf else int(timeout * _NANOSECONDS))
+        self._events_ready = []
+        if (self._events or self._streams) and time.monotonic() >= self._due:
+            self._due = time.monotonic() + LOOK
+            self._look()
 
-    def ready(self, executor: SingleThreadedExecutor) -> list[tuple[Callable[[Any], Any], Any]]:
+    def ready(self) -> list[tuple[Take, Any]]:
         """Return what is ready, each with the method that takes from it."""
         wait_set = self._wait_set
-        ready = [(executor._take_waitable, w) for w in self.waitables if w.is_ready(wait_set)]
-        for kind, entities, take in (
-            ("timer", self.timers, executor._take_timer),
-            ("subscription", self.subscriptions, executor._take_subscription),
-            ("guard_condition", self.guards, executor._take_guard_condition),
-            ("client", self.clients, executor._take_client),
-            ("service", self.services, executor._take_service),
-        ):
-            if not entities:
-                continue
-            pointers = set(wait_set.get_ready_entities(kind))
-            if pointers:
-                ready += [(take, entity) for entity in entities if entity.handle.pointer in pointers]
+        found = [*self._events_ready, *(w for w in self._waitables if w.is_ready(wait_set))]
+        ready: list[tuple[Take, Any]] = [(self._take_waitable, waitable) for waitable in found]
+        for kind, entities in self._by_pointer.items():
+            # The executor's own guard condition is none of them.
+            ready += [entities[p] for p in wait_set.get_ready_entities(kind) if p in entities]
         return ready
+
+    def _look(self) -> None:
+        for stream in self._streams:
+            stream.look()
+        self._event_set.clear_entities()
+        for event in self._events:
+            event.add_to_wait_set(self._event_set)
+        self._event_set.wait(0)
+        self._events_ready = [event for event in self._events if event.is_ready(self._event_set)]

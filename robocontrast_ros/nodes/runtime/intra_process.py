@@ -13,6 +13,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from rclpy.client import Client
@@ -28,35 +30,44 @@ Callback = Callable[[Any], None]
 _hands_over = False
 """Whether the nodes of this process hand anything over."""
 
+LATE = 0.01
+"""How long a message that was handed over waits to be published with others before a thread publishes it, from one to
+two of these [s]."""
+
 _subscribers: dict[str, list[Callback]] = {}
 """Topic that is handed over in this process -> the callbacks of its subscribers here."""
 
 _services: dict[str, Callable[[Any], Any]] = {}
 """Full name of a service of this process -> what makes a response of a request."""
 
+_readings: dict[str, Callable[[], Any]] = {}
+"""Full name of a service of this process -> what returns the same as its response without a message."""
+
 _calls: dict[int, tuple[str, float]] = {}
 """Thread that calls a service by reference -> the service's name, and until when it should have returned [s]."""
 
 
-def hand_over(later: Iterable[str] = ()) -> None:
+def hand_over(later: Iterable[str] = (), together: bool = False) -> None:
     """Have the nodes of this process hand over; to be called before they are made.
 
     Args:
         later: topics whose publisher is made after a subscriber. Any other is handed over once its publisher is made.
+        together: whether what is handed over within ``published_together`` is published together afterwards.
     """
-    global _hands_over
+    global _hands_over, _outbox
     stop_handing_over()
-    _hands_over = True
+    _hands_over, _outbox = True, _Outbox() if together else None
     for topic in later:
         offer(topic)
 
 
 def stop_handing_over() -> None:
     """Have nothing handed over, as it is at first."""
-    global _hands_over
-    _hands_over = False
+    global _hands_over, _outbox
+    _hands_over, _outbox = False, None
     _subscribers.clear()
     _services.clear()
+    _readings.clear()
 
 
 def hands_over() -> bool:
@@ -86,13 +97,21 @@ def subscribe(node: Node, kind: type, topic: str, callback: Callback, quality: Q
         subscribe_as_offered(node, kind, topic, callback, quality)
 
 
-def subscribe_openly(node: Node, kind: type, topic: str, callback: Callback, quality: QoSProfile) -> Subscription:
+def subscribe_openly(node: Node, kind: type, topic: str, callback: Callback, quality: QoSProfile) -> Callable[[], None]:
     """Call a callback with what this process hands over and, besides, with what others publish on the same topic.
 
-    Any thread may call it. Return the subscription to what others publish; the arguments are those of ``subscribe``.
+    Return what delivers the messages of others that have arrived, in the thread that calls it. Where this process hands
+    over, nothing else needs to: a node that nobody serves wakes no thread for each message that comes back to it.
+
+    Args:
+        node: the subscriber to what others publish; served by nobody, or by the thread that delivers.
+        kind: type of the messages.
+        topic: its name, relative to the namespace.
+        callback: called with each message, in any thread.
+        quality: of the subscription.
     """
     if not _hands_over:
-        return node.create_subscription(kind, topic, callback, quality)
+        return partial(_deliver, node.create_subscription(kind, topic, callback, quality))
     copies = _Copies()
 
     def handed_over(message: Any) -> None:
@@ -105,7 +124,13 @@ def subscribe_openly(node: Node, kind: type, topic: str, callback: Callback, qua
 
     offer(topic)
     _subscribers[topic].append(handed_over)
-    return node.create_subscription(kind, topic, received, quality)
+    return partial(_deliver, node.create_subscription(kind, topic, received, quality))
+
+
+def _deliver(subscription: Subscription) -> None:
+    with subscription.handle:
+        while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:
+            subscription.callback(taken[0])
 
 
 class _Copies:
@@ -131,11 +156,71 @@ class _Copies:
             return True
 
 
-def take_arrived(subscription: Subscription) -> None:
-    """Deliver what has arrived and was not delivered yet; in the thread that serves the subscription."""
-    with subscription.handle:
-        while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:
-            subscription.callback(taken[0])
+class _Outbox:
+    """What was handed over and is still to be published for all others, in the order in which it was handed over."""
+
+    def __init__(self) -> None:
+        self._lock, self._publishing = threading.Lock(), threading.Lock()
+        self._waiting: deque[tuple[Publisher, Any]] = deque()
+        self._open = False
+
+    def publish(self, publisher: Publisher, message: Any) -> None:
+        """Publish a message, later where others are published together with it."""
+        with self._lock:
+            self._waiting.append((publisher, message))
+            later = self._open
+        if not later:
+            self.empty()
+
+    def empty(self) -> None:
+        """Publish all that waits."""
+        with self._publishing:
+            while self._waiting:
+                publisher, message = self._waiting.popleft()
+                publisher.publish(message)
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Have what comes meanwhile wait for ``empty``, which is called in the end, and for what waits too long."""
+        over = threading.Event()
+        watch = threading.Thread(target=self._watch, args=(over,), name="publishing", daemon=True)
+        self._open = True
+        watch.start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open = False
+            over.set()
+            watch.join()
+            self.empty()
+
+    def _watch(self, over: threading.Event) -> None:
+        last = None
+        while not over.wait(LATE):
+            first = next(iter(tuple(self._waiting)), None)
+            if first is not None and first is last:
+                self.empty()
+            last = first
+
+
+_outbox: _Outbox | None = None
+"""Where messages wait to be published together; None where each is published at once."""
+
+
+def published_together() -> AbstractContextManager[None]:
+    """Have what is handed over meanwhile published by ``publish_waiting``, or a little later, where that is wanted.
+
+    A control step lasts as long as drawing, and what comes before and after: what is published then waits for the next
+    time that OpenGL draws.
+    """
+    return contextlib.nullcontext() if _outbox is None else _outbox.together()
+
+
+def publish_waiting() -> None:
+    """Publish what was handed over and waits to be published."""
+    if _outbox is not None:
+        _outbox.empty()
 
 
 class HandingPublisher:
@@ -151,20 +236,17 @@ class HandingPublisher:
         """Hand the message over, then publish it."""
         for callback in tuple(_subscribers.get(self._topic, ())):
             callback(message)
-        self._publisher.publish(message)
+        if _outbox is None:
+            self._publisher.publish(message)
+        else:
+            _outbox.publish(self._publisher, message)
 
     def subscribers(self) -> int:
         """Return how many there are, in this process and elsewhere, as far as they have been discovered."""
         return len(_subscribers.get(self._topic, ())) + self._publisher.get_subscription_count()
 
 
-def serve(
-    node: Node,
-    kind: type,
-    name: str,
-    callback: Callable[[Any, Any], Any],
-    before: Callable[[], None] = lambda: None,
-) -> None:
+def serve(node: Node, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> None:
     """Serve a service, for this process in the thread that asks.
 
     Args:
@@ -172,16 +254,27 @@ def serve(
         kind: its type.
         name: its name, as ``create_service`` takes it.
         callback: makes the response of a request, and of an empty one; any thread may call it.
-        before: called before a request from elsewhere is answered, in the thread that serves the node.
     """
-
-    def from_elsewhere(request: Any, response: Any) -> Any:
-        before()
-        return callback(request, response)
-
-    node.create_service(kind, name, from_elsewhere)
+    node.create_service(kind, name, callback)
     if _hands_over:
         _services[node.resolve_service_name(name)] = lambda request: callback(request, kind.Response())
+
+
+def serve_reading(node: Node, name: str, read: Callable[[], Any]) -> None:
+    """Have what a service answers with read in this process, without request and response; any thread may call it.
+
+    Args:
+        node: whose service it is.
+        name: its name, as ``create_service`` takes it.
+        read: returns it.
+    """
+    if _hands_over:
+        _readings[node.resolve_service_name(name)] = read
+
+
+def read_here(client: Client) -> Callable[[], Any] | None:
+    """Return what reads in this process what a client would ask for; None where a request must be sent."""
+    return _readings.get(client.service_name)
 
 
 def served_here(client: Client) -> Callable[[Any], Any] | None:

@@ -8,6 +8,9 @@ from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.subscription import Subscription
+
+from robocontrast_ros.nodes.runtime.stream import Stream
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks
@@ -16,13 +19,21 @@ except ImportError:  # Humble
 
 
 def subscribe_as_offered(
-    node: Node, kind: type, topic: str, callback: Callable[[Any], None], quality: QoSProfile
+    node: Node, kind: type, topic: str, callback: Callable[..., None], quality: QoSProfile
 ) -> None:
     """Subscribe reliably, and best effort once a publisher offers no more: else nothing of it arrives.
 
-    No other quality of a publisher keeps its messages from a volatile subscriber without a deadline.
+    No other quality of a publisher keeps its messages from a volatile subscriber without a deadline. The callback may
+    be that of a ``Stream``.
     """
     made = threading.Lock()
+    stream = Stream.of(callback)
+
+    def subscribe(quality: QoSProfile, **events: Any) -> Subscription:
+        if stream is None:
+            return node.create_subscription(kind, topic, callback, quality, **events)
+        stream.subscription = node.create_subscription(kind, topic, callback, quality, raw=True, **events)
+        return stream.subscription
 
     def take_what_is_offered(_: Any) -> None:
         node.get_logger().warning(f"{topic} is published best effort: it is received so, and messages may be lost")
@@ -31,9 +42,9 @@ def subscribe_as_offered(
         offered = QoSProfile(
             reliability=ReliabilityPolicy.BEST_EFFORT, history=HistoryPolicy.KEEP_LAST, depth=quality.depth
         )
-        node.create_subscription(kind, topic, callback, offered)
+        subscribe(offered)
 
     events = SubscriptionEventCallbacks(incompatible_qos=take_what_is_offered)
     # A publisher that is known is told at once, in the thread that spins, which may not be this one.
     with made:
-        reliable = node.create_subscription(kind, topic, callback, quality, event_callbacks=events)
+        reliable = subscribe(quality, event_callbacks=events)

@@ -28,7 +28,8 @@ from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.messages.decoding import pose_from_msg, stamp_from_msg
 from robocontrast_ros.nodes.bench.asking import answer
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
-from robocontrast_ros.nodes.runtime.channel import becomes_true, call_without_waiting, first_call
+from robocontrast_ros.nodes.runtime.channel import becomes_true, first_call
+from robocontrast_ros.nodes.runtime.intra_process import read_here
 from robocontrast_ros.nodes.simulation_version import check_spoken
 from robocontrast_ros.worlds.simulated_scene import SimulationError
 
@@ -119,9 +120,11 @@ class RosSimulation:
 
     def request_poses(self, then: Callable[[int, dict[str, Pose]], None]) -> None:
         """Ask for the poses without waiting; ``then`` is called with time [ns] and poses when they come."""
-        call_without_waiting(
-            self._states, GetEntitiesStates.Request(), lambda response: then(*poses_from_response(response))
-        )
+        if (read := read_here(self._states)) is not None:
+            then(*read())
+            return
+        answered = self._states.call_async(GetEntitiesStates.Request())
+        answered.add_done_callback(lambda done: then(*poses_from_response(done.result())))
 
     def set_pose(self, entity: str, pose: Pose) -> None:
         """Put an entity, at rest, at a pose in the world frame."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -87,19 +88,32 @@ class CameraPublishers:
         now = self._now()
         self._schedule.done(now)
         if self.thread is None:
-            self._publish(now)
-        else:
-            self._drawing = self.thread.submit(self._publish, now)
+            self._publish_infos(now)
+            self._publish_images(now)
+            return
+        begun = threading.Event()
+        self._drawing = self.thread.submit(self._publish_images, now, begun.set)
+        # A control step lasts as long as drawing does, so the thread that draws has the interpreter first.
+        begun.wait()
+        self._publish_infos(now)
 
     def _finish(self) -> None:
         drawing, self._drawing = self._drawing, None
         if drawing is not None:
             drawing.result()
 
-    def _publish(self, now: int) -> None:
-        for camera, infos, images in self._cameras:
+    def _publish_infos(self, now: int) -> None:
+        for camera, infos, _ in self._cameras:
             infos.publish(camera_info_to_msg(self._world.cameras.info(camera.name), camera.frame_id, now))
-            images.publish(array_to_image(self._world.cameras.render(camera.name), camera.frame_id, now))
+
+    def _publish_images(self, now: int, begun: Callable[[], None] = lambda: None) -> None:
+        """Draw the images of the present time, and publish them; ``begun`` is called once OpenGL draws, or failed."""
+        try:
+            for camera, _, images in self._cameras:
+                pixels = self._world.cameras.render(camera.name, begun)
+                images.publish(array_to_image(pixels, camera.frame_id, now))
+        finally:
+            begun()
 
     def reset(self) -> None:
         """Have images drawn at the next time, whichever that is."""

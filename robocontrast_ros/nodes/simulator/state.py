@@ -49,6 +49,7 @@ class PlayControl:
         publish_period: float,
         real_time: bool,
         alone: AbstractContextManager[object] | None = None,
+        take_commands: Callable[[], None] = lambda: None,
     ) -> None:
         """Take what it moves.
 
@@ -60,9 +61,10 @@ class PlayControl:
             publish_period: that period, in simulated time [s].
             real_time: whether it plays from the start.
             alone: entered while it moves the world by itself, where other threads may touch the world.
+            take_commands: called before it does, where commands are not delivered by themselves.
         """
         self._node, self._world, self._publish, self._real_time = node, world, publish, real_time
-        self._alone = alone or nullcontext()
+        self._alone, self._take_commands = alone or nullcontext(), take_commands
         self._steps = max(round(publish_period / world.step_duration), 1)
         self._time_of_day = TimeOfDay()
         self.played = self.lost = 0.0
@@ -110,8 +112,9 @@ class PlayControl:
         with self._alone:
             if self.paused:
                 self._publish()
-            else:
-                self._catch_up()
+                return
+            self._take_commands()
+            self._catch_up()
 
     def _catch_up(self) -> None:
         period, behind = self._steps * nanoseconds(self._world.step_duration), time.monotonic_ns() - self._reached

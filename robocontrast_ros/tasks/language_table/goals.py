@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -124,13 +125,19 @@ class Capsule:
         gap_x, gap_y = x - ax, y - ay
         return np.float64(max(math.sqrt(gap_x * gap_x + gap_y * gap_y) - self.radius, 0.0))
 
+    @cached_property
+    def _axis(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        """The segment's start, the way to its end, and its length squared."""
+        start, along = np.asarray(self.start), np.subtract(self.end, self.start)
+        return start, along, float(dot(along, along))
+
     def _on_axis(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        a, b = np.asarray(self.start), np.asarray(self.end)
-        length2 = float(dot(b - a, b - a))
+        """Return the segment's points nearest to points, shape (..., 2); one for all where it is a point."""
+        start, along, length2 = self._axis
         if length2 == 0.0:
-            return np.broadcast_to(a, p.shape)
-        share = np.clip(dot(p - a, b - a) / length2, 0.0, 1.0)
-        return a + share[..., None] * (b - a)
+            return start
+        share = (dot(p - start, along) / length2).clip(0.0, 1.0)
+        return start + share[..., None] * along
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import mujoco
 import numpy as np
@@ -102,13 +102,13 @@ class Cameras:
         fixed = model.body_weldid[model.cam_bodyid] == 0
         data.cam_xpos[fixed], data.cam_xmat[fixed] = made.cam_xpos[fixed], made.cam_xmat[fixed]
 
-    def render(self, name: str) -> NDArray[np.uint8]:
-        """Return a camera's image, shape (height, width, 3), RGB.
+    def render(self, name: str, begun: Callable[[], None] = lambda: None) -> NDArray[np.uint8]:
+        """Return a camera's image, shape (height, width, 3), RGB; ``begun`` is that of ``Renderer.render``.
 
         Raises:
             RenderingUnavailable: OpenGL does not work on this machine.
         """
-        return self._opened().render(self._model, self._data, name, self._index(name))
+        return self._opened().render(self._model, self._data, name, self._index(name), begun)
 
     @property
     def renderer(self) -> str:

@@ -42,7 +42,11 @@ def imported(*arguments: object) -> tuple[int, set[str]]:
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [("--help", 0), ("list", 0), ("plan --help", 0), ("plann", 2), ("plan --budget six", 2)],
+    [
+        *(("--help", 0), ("list", 0), ("plan --help", 0), ("plann", 2), ("plan --budget six", 2)),
+        *((f"{command} nosuch", 2) for command in ("evaluate", "plan", "results", "report", "compare", "levels")),
+        *((f"evaluate language_table_demo {option} nosuch", 2) for option in ("--robot", "--policy")),
+    ],
 )
 def test_what_computes_nothing_imports_no_large_library(arguments, code):
     found, modules = imported(*arguments.split())
@@ -57,7 +61,7 @@ def test_results_of_a_run_with_its_pictures_draw_nothing(tmp_path):
     code, modules = imported("results", run.path)
     assert code == 0
     assert "polars" in modules
-    assert modules & {*PICTURES, *STATISTICS, "daqp", "rclpy", "torch"} == set()
+    assert modules & {*PICTURES, *STATISTICS, "daqp", "rclpy", "scipy.optimize", "scipy.stats", "torch"} == set()
 
 
 def test_the_list_of_policies_loads_no_network_and_no_task():

@@ -116,6 +116,18 @@ def test_cameras_and_joints_may_be_silent_while_nothing_moves():
     assert play(watch, 5.0, 7.0, "state") == pytest.approx(5.0 + LIMITS.inputs["state"], abs=3 * TICK)
 
 
+def test_a_rollout_that_rests_may_be_silent_for_as_many_of_its_rarer_heartbeats():
+    watch, limit = armed(phase=Phase.IDLE), Phase.IDLE.silence(LIMITS.rollout)
+    assert limit / LIMITS.rollout == Phase.RUNNING.beats / Phase.IDLE.beats > 1.0
+    assert play(watch, 0.0, 2.0, "rollout", Phase.IDLE) == pytest.approx(limit, abs=3 * TICK)
+    assert watch.release("Ada", 2.0), "its cause is still there"
+    watch.beat(Beat(Phase.IDLE, 0), 2.0)
+    assert watch.release("Ada", 2.0 + 0.9 * limit) == ""
+    watch.beat(Beat(Phase.PROVING, 0), 3.0)
+    assert watch.look(3.0) is None and watch.look(3.0 + 1.1 * LIMITS.rollout) is None
+    assert watch.look(3.0 + 1.2 * LIMITS.rollout).source == "rollout", "the robot is about to move"
+
+
 def test_a_loop_that_waits_for_the_policy_does_not_stand_still():
     watch = armed()
     assert play(watch, 0.0, 10.0, "policy", since=1.0) is None

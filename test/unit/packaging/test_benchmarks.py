@@ -33,6 +33,7 @@ LONG = {
     "clutter": "--instances 1",
     "graph_overhead": "--trials 2",
     "hands": "mug",
+    "idle_load": "--robots franka --seconds 1",
     "offline_scoring": RUN,
     "recorder_load": "--minutes 0.05",
     "report_load": RUN,

@@ -55,5 +55,5 @@ def test_clopper_and_pearsons_interval_covers_any_share_at_least_as_often_as_it_
 
 def test_without_a_trial_there_is_no_estimate_and_impossible_counts_are_refused():
     assert wilson(0, 0) == clopper_pearson(0, 0) == NO_ESTIMATE
-    with pytest.raises(ValueError, match="k"):
+    with pytest.raises(ValueError, match="successes"):
         wilson(4, 3)
