@@ -114,8 +114,8 @@ def levelled(tmp_path_factory):
     shared = {"seed": 0, "policy": "oracle", "scores": ["mistakes", "success_without_mistakes"]}
     strategy = {"name": "contrast_set", "perturbations": ["mask_all", "paraphrase"]}
     for name, own in {
-        "near": {"task": "language_table_two_blocks", "robot": "franka", "test_set": {"size": 6}},
-        "far": {"task": "./far_task.yaml", "robot": "ur5e", "test_set": {"size": 3, "families": ["block_to_block"]}},
+        "near": {"task": "language_table_two_blocks", "robot": "franka", "test_set": {"size": 4}},
+        "far": {"task": "./far_task.yaml", "robot": "ur5e", "test_set": {"size": 2, "families": ["block_to_block"]}},
     }.items():
         content = {"name": name, "strategy": strategy} | shared | own
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(content))
@@ -178,10 +178,10 @@ def test_each_cell_of_the_table_of_levels_is_what_the_journals_of_all_sessions_h
 def test_the_verdicts_of_a_check_are_of_the_instances_of_all_sessions(levelled):
     folder, said = levelled
     policies = pl.read_csv(folder / "out" / "seed9" / "understanding_policies.csv")
-    assert policies["policy"].to_list() == ["oracle", "random"] and policies["instances"].to_list() == [9, 9]
+    assert policies["policy"].to_list() == ["oracle", "random"] and policies["instances"].to_list() == [6, 6]
     assert policies["level"].to_list() == ["L1, L3, L4"] * 2
     rows = pl.read_csv(folder / "out" / "seed9" / "understanding.csv").filter(policy="oracle")
-    assert dict(zip(rows["perturbation"], rows["instances"], strict=True)) == {"mask_all": 9, "paraphrase": 9}
+    assert dict(zip(rows["perturbation"], rows["instances"], strict=True)) == {"mask_all": 6, "paraphrase": 6}
     assert "sound" in said and "base, no mistakes" in said
     written = {file.name for file in (folder / "out" / "seed9").iterdir()}
     assert {"near", "far", "understanding.tex", "understanding_levels.png", "understanding_levels.pdf"} <= written
@@ -196,7 +196,7 @@ def test_the_sessions_of_a_check_have_other_scenes_and_are_run_once(levelled):
         for event in journals_of(folder, session, "oracle").events
         if isinstance(event, TrialFinished) and event.trial.perturbation == "base"
     ]
-    assert len(set(starts)) == 9
+    assert len(set(starts)) == 6
     parameters, file = load_check(str(folder / "check.yaml"))
     assert list(run_check(parameters, file, folder / "out", 1)) == [(4, 4)]
 
@@ -208,7 +208,7 @@ def test_the_level_of_an_instance_is_in_the_table_of_trials_and_on_the_page_of_t
     by_family = results.trials.filter(perturbation="base").select("family", "level").unique().rows()
     assert ("block_to_block", "L1") in by_family and ("separate_blocks", "L4") in by_family
     # Of the instance, whatever is done to its words.
-    assert results.trials.group_by("base_id").agg(pl.col("level").n_unique())["level"].to_list() == [1] * 6
+    assert results.trials.group_by("base_id").agg(pl.col("level").n_unique())["level"].to_list() == [1] * 4
     page = run_page(RunFolder(journal.path.parent), journal, results)
     assert page.count("<small>L1</small>") == results.trials.filter(level="L1")["base_id"].n_unique() > 0
     assert page.count("<small>L4</small>") == results.trials.filter(level="L4")["base_id"].n_unique() > 0
