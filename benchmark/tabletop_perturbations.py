@@ -112,6 +112,8 @@ def main() -> None:
     parser.add_argument("--ordered", type=int, default=4, help="of each skill, of which all orders are tried")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args()
+    if not 0 < asked.ordered <= asked.instances:
+        parser.error(f"--ordered: got {asked.ordered}, expected 1 to {asked.instances}, the number of --instances")
     task: Tabletop = load_configured("tasks", resolve_uri(TASK))
     bases = drawn(task, asked.instances)
     ordered = bases[: asked.ordered * len(task.families)]

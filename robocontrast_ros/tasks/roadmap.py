@@ -9,15 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robocontrast_ros.domain.products import dot, norm, product
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 Points = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -281,7 +278,7 @@ class Roadmap:
             Distance of each node [m], infinity where there is no path; and the node before it on that
             path, negative where that is the point itself.
         """
-        count, edges = len(self.nodes), self._edges
+        count, (lengths, others, ends) = len(self.nodes), self._edges
         least = np.full(count, np.inf)
         np.minimum.at(least, node, length)
         joined = np.flatnonzero(np.isfinite(least))
@@ -292,9 +289,9 @@ class Roadmap:
         graph = csr_array(
             (
                 # SciPy takes a length of 0 as no edge.
-                np.concatenate([edges.data, np.maximum(least[joined], 1e-12)]),
-                np.concatenate([edges.indices, joined.astype(edges.indices.dtype)]),
-                np.append(edges.indptr[:-1], edges.nnz + len(joined)),
+                np.concatenate([lengths, np.maximum(least[joined], 1e-12)]),
+                np.concatenate([others, joined.astype(others.dtype)]),
+                np.append(ends, len(others) + len(joined)),
             ),
             shape=(count + 1, count + 1),
         )
@@ -302,17 +299,20 @@ class Roadmap:
         return found[:count], np.where(before[:count] == count, -1, before[:count])
 
     @cached_property
-    def _edges(self) -> csr_array:
-        """Both directions of every free way between two nodes, with its length; a last row for a point, empty."""
-        from scipy.sparse import coo_array
+    def _edges(self) -> tuple[Points, NDArray[np.int32], Indices]:
+        """Both directions of every free way between two nodes, as a sparse matrix by rows.
 
+        Returns:
+            Length of each [m], the node to which it leads, and where those from each node begin, shape (n + 1,).
+        """
         touches = self._obstacles.touches(self.nodes, self._corners)
         a, b = np.nonzero(np.triu(touches & touches.T, 1))
-        seen = self.sees(self.nodes[a], self.nodes[b])
-        a, b = a[seen], b[seen]
-        lengths = norm(self.nodes[a] - self.nodes[b])
-        ends = np.concatenate([a, b]), np.concatenate([b, a])
-        return coo_array((np.concatenate([lengths, lengths]), ends), shape=(len(self.nodes) + 1,) * 2).tocsr()
+        free = np.zeros_like(touches)
+        free[a, b] = self.sees(self.nodes[a], self.nodes[b])
+        free |= free.T
+        a, b = np.nonzero(free)
+        ends = np.append(0, np.cumsum(np.count_nonzero(free, axis=1)))
+        return norm(self.nodes[a] - self.nodes[b]), b.astype(np.int32), ends
 
 
 class Ways:
@@ -345,9 +345,9 @@ class Ways:
         nodes, (distances, before) = self._roads.nodes, self._tree
         seen = self._roads.sees(nodes, end)
         last = np.where(seen, distances + norm(nodes - end), np.inf)
-        if not len(last) or not np.isfinite(last.min()):
+        node, backwards = int(np.argmin(last)) if len(last) else -1, [_pair(end)]
+        if node < 0 or last[node] == math.inf:
             return None
-        node, backwards = int(np.argmin(last)), [_pair(end)]
         while node >= 0:
             backwards.append(_pair(nodes[node]))
             node = int(before[node])
