@@ -8,12 +8,13 @@ go around cans, and wood's grain goes through a board.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.objects.font import GLYPHS, HEIGHT, WIDTH
@@ -21,6 +22,10 @@ from robocontrast_ros.objects.schema import Paint, Rgb
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Mixed = NDArray[np.uint32]
+
+AT_ONCE = 8192
+"""Points whose noise is computed together, so that all of it stays in a processor's cache."""
 
 SMALL, LARGE = 128, 256
 """Texels along an edge of the cube, for things that fit in a hand and for furniture."""
@@ -102,28 +107,57 @@ def _surface(type_: str, half: Vector3, edge: int) -> Surface:
 
 def _noise(x: Array, y: Array, z: Array, seed: int) -> Array:
     """Return smooth noise in [0, 1] whose details have the length 1."""
-    corner = [np.floor(axis).astype(np.int64) for axis in (x, y, z)]
-    share = [axis - low for axis, low in zip((x, y, z), corner, strict=True)]
+    found, points = np.empty(x.size), np.stack((x, y, z)).reshape(3, -1)
+    for begin in range(0, x.size, AT_ONCE):
+        part = slice(begin, begin + AT_ONCE)
+        found[part] = _noise_at(*points[:, part], seed)
+    return found.reshape(x.shape)
+
+
+def _noise_at(x: Array, y: Array, z: Array, seed: int) -> Array:
+    low = [np.floor(axis) for axis in (x, y, z)]
+    share = [axis - corner for axis, corner in zip((x, y, z), low, strict=True)]
     share = [part * part * (3.0 - 2.0 * part) for part in share]
+    sides = [(1.0 - part, part) for part in share]
+    parts = [_part(corner, prime) for corner, prime in zip(low, PRIMES, strict=True)]
+    parts[0] += _wrapped(seed)
+    corners = [(part, part + prime) for part, prime in zip(parts, PRIMES, strict=True)]
     total = np.zeros_like(x)
-    for dx in (0, 1):
-        for dy in (0, 1):
-            for dz in (0, 1):
-                weight = (
-                    (share[0] if dx else 1.0 - share[0])
-                    * (share[1] if dy else 1.0 - share[1])
-                    * (share[2] if dz else 1.0 - share[2])
-                )
-                total = total + weight * _lattice(corner[0] + dx, corner[1] + dy, corner[2] + dz, seed)
+    for dx, dy in itertools.product((0, 1), repeat=2):
+        weight_xy, part_xy = sides[0][dx] * sides[1][dy], corners[0][dx] + corners[1][dy]
+        for dz in (0, 1):
+            weight = weight_xy * sides[2][dz]
+            weight *= _scattered(part_xy + corners[2][dz])
+            total += weight
     return total
 
 
-def _lattice(i: NDArray[np.int64], j: NDArray[np.int64], k: NDArray[np.int64], seed: int) -> Array:
+PRIMES = (np.uint32(374761393), np.uint32(668265263), np.uint32(2147483647))
+"""What the coordinates of a lattice's point are multiplied by, without what overflows 32 bits."""
+
+
+def _lattice(i: ArrayLike, j: ArrayLike, k: ArrayLike, seed: int) -> Array:
     """Return a number in [0, 1) for each point of a lattice, which depends on it and the seed alone."""
-    mixed = (i * 374761393 + j * 668265263 + k * 2147483647 + seed * 1274126177) & 0xFFFFFFFF
-    mixed = ((mixed ^ (mixed >> 13)) * 1274126177) & 0xFFFFFFFF
-    mixed = ((mixed ^ (mixed >> 16)) * 2246822519) & 0xFFFFFFFF
-    return ((mixed ^ (mixed >> 15)) & 0xFFFFFF) / float(1 << 24)
+    return _scattered(_part(i, PRIMES[0]) + _part(j, PRIMES[1]) + _part(k, PRIMES[2]) + _wrapped(seed))
+
+
+def _part(coordinate: ArrayLike, prime: np.uint32) -> Mixed:
+    """Return what a coordinate adds to the number of a lattice's point."""
+    return np.atleast_1d(coordinate).astype(np.int64).astype(np.uint32) * prime
+
+
+def _wrapped(seed: int) -> np.uint32:
+    return np.uint32(seed * 1274126177 & 0xFFFFFFFF)
+
+
+def _scattered(mixed: Mixed) -> Array:
+    """Return a number in [0, 1) for each number; these are overwritten."""
+    for shift, factor in ((13, 1274126177), (16, 2246822519)):
+        mixed ^= mixed >> np.uint32(shift)
+        mixed *= np.uint32(factor)
+    mixed ^= mixed >> np.uint32(15)
+    mixed &= np.uint32(0xFFFFFF)
+    return mixed / float(1 << 24)
 
 
 def _octaves(x: Array, y: Array, z: Array, seed: int) -> Array:
