@@ -37,6 +37,7 @@ from robocontrast_ros.nodes.runtime.intra_process import (
     serve,
     serve_reading,
     subscribe_openly,
+    take_arrived,
 )
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
@@ -116,7 +117,7 @@ class Simulator(Node):
         # Messages of this node that come back to it would wake its thread at each control step.
         self._unserved = Channel(self) if hands_over() else None
         listener = self if self._unserved is None else self._unserved.node
-        self._deliveries = [
+        self._commands = [
             subscribe_openly(listener, message_class(kind), topic, self._on_command, LOCKSTEP)
             for topic, kind in profile.command_topics
         ]
@@ -227,8 +228,8 @@ class Simulator(Node):
 
     def _take_commands(self) -> None:
         """Apply what has arrived but was not delivered yet: it was sent before this step or reset was asked for."""
-        for deliver in self._deliveries:
-            deliver()
+        for commands in self._commands:
+            take_arrived(commands)
 
     def _on_command(self, message: Any) -> None:
         try:

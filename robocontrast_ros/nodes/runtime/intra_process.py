@@ -14,7 +14,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import Any
 
 from rclpy.client import Client
@@ -97,11 +96,11 @@ def subscribe(node: Node, kind: type, topic: str, callback: Callback, quality: Q
         subscribe_as_offered(node, kind, topic, callback, quality)
 
 
-def subscribe_openly(node: Node, kind: type, topic: str, callback: Callback, quality: QoSProfile) -> Callable[[], None]:
+def subscribe_openly(node: Node, kind: type, topic: str, callback: Callback, quality: QoSProfile) -> Subscription:
     """Call a callback with what this process hands over and, besides, with what others publish on the same topic.
 
-    Return what delivers the messages of others that have arrived, in the thread that calls it. Where this process hands
-    over, nothing else needs to: a node that nobody serves wakes no thread for each message that comes back to it.
+    Return the subscription to what others publish. Where this process hands over, ``take_arrived`` delivers that, and
+    nothing else needs to: a node that nobody serves wakes no thread for each message that comes back to it.
 
     Args:
         node: the subscriber to what others publish; served by nobody, or by the thread that delivers.
@@ -111,7 +110,7 @@ def subscribe_openly(node: Node, kind: type, topic: str, callback: Callback, qua
         quality: of the subscription.
     """
     if not _hands_over:
-        return partial(_deliver, node.create_subscription(kind, topic, callback, quality))
+        return node.create_subscription(kind, topic, callback, quality)
     copies = _Copies()
 
     def handed_over(message: Any) -> None:
@@ -124,10 +123,11 @@ def subscribe_openly(node: Node, kind: type, topic: str, callback: Callback, qua
 
     offer(topic)
     _subscribers[topic].append(handed_over)
-    return partial(_deliver, node.create_subscription(kind, topic, received, quality))
+    return node.create_subscription(kind, topic, received, quality)
 
 
-def _deliver(subscription: Subscription) -> None:
+def take_arrived(subscription: Subscription) -> None:
+    """Deliver what has arrived and was not delivered yet; in the thread that serves the subscription, if one does."""
     with subscription.handle:
         while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:
             subscription.callback(taken[0])
