@@ -30,7 +30,7 @@ from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import ReleaseStop
 from robocontrast_ros.system.scheduling import run_before_others
 
-LOOKS = {BEATS: 20, 1: 2}
+LOOKS = {BEATS: 20, 1: 1}
 """Heartbeats in a control period -> looks at what is silent."""
 
 
@@ -53,7 +53,7 @@ class Watchdog(Node):
         )
         port = load_plugin("robot_ports", profile.port, str(parameters.robot), "port")
         self._phase, self._latched = Phase.IDLE, cast("Stop | None", None)
-        self._inbox = Inbox(self, self._hear)
+        self._inbox = Inbox(self, self._hear, only=profile.state.topic)
         self._inbox.needed = lambda: self._phase.moves or self._latched is not None
         self._robot = port(self, profile, parameters, self._inbox, Uncounted())
         self.create_subscription(Heartbeat, "heartbeat", self._beat, STATE)

@@ -44,12 +44,23 @@ class Inbox:
         lockstep: whether the world waits, so that stamps have nothing to do with any clock.
     """
 
-    def __init__(self, node: Node, heard: Callable[[str], None] = lambda topic: None, lockstep: bool = False) -> None:
+    def __init__(
+        self,
+        node: Node,
+        heard: Callable[[str], None] = lambda topic: None,
+        lockstep: bool = False,
+        only: str | None = None,
+    ) -> None:
         """Start without subscriptions; they will be those of this node.
 
-        ``heard`` is told the topic of each message that is kept, or completes what is.
+        Args:
+            node: that subscribes.
+            heard: told the topic of each message that is kept, or completes what is.
+            lockstep: whether the world waits.
+            only: the one topic that is subscribed to, whatever is asked for; None for all: who only stops the robot
+                needs no forces, which come a hundred times a second.
         """
-        self._node, self._heard, self.lockstep = node, heard, lockstep
+        self._node, self._heard, self.lockstep, self._only = node, heard, lockstep, only
         self.refusal: Callable[[], str] = lambda: ""
         self.needed: Callable[[], bool] = lambda: True
         self._changed = threading.Condition()
@@ -72,7 +83,7 @@ class Inbox:
             driver: whether the robot's driver publishes it, at a rate of its own: then it is read as a ``Stream``,
                 except in lockstep.
         """
-        if topic in self.topics:
+        if topic in self.topics or self._only not in (None, topic):
             return
         self.topics |= {topic}
         read = read or (lambda message: (stamp_from_msg(message.header.stamp), message))
