@@ -18,10 +18,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.errors import nearest
 from robocontrast_ros.runs.errors import JournalError
 from robocontrast_ros.system.disk import DiskError
-
-YOUNG = 50_000
-"""Objects from which on Python looks for unused ones: imports make many that stay, and looking takes a tenth of a short
-command."""
+from robocontrast_ros.system.starting import YOUNG
 
 
 class _OneLine(TyperGroup):

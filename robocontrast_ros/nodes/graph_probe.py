@@ -19,7 +19,7 @@ from robocontrast_ros.graph.names import NO_LOG_FILES
 POLL = 0.02
 """How often the discovered services are listed [s]."""
 
-PARTICIPANTS, APART = 8, 0.15
+PARTICIPANTS, APART = 8, 0.1
 """How many participants search, and how long each one starts after the one before [s].
 
 Where the first messages of a new participant are lost, as in one case of six, it discovers an existing one only with

@@ -31,6 +31,7 @@ from typing import Any
 import setproctitle
 
 from robocontrast_ros.system.processes import die_with_parent
+from robocontrast_ros.system.starting import YOUNG
 
 ROOM = 1000
 """Characters that the name of a fork has at least; Linux has it where the server's own arguments were."""
@@ -287,6 +288,7 @@ def main() -> None:
     end = _End()
     # Called after all others, which are registered later.
     atexit.register(end)
+    gc.disable()
     for name in modules.split(","):
         # Its processes find the same and say so in their logs.
         with contextlib.suppress(Exception):
@@ -294,8 +296,9 @@ def main() -> None:
     # It takes note of where the arguments are.
     setproctitle.getproctitle()
     # What was imported stays in memory that all forks share, for no collection of garbage touches it.
-    gc.collect()
     gc.freeze()
+    gc.enable()
+    gc.set_threshold(YOUNG)
     request = _Server(socket.socket(fileno=int(descriptor))).serve()
     setproctitle.setproctitle(" ".join(request.command))
     sys.argv = ["-c", *request.command[3:]]
