@@ -18,7 +18,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.errors import nearest
 from robocontrast_ros.runs.errors import JournalError
 from robocontrast_ros.system.disk import DiskError
-from robocontrast_ros.system.starting import YOUNG
+from robocontrast_ros.system.garbage import YOUNG
 
 
 class _OneLine(TyperGroup):

@@ -30,8 +30,8 @@ from typing import Any
 
 import setproctitle
 
+from robocontrast_ros.system.garbage import YOUNG
 from robocontrast_ros.system.processes import die_with_parent
-from robocontrast_ros.system.starting import YOUNG
 
 ROOM = 1000
 """Characters that the name of a fork has at least; Linux has it where the server's own arguments were."""

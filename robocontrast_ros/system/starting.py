@@ -14,10 +14,6 @@ FORK_SERVER = "ROBOCONTRAST_FORK_SERVER"
 
 NONE = "none"
 
-YOUNG = 50_000
-"""New objects after which Python looks for unused ones: imports make many that stay, and looking takes a tenth of a
-short command."""
-
 
 def end_quietly() -> None:
     """Let Ctrl-C end this process at once, without words, until it has a handler of its own: nothing has begun yet."""
