@@ -179,10 +179,14 @@ def halted_in_turn(run) -> Iterator[None]:
         thread.join()
 
 
+SIZE = 14
+"""Trials of a session that is paused twice, ended and resumed: more than it takes until the last pause."""
+
+
 def test_a_session_goes_on_after_a_pause_and_control_c_and_each_trial_is_as_without(
     place, domain, monkeypatch, tmp_path
 ):
-    session = place.session(policy="noisy_oracle", test_set={"size": 10}, task=place.short_task(40))
+    session = place.session(policy="noisy_oracle", test_set={"size": SIZE}, task=place.short_task(40))
     told = []
     services = {"start": StartSession, "pause": PauseSession, "resume": ResumeSession, "swap_policy": SwapPolicy}
     with spun_node("operator") as operator:
@@ -217,12 +221,14 @@ def test_a_session_goes_on_after_a_pause_and_control_c_and_each_trial_is_as_with
         assert isinstance(events_of(run)[-1], SessionInterrupted) and not (run / "graph.yaml").exists()
         assert {event.fault for event in of(run, TrialVoid)} <= {Fault.ABORTED}
 
-        done, known = len(finished(run)), DiscoveryProbe(operator, "episode_manager")
+        known = DiscoveryProbe(operator, "episode_manager")
         process, _ = begun(place, "--resume", run, run=run)
         try:
+            # Before the trials go on, of which few are left.
+            known.wait(240.0)
+            done = len(finished(run))
             with halted_in_turn(run):
                 wait_until(lambda: len(finished(run)) > done + 1, "two further trials")
-            known.wait(240.0)
             assert ask("pause").accepted
             wait_until(lambda: len(of(run, Paused)) == 2, "the pause")
             done = len(finished(run))
@@ -243,7 +249,7 @@ def test_a_session_goes_on_after_a_pause_and_control_c_and_each_trial_is_as_with
     assert all(event.recording.missing == () for event in trials)
     table = trials_table(events)
     counted = table.filter(table["outcome"] != Outcome.VOID.name)
-    assert counted["policy"].to_list() == ["noisy_oracle"] * done + ["seeing"] * (10 - done)
+    assert counted["policy"].to_list() == ["noisy_oracle"] * done + ["seeing"] * (SIZE - done)
 
 
 def beside_it(place, session, process, run, domain, monkeypatch, tmp_path):
