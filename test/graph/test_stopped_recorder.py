@@ -47,8 +47,8 @@ def test_a_recorder_that_is_stopped_loses_nothing_and_one_that_is_stopped_for_to
         task=place.short_task(STEPS),
         # So large that rollout has to wait: the history holds 72 of them, and the recorder may be behind by half.
         cameras=[{"name": "board", "width": 640, "height": 480}],
-        # Shorter than the 20 s after which Fast DDS forgets a process that stands still.
-        timeouts={"recording": 15.0},
+        # With the time until it is behind, less than the 20 s after which Fast DDS forgets a process that stands still.
+        timeouts={"recording": 8.0},
     )
     statuses: list[SessionStatus] = []
     steps: list[Progress] = []
@@ -87,7 +87,7 @@ def test_a_recorder_that_is_stopped_loses_nothing_and_one_that_is_stopped_for_to
     assert code == 0, output
     voids = [event for event in events_of(run) if isinstance(event, TrialVoid)]
     assert {(void.trial.index, void.fault) for void in voids} == {(1, Fault.RECORDER_LOST)}
-    assert voids[0].detail.startswith("the recorder is ") and voids[0].detail.endswith(" behind for 15 s")
+    assert voids[0].detail.startswith("the recorder is ") and voids[0].detail.endswith(" behind for 8 s")
     assert [event.recording.bag for event in finished(run)] == ["bags/0000", f"bags/0001_attempt{len(voids)}"]
     for event in finished(run):
         assert event.result.steps == STEPS and event.recording.missing == ()
