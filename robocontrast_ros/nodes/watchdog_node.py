@@ -138,13 +138,14 @@ class Watchdog(Node):
         now = time.monotonic()
         stop = self._watch.look(now)
         changed, self._latched = stop is not self._latched, stop
+        # Half a look, so that one that comes a little early is not one that leaves a command or a message out.
+        early = 0.5 * self._look_period
         if stop is not None and (changed or now >= self._stop_due):
             self._command_stop()
-            self._stop_due = now + self._node_parameters.control_period
+            self._stop_due = now + self._node_parameters.control_period - early
         if changed or now >= self._due:
             self._publish(stop, now)
-            # Half a look earlier, so that a look that comes a little early is not one that leaves a message out.
-            self._due = now + self._node_parameters.control_period / self._phase.beats - 0.5 * self._look_period
+            self._due = now + self._node_parameters.control_period / self._phase.beats - early
         if changed and stop is not None:
             self.get_logger().error(f"the robot is stopped by {stop.by}: {stop.reason}")
 
