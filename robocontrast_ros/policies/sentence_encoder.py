@@ -55,7 +55,7 @@ class SentenceEncoder:
         self._layers, self._heads = config["num_hidden_layers"], config["num_attention_heads"]
         self._epsilon = config["layer_norm_eps"]
         self._weights = {
-            name: weight if name == WORDS else weight.astype(np.float64)
+            name: weight if name == WORDS else _in_double(name, weight)
             for name, weight in load_file(folder / "model.safetensors").items()
         }
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -119,12 +119,17 @@ class SentenceEncoder:
         return mixed.transpose(1, 0, 2).reshape(hidden.shape)
 
     def _linear(self, x: Matrix, name: str) -> Matrix:
-        return x @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        return x @ self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
 
     def _norm(self, x: Matrix, name: str) -> Matrix:
         centred = x - x.mean(axis=-1, keepdims=True)
         scaled = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + self._epsilon)
         return scaled * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+
+
+def _in_double(name: str, weight: NDArray[np.float32]) -> Matrix:
+    """Return a weight in double precision; a layer's matrix transposed, as it is multiplied in an eighth less time."""
+    return np.array(weight.T if name.startswith("encoder.") else weight, dtype=np.float64, order="C")
 
 
 @lru_cache(1)

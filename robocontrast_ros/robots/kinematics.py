@@ -81,6 +81,9 @@ class Kinematics:
         self._model = mujoco.MjModel.from_xml_string(arm_mjcf(profile, moving_hand=False))
         self._data = mujoco.MjData(self._model)
         self._site = self._model.site(TOOL_SITE).id
+        # Views: MuJoCo makes others at each look.
+        self._place, self._matrix = self._data.site_xpos[self._site], self._data.site_xmat[self._site]
+        self._axes, self._qpos = self._matrix.reshape(3, 3), self._data.qpos
         self._home = np.asarray(profile.home, dtype=float)
         self._lower, self._upper = self._model.jnt_range.T
         self._velocities = np.array([joint.velocity for joint in profile.joints])
@@ -98,9 +101,8 @@ class Kinematics:
             positions: joint positions in the profile's order [rad].
         """
         self._update(positions)
-        data = self._data
-        w, x, y, z = _quaternion(data.site_xmat[self._site])
-        px, py, pz = data.site_xpos[self._site].tolist()
+        w, x, y, z = _quaternion(self._matrix)
+        px, py, pz = self._place.tolist()
         return Pose((px, py, pz), (x, y, z, w))
 
     def step(
@@ -128,10 +130,10 @@ class Kinematics:
             self._update(end)
             end = self.clamp(end + self._displacement(end, wanted, turn, farthest, tilt_weight))
         self._update(end)
-        tool = self._data.site_xpos[self._site]
+        tool = self._place
         error = float(norm(tool - wanted))
         if turn is None:
-            tilt = math.acos(min(max(-float(self._data.site_xmat[self._site][8]), -1.0), 1.0))
+            tilt = math.acos(min(max(-float(self._matrix[8]), -1.0), 1.0))
         else:
             tilt = math.hypot(*self._turn_to(turn))
         return Motion(tuple(end.tolist()), error, tilt, tuple(tool.tolist()))
@@ -159,16 +161,15 @@ class Kinematics:
         turns = 2 if orientation is None else 3
         rows, turn, last = self._rows[turns], self._turn, 3 + turns
         mujoco.mj_jacSite(self._model, self._data, rows[:3], turn, self._site)
-        axes = self._data.site_xmat[self._site].reshape(3, 3)
-        # The rotation that brings the axis down is about the tool's x and y; rotation about its z is free.
-        across = axes[:, :2].T
         if orientation is None:
-            turning, tilt = product(across, turn), dot(across, _cross(axes[:, 2], DOWN))
+            # The rotation that brings the axis down is about the tool's x and y; rotation about its z is free.
+            across = self._axes[:, :2].T
+            turning, tilt = product(across, turn), dot(across, _cross(self._axes[:, 2], DOWN))
         else:
             turning, tilt = turn, np.array(self._turn_to(orientation))
         np.multiply(tilt_weight, turning, out=rows[3:last])
         errors = np.empty(len(rows))
-        np.subtract(target, self._data.site_xpos[self._site], out=errors[:3])
+        np.subtract(target, self._place, out=errors[:3])
         np.multiply(tilt_weight, tilt, out=errors[3:last])
         np.multiply(POSTURE_WEIGHT, self._home - positions, out=errors[last:])
         hessian = product(rows.T, rows)
@@ -188,7 +189,7 @@ class Kinematics:
 
     def _turn_to(self, orientation: Quaternion) -> Vector3:
         """Return the rotation vector in the world that the tool has yet to turn [rad], from where `_update` put it."""
-        w, x, y, z = _quaternion(self._data.site_xmat[self._site])
+        w, x, y, z = _quaternion(self._matrix)
         return between((x, y, z, w), orientation)
 
     def posture(self, target: Sequence[float] | Pose) -> tuple[float, ...]:
@@ -266,7 +267,7 @@ class Kinematics:
         """Compute positions, and what the Jacobian needs, at joint positions [rad]."""
         import mujoco
 
-        self._data.qpos[:] = positions
+        self._qpos[:] = positions
         mujoco.mj_kinematics(self._model, self._data)
         mujoco.mj_comPos(self._model, self._data)
 

@@ -195,8 +195,9 @@ class FilmBc(nn.Module):
         tool = (slots.tool - self.centre) / UNIT
         position, start = (slots.position - self.centre) / UNIT, (slots.start - self.centre) / UNIT
         is_source, is_target = features.is_source, features.is_target
+        of_source = is_source[..., None]
 
-        here, began = _chosen(is_source, position), _chosen(is_source, start)
+        here, began = (of_source * position).sum(1), (of_source * start).sum(1)
         from_here = position - here[:, None]
         there = _chosen(is_target, from_here)
         with_target = is_target.sum(-1, keepdim=True)
@@ -208,24 +209,24 @@ class FilmBc(nn.Module):
         # The action's loss must not train the frame.
         way = ahead.detach()
         distance = way.norm(dim=-1, keepdim=True)
-        heading = torch.atan2(way[:, 1], way[:, 0])
+        heading = torch.atan2(way[:, 1:], way[:, :1])
         cos, sin = torch.cos(heading), torch.sin(heading)
-        both = torch.stack([from_here, position - tool[:, None]], 1)
-        turned = _turned(both, cos[:, None, None], sin[:, None, None])
+        from_tool = tool[:, None]
+        # All of them at once: calling an operation takes longer than what it does with so few numbers.
+        points = torch.cat([from_here, position - from_tool, from_tool - here[:, None], there[:, None]], 1)
+        turned, far, blocks = _turned(points, cos, sin), points.norm(dim=-1), len(self.names)
         others = torch.cat(
             [
-                turned[:, 0],
-                turned[:, 1],
-                both.norm(dim=-1).transpose(1, 2),
-                torch.stack([is_source, is_target], -1),
+                turned[:, :blocks],
+                turned[:, blocks:-2],
+                torch.stack([far[:, :blocks], far[:, blocks:-2], is_source, is_target], -1),
             ],
             -1,
         )
         # The source itself is no obstacle on its way.
-        codes = self.block(others) * (1 - is_source[..., None])
-        spin = heading[:, None] * self.symmetry
-        reach = tool - here
-        near = torch.cat([_turned(reach, cos, sin), reach.norm(dim=-1, keepdim=True)], -1)
+        codes = self.block(others) * (1 - of_source)
+        spin = heading * self.symmetry
+        near = torch.cat([turned[:, -2], far[:, -2:-1]], -1)
         x = self.trunk_in(
             torch.cat(
                 [
@@ -233,12 +234,12 @@ class FilmBc(nn.Module):
                     torch.tanh(near * 4),
                     distance,
                     torch.tanh(distance),
-                    cos[:, None],
-                    sin[:, None],
+                    cos,
+                    sin,
                     here,
                     tool,
-                    _turned(there, cos, sin),
-                    _chosen(is_source, _turned(slots.turn, torch.cos(spin), torch.sin(spin))),
+                    turned[:, -1],
+                    (of_source * _turned(slots.turn, torch.cos(spin), torch.sin(spin))).sum(1),
                     features.identity,
                     codes.sum(1),
                     codes.max(1).values,
@@ -253,7 +254,7 @@ class FilmBc(nn.Module):
             features.source,
             features.target,
             (here + ahead) * UNIT + self.centre,
-            heading,
+            heading[:, 0],
             self.direction(x),
             length,
         )
@@ -290,7 +291,8 @@ def displacement(answer: Answer, before: Tensor | None = None) -> Tensor:
     likely = direction.softmax(-1)
     window = torch.arange(-2, 3, device=likely.device)
     # The peak of the smoothed distribution: a single high bin may be chance.
-    smooth = sum(likely.roll(int(k), -1) for k in (-1, 0, 1))
+    around = torch.cat([likely[:, -1:], likely, likely[:, :1]], -1)
+    smooth = around[:, 2:] + likely + around[:, :-2]
     peak = smooth.argmax(-1, keepdim=True)
     weights = likely.gather(-1, (peak + window) % bins)
     offset = (weights * window).sum(-1) / weights.sum(-1).clamp_min(1e-9)

@@ -176,10 +176,9 @@ def free_share(
 
 def workspace_margins(kinematics: Kinematics, positions: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the margins of the tool from the workspace's sides [m]: three lower ones, three upper ones."""
-    tip = np.asarray(kinematics.tool_pose(positions).position)
     box = kinematics.profile.workspace
-    lower, upper = np.array([box.x, box.y, box.z]).T
-    return np.concatenate([tip - lower, upper - tip])
+    sides = tuple(zip(kinematics.tool_pose(positions).position, (box.x, box.y, box.z), strict=True))
+    return np.array([*(at - low for at, (low, _) in sides), *(high - at for at, (_, high) in sides)])
 
 
 def floor_margin(kinematics: Kinematics, positions: NDArray[np.float64]) -> float:

@@ -111,9 +111,12 @@ class Motion:
             reduced_speed: share of the velocities that is allowed while a person is near.
             period: duration of a control step [s].
         """
-        self._axes, self._reduced, self._period = tuple(axes), reduced_speed, period
+        self._axes, self._period = tuple(axes), period
         self._bounds = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
-        self._limits = {name: np.array([bound.limit for bound in of]) for name, of in self._bounds.items()}
+        # A row for each kind; a limit times its time is how far a velocity may be from where the limit is centred.
+        self._limits = np.array([[bound.limit for bound in of] for of in self._bounds.values()])
+        self._times = np.array([[1.0], [period], [period * period]])
+        self._slower = np.array([[reduced_speed], [1.0], [1.0]])
         self._still = np.zeros(len(self._axes))
         self.rest()
 
@@ -131,27 +134,22 @@ class Motion:
 
         It is 1 where they hold them; 0, a hold, always does.
         """
-        period, share, found = self._period, 1.0, []
-        steady = self._velocity + self._acceleration * period
-        for kind, centre, time in (
-            ("velocity", self._still, 1.0),
-            ("acceleration", self._velocity, period),
-            ("jerk", steady, period * period),
-        ):
-            limits = self._limits[kind]
-            if kind == "velocity" and person_near:
-                limits = limits * self._reduced
-            reach = limits * time
-            slack = SLACK * reach
-            low, high = np.minimum(centre - reach, 0.0), np.maximum(centre + reach, 0.0)
-            beyond = (wanted < low - slack) | (wanted > high + slack)
-            if not beyond.any():
-                continue
-            shares = np.where(beyond, np.where(wanted > 0.0, high, low) / np.where(beyond, wanted, 1.0), 1.0)
-            share = min(share, float(shares.min()))
-            asked = np.abs(wanted - centre) / time
-            found.append(self._intervention(kind, beyond, shares, asked, limits, person_near))
-        return share, found
+        limits = self._limits * self._slower if person_near else self._limits
+        centres = np.array([self._still, self._velocity, self._velocity + self._acceleration * self._period])
+        reach = limits * self._times
+        slack = SLACK * reach
+        low, high = np.minimum(centres - reach, 0.0), np.maximum(centres + reach, 0.0)
+        beyond = (wanted < low - slack) | (wanted > high + slack)
+        if not beyond.any():
+            return 1.0, []
+        shares = np.where(beyond, np.where(wanted > 0.0, high, low) / np.where(beyond, wanted, 1.0), 1.0)
+        asked = np.abs(wanted - centres) / self._times
+        found = [
+            self._intervention(kind, beyond[row], shares[row], asked[row], limits[row], person_near)
+            for row, kind in enumerate(self._bounds)
+            if beyond[row].any()
+        ]
+        return float(shares.min()), found
 
     def _intervention(
         self,

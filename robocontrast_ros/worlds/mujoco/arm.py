@@ -144,7 +144,7 @@ class Arm(Embodiment):
         """Return what the servos are set to before each of the coming physics steps, the next one last."""
         desired = self._trajectory.position(np.arange(self._followed, self._followed + AHEAD + 1))
         # A servo with damping lags behind a moving set point; leading by the velocity cancels that.
-        velocity = np.diff(desired, axis=0) / self._timestep
+        velocity = (desired[1:] - desired[:-1]) / self._timestep
         return list((desired[1:] + self._lead * velocity)[::-1])
 
 

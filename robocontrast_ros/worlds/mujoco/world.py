@@ -7,7 +7,9 @@ alike whatever happened before it.
 
 from __future__ import annotations
 
+import ctypes
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -55,7 +57,19 @@ from robocontrast_ros.worlds.mujoco.sensors import Contacts, Description, JointS
 
 VALID_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _WARNING = mujoco.mjtWarning
-DIVERGED = tuple(w.value for w in (_WARNING.mjWARN_BADQPOS, _WARNING.mjWARN_BADQVEL, _WARNING.mjWARN_BADQACC))
+DIVERGED = [w.value for w in (_WARNING.mjWARN_BADQPOS, _WARNING.mjWARN_BADQVEL, _WARNING.mjWARN_BADQACC)]
+
+
+def _take_no_times() -> None:
+    """Have MuJoCo not measure how long its functions take: nobody reads it, and it takes a twelfth of a step.
+
+    Its Python package sets the clock when it is imported; ``set_mjcb_time(None)`` does not take it away.
+    """
+    library = ctypes.CDLL(sys.modules[mujoco.mj_step.__module__].__file__)
+    ctypes.c_void_p.in_dll(library, "mjcb_time").value = None
+
+
+_take_no_times()
 
 
 class World:
@@ -132,15 +146,16 @@ class World:
         self._touched.clear()
         self._pairs = None
         before_step, after_step, touched = self._robot.before_step, self._robot.after_step, self._touched
+        mj_step = mujoco.mj_step
         for _ in range(count):
             before_step()
-            mujoco.mj_step(model, data)
+            mj_step(model, data)
             after_step()
             # From one step to the next it is mostly the same geometries that touch; mostly none.
             if data.ncon:
                 touched.add(data.contact.geom.tobytes())
         self._steps += count
-        if any(data.warning[kind].number for kind in DIVERGED):
+        if data.warning.number[DIVERGED].any():
             raise SimulationDiverged(f"the physics diverged at {stamp_text(self.time_ns)}; reset the simulation")
         self._bodies.refresh()
 
