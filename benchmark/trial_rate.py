@@ -10,6 +10,7 @@ Opening the bench is not counted: a study does it once.
 from __future__ import annotations
 
 import argparse
+import gc
 import math
 import multiprocessing
 import os
@@ -29,6 +30,7 @@ from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.system.garbage import YOUNG
 from robocontrast_ros.system.numerics import pin
 
 SESSION = "language_table_held_out"
@@ -76,6 +78,8 @@ class Worker:
     def begin(cls, together: Barrier) -> None:
         """Take what the processes wait at for each other."""
         cls.together = together
+        # As in every process of a study.
+        gc.set_threshold(YOUNG)
 
     @classmethod
     def run(cls, policy: str, seed: int, trials: int) -> Share:

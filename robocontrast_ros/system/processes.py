@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import multiprocessing
 import os
 import signal
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from multiprocessing.synchronize import Event
 from typing import Any, TypeVar
 
+from robocontrast_ros.system.garbage import YOUNG
 from robocontrast_ros.system.numerics import pinned
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -95,6 +97,7 @@ def stopping() -> bool:
 
 def _begin(stop: Event, begin: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
     _stops.append(stop)
+    gc.set_threshold(YOUNG)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if begin is not None:
         begin(*arguments)

@@ -1,4 +1,4 @@
-"""Shortest paths of a point among obstacles in a rectangle: a visibility graph, searched with SciPy's Dijkstra.
+"""Shortest paths of a point among obstacles in a rectangle: a visibility graph, searched with Dijkstra's algorithm.
 
 The obstacles are discs or convex polygons, which may overlap. A path bends only at corners of obstacles; a corner
 inside another obstacle is no node.
@@ -6,6 +6,7 @@ inside another obstacle is no node.
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
@@ -276,43 +277,36 @@ class Roadmap:
 
         Returns:
             Distance of each node [m], infinity where there is no path; and the node before it on that
-            path, negative where that is the point itself.
+            path, negative where that is the point itself, or where there is no path.
         """
-        count, (lengths, others, ends) = len(self.nodes), self._edges
-        least = np.full(count, np.inf)
+        least, ways = np.full(len(self.nodes), np.inf), self._ways
         np.minimum.at(least, node, length)
-        joined = np.flatnonzero(np.isfinite(least))
-        # Large, and needed only where a path is looked for.
-        from scipy.sparse import csr_array
-        from scipy.sparse.csgraph import dijkstra
-
-        graph = csr_array(
-            (
-                # SciPy takes a length of 0 as no edge.
-                np.concatenate([lengths, np.maximum(least[joined], 1e-12)]),
-                np.concatenate([others, joined.astype(others.dtype)]),
-                np.append(ends, len(others) + len(joined)),
-            ),
-            shape=(count + 1, count + 1),
-        )
-        found, before = dijkstra(graph, indices=count, return_predecessors=True)
-        return found[:count], np.where(before[:count] == count, -1, before[:count])
+        found, before = least.tolist(), [-1] * len(least)
+        queue = [(distance, reached) for reached, distance in enumerate(found) if distance < math.inf]
+        heapq.heapify(queue)
+        while queue:
+            distance, reached = heapq.heappop(queue)
+            if distance > found[reached]:
+                continue
+            for other, further in ways[reached]:
+                if distance + further < found[other]:
+                    found[other], before[other] = distance + further, reached
+                    heapq.heappush(queue, (found[other], other))
+        return np.array(found), np.array(before, dtype=np.int32)
 
     @cached_property
-    def _edges(self) -> tuple[Points, NDArray[np.int32], Indices]:
-        """Both directions of every free way between two nodes, as a sparse matrix by rows.
-
-        Returns:
-            Length of each [m], the node to which it leads, and where those from each node begin, shape (n + 1,).
-        """
+    def _ways(self) -> list[list[tuple[int, float]]]:
+        """Of each node, the nodes to which there is a free way, and its length [m]."""
         touches = self._obstacles.touches(self.nodes, self._corners)
         a, b = np.nonzero(np.triu(touches & touches.T, 1))
-        free = np.zeros_like(touches)
-        free[a, b] = self.sees(self.nodes[a], self.nodes[b])
-        free |= free.T
-        a, b = np.nonzero(free)
-        ends = np.append(0, np.cumsum(np.count_nonzero(free, axis=1)))
-        return norm(self.nodes[a] - self.nodes[b]), b.astype(np.int32), ends
+        seen = self.sees(self.nodes[a], self.nodes[b])
+        a, b = a[seen], b[seen]
+        lengths = norm(self.nodes[a] - self.nodes[b])
+        ways: list[list[tuple[int, float]]] = [[] for _ in self.nodes]
+        for one, other, length in zip(a.tolist(), b.tolist(), lengths.tolist(), strict=True):
+            ways[one].append((other, length))
+            ways[other].append((one, length))
+        return ways
 
 
 class Ways:
