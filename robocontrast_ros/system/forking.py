@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import gc
 import importlib
+import inspect
 import os
 import resource
 import secrets
@@ -371,6 +372,8 @@ class _Server:
                 importlib.import_module(name)
             if (request := self._served(0.0)) is not None:
                 return request
+        # Rclpy's logger finds out in which module its caller is: at first it looks at all that are imported.
+        inspect.getmodule(sys._getframe())
         self._imported, timeout = True, 0.0
         while (request := self._served(timeout)) is None:
             timeout = None
