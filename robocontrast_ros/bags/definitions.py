@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from rosbags.interfaces import Nodetype
+from rosbags.interfaces.typing import Typesdict
 from rosbags.typesys import TypesysError, get_types_from_msg
 from rosbags.typesys.msg import denormalize_msgtype, normalize_msgtype
 from rosbags.typesys.store import Typestore
@@ -75,34 +76,41 @@ def environment_prefixes() -> tuple[Path, ...]:
 @lru_cache(maxsize=256)
 def _find(type_name: str, prefixes: tuple[Path, ...]) -> Definition:
     texts: dict[str, str] = {}
-    store = Typestore()
+    types: Typesdict = {}
     waiting = [type_name]
     while waiting:
         name = waiting.pop(0)
         if name in texts:
             continue
-        path = _file(name, prefixes, wanted_for=type_name)
-        texts[name] = path.read_text(encoding="utf-8")
-        try:
-            types = get_types_from_msg(texts[name], name)
-        except TypesysError as error:
-            raise BagError(f"{path}: not a message definition: {error}. Install the package again.") from None
-        store.register(types)
-        waiting += _referenced(types[name][1])
+        texts[name], parsed = _parsed(_file(name, prefixes, wanted_for=type_name), name)
+        types |= parsed
+        waiting += _referenced(parsed[name][1])
+    store = Typestore()
+    store.register(types)
     first, *others = texts
     parts = [texts[first], *(f"{_SEPARATOR}\nMSG: {denormalize_msgtype(o)}\n{texts[o]}" for o in others)]
     text = "\n".join(part.rstrip("\n") for part in parts) + "\n"
-    return Definition(type_name, text, store.hash_rihs01(type_name), _stamp_offset(store, type_name))
+    return Definition(type_name, text, store.hash_rihs01(type_name), _stamp_offset(types, type_name))
 
 
-def _stamp_offset(store: Typestore, type_name: str) -> int | None:
+@lru_cache(maxsize=256)
+def _parsed(path: Path, name: str) -> tuple[str, Typesdict]:
+    """Return a file with the definition of a type of this name, and what it says."""
+    text = path.read_text(encoding="utf-8")
+    try:
+        return text, get_types_from_msg(text, name)
+    except TypesysError as error:
+        raise BagError(f"{path}: not a message definition: {error}. Install the package again.") from None
+
+
+def _stamp_offset(types: Typesdict, type_name: str) -> int | None:
     """Return where a message's stamp is: a time or header that comes first, or that of the first of a list."""
-    fields = store.get_msgdef(type_name).fields
+    fields = types[type_name][1]
     node, value = fields[0][1] if fields else (None, None)
     if node == Nodetype.NAME and value in _STAMPS:
         return _ENCAPSULATION
     if node == Nodetype.SEQUENCE and value[0][0] == Nodetype.NAME:
-        first = store.get_msgdef(value[0][1]).fields[0][1]
+        first = types[value[0][1]][1][0][1]
         if first[0] == Nodetype.NAME and first[1] in _STAMPS:
             return _ENCAPSULATION + _LENGTH
     return None

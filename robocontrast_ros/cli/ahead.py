@@ -33,10 +33,10 @@ class GraphAhead:
         with contextlib.suppress(ConfigurationError):
             if not fast:
                 self._domain = Domain(namespace)
-                self._domain.start_probe(node_environment(self._domain.number))
+                self._domain.start_probe(node_environment(self._domain.number), self.server)
         # It changes the environment for a moment, which the thread reads.
         import_mujoco()
-        threading.Thread(target=_try_rendering, daemon=True).start()
+        threading.Thread(target=_try_rendering, args=(self.server,), daemon=True).start()
 
     def domain(self, namespace: str, elsewhere: bool) -> Domain:
         """Return the domain of the session's nodes, which is being probed; the caller closes it.
@@ -55,7 +55,7 @@ class GraphAhead:
         if domain is None:
             domain = Domain(namespace)
             try:
-                domain.start_probe(node_environment(domain.number, elsewhere))
+                domain.start_probe(node_environment(domain.number, elsewhere), self.server)
             except BaseException:
                 domain.close()
                 raise
@@ -75,9 +75,9 @@ class GraphAhead:
             self.server = None
 
 
-def _try_rendering() -> None:
+def _try_rendering(server: ForkServer | None) -> None:
     """Find out which OpenGL platform works, which most sessions ask before they begin."""
     from robocontrast_ros.images.rendering import RenderingUnavailable, working_backend
 
     with contextlib.suppress(RenderingUnavailable):
-        working_backend()
+        working_backend(server)

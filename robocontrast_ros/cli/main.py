@@ -7,7 +7,7 @@ import signal
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -78,27 +78,24 @@ def evaluate(
                 f"one of {', '.join(known_names('sessions'))}, or a .yaml file",
             )
         _refuse_unknown(session, robot, policy)
-    from robocontrast_ros.sessions.overrides import Overrides
-
-    console = Console()
-    overrides = Overrides(
-        robot=robot,
-        policy=policy,
-        budget=budget,
-        seed=seed,
-        max_trials=max_trials,
-        output=output,
-        policy_server=policy_server,
-        fast=fast,
-        repeats=repeats,
-        size=size,
-        strategy=strategy,
-        settings=parse_settings(settings or (), SETTING),
-        practice=practice or None,
-    )
+    settings_given = parse_settings(settings or (), SETTING)
+    changes: dict[str, Any] = {
+        "robot": robot,
+        "policy": policy,
+        "budget": budget,
+        "seed": seed,
+        "max_trials": max_trials,
+        "output": output,
+        "policy_server": policy_server,
+        "fast": fast,
+        "repeats": repeats,
+        "size": size,
+        "strategy": strategy,
+        "practice": practice or None,
+    }
     if resume is not None:
-        options = {"session": session is not None, "practice": practice}
-        given = [*(option for option, is_given in options.items() if is_given), *overrides.given()]
+        given = [f"--{name.replace('_', '-')}" for name, value in changes.items() if value is not None]
+        given += [f"--set {key}" for key in settings_given] + (["SESSION"] if session is not None else [])
         if given:
             raise ConfigurationError(
                 "command line",
@@ -110,12 +107,16 @@ def evaluate(
         _open(resume)
     from robocontrast_ros.cli.ahead import GraphAhead
 
+    # It takes longer than all that is imported here meanwhile.
     with closing(GraphAhead(namespace, fast=bool(fast))) as ahead:
         from robocontrast_ros.cli import evaluate as runner
+        from robocontrast_ros.sessions.overrides import Overrides
 
+        console = Console()
         if resume is not None:
             run, code = runner.resume(resume, console, namespace, ahead)
         else:
+            overrides = Overrides(**changes, settings=settings_given)
             run, code = runner.start(session, overrides, console, namespace, ahead)
     if run is not None:
         code = _show_results_of(run, code, console)

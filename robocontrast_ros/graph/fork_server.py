@@ -18,11 +18,18 @@ if TYPE_CHECKING:
     from robocontrast_ros.policies.protocol import PolicyDescription
     from robocontrast_ros.sessions.resolving import ResolvedSession
 
-NODES = tuple(
-    f"robocontrast_ros.nodes.{name}_node"
-    for name in ("container", "simulator", "recorder", "policy_server", "episode_manager")
+NODES = (
+    "robocontrast_ros.nodes.graph_probe",
+    "robocontrast_ros.images.rendering",
+    *(
+        f"robocontrast_ros.nodes.{name}_node"
+        for name in ("policy_server", "container", "simulator", "recorder", "episode_manager")
+    ),
 )
-"""Modules that are imported before it is known whether a session needs them; others come with the fork."""
+"""Modules that are imported before it is known whether a session needs them; others come with the fork.
+
+What a session needs first comes first: it is begun while the rest is imported.
+"""
 
 FAST = "robocontrast_ros.cli.fast"
 """Module of the one process of a fast session."""

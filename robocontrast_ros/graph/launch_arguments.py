@@ -158,7 +158,7 @@ def launched_session(
     # ROS's tools look for a launched graph in the user's domain, or in 0.
     domain = Domain(namespace_of(session, namespace), given_domain() or 0)
     try:
-        domain.start_probe(environment)
+        domain.start_probe(environment, server)
         load = policy_ahead(server, session)
         check_machine(session)
         check_policies(session, load)

@@ -24,6 +24,7 @@ from typing_extensions import Self
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.environment import ROS_VARIABLES, SOURCE, blamed, check_values
 from robocontrast_ros.graph.names import LEADER
+from robocontrast_ros.system.forking import ForkServer, Prepared
 from robocontrast_ros.system.processes import die_with_parent
 
 VARIABLE = "ROS_DOMAIN_ID"
@@ -87,11 +88,12 @@ class Domain:
         elif not self._take(given):
             raise _taken(given, self.namespace, _holder(_lock_file(given, self.namespace)))
 
-    def start_probe(self, environment: Mapping[str, str]) -> None:
+    def start_probe(self, environment: Mapping[str, str], server: ForkServer | None = None) -> None:
         """Start to look for another session's graph; ``confirm`` takes the result.
 
         Args:
             environment: of the session's nodes, which decides whom they discover. Its ROS_DOMAIN_ID is set here.
+            server: that forks the session's nodes; None where there is none.
 
         Raises:
             ConfigurationError: a variable of it has a value that is wrong on any machine.
@@ -99,7 +101,7 @@ class Domain:
         check_values(ROS_VARIABLES, environment)
         wanted = None if self.chosen else self.namespace
         self._environment = {**environment, VARIABLE: str(self.number)}
-        self._probe = GraphProbe(self._environment, wanted)
+        self._probe = GraphProbe(self._environment, wanted, server=server)
 
     def confirm(self) -> None:
         """Wait for the probe; where it finds a session in a domain that was chosen here, take the next one.
@@ -193,19 +195,71 @@ def given_domain() -> int | None:
 class GraphProbe:
     """A process that looks for sessions in the ROS graph (``nodes/graph_probe.py``)."""
 
-    def __init__(self, environment: Mapping[str, str], namespace: str | None, duration: float = PROBE_DURATION) -> None:
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        namespace: str | None,
+        duration: float = PROBE_DURATION,
+        server: ForkServer | None = None,
+    ) -> None:
         """Start it.
 
         Args:
             environment: of the nodes that are going to be started, which decides whom they discover.
             namespace: of the sessions; None for any.
             duration: how long it looks for them [s].
+            server: that forks it; where None, or gone, it is a new interpreter.
         """
         self._environment = dict(environment)
         self._wanted = "" if namespace is None else f"/{namespace.strip('/')}/{LEADER}".replace("//", "/")
+        self._duration = duration
+        self._fork: Prepared | None = None
+        self._interpreter: subprocess.Popen[str] | None = None
+        if server is not None:
+            function = "robocontrast_ros.nodes.graph_probe:search"
+            with contextlib.suppress(OSError):
+                self._fork = server.prepare("", function, duration, self._wanted, environment=self._environment)
+        if self._fork is None:
+            self._begin_interpreter()
+
+    def found(self) -> tuple[str, ...]:
+        """Wait for it, and return the full names of the episode managers.
+
+        Raises:
+            ConfigurationError: ROS does not run in the environment, or nodes do not discover each other.
+        """
+        output, failure = self.ended()
+        if failure:
+            raise _refused(self._environment, failure)
+        return tuple(name for name in output if self._wanted in ("", name))
+
+    def ended(self) -> tuple[list[str], str]:
+        """Wait for it; return what it found, and why it failed, empty where it did not."""
+        try:
+            return self._ended()
+        except (subprocess.TimeoutExpired, TimeoutError):
+            return [], ""
+        finally:
+            self.stop()
+
+    def _ended(self) -> tuple[list[str], str]:
+        if self._fork is not None:
+            try:
+                return self._fork.result(PROBE_DEADLINE), ""
+            except EOFError:
+                # What ends a fork may have ended the server before; a new interpreter says what it is.
+                self._begin_interpreter()
+        output, errors = self._interpreter.communicate(timeout=PROBE_DEADLINE)
+        if self._interpreter.returncode == 0:
+            return output.split(), ""
+        lines = [line for line in errors.splitlines() if line.strip() and line[:1] not in (" ", ",")]
+        said = lines[-1] if lines else f"it ended with exit code {self._interpreter.returncode}"
+        return [], _PLACE.sub("", _RAISED.sub("", said))
+
+    def _begin_interpreter(self) -> None:
         main = "from robocontrast_ros.nodes.graph_probe import main; main()"
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", main, str(duration), self._wanted],
+        self._interpreter = subprocess.Popen(
+            [sys.executable, "-c", main, str(self._duration), self._wanted],
             env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -216,37 +270,15 @@ class GraphProbe:
             preexec_fn=die_with_parent,
         )
 
-    def found(self) -> tuple[str, ...]:
-        """Wait for it, and return the full names of the episode managers.
-
-        Raises:
-            ConfigurationError: ROS does not run in the environment, or nodes do not discover each other.
-        """
-        output, failure = self._ended()
-        if failure:
-            raise _refused(self._environment, failure)
-        return tuple(name for name in output.split() if self._wanted in ("", name))
-
-    def _ended(self) -> tuple[str, str]:
-        """Wait for it; return what it printed, and why it failed, empty where it did not."""
-        try:
-            output, errors = self._process.communicate(timeout=PROBE_DEADLINE)
-        except subprocess.TimeoutExpired:
-            return "", ""
-        finally:
-            self.stop()
-        if self._process.returncode == 0:
-            return output, ""
-        lines = [line for line in errors.splitlines() if line.strip() and line[:1] not in (" ", ",")]
-        said = lines[-1] if lines else f"it ended with exit code {self._process.returncode}"
-        return "", _PLACE.sub("", _RAISED.sub("", said))
-
     def stop(self) -> None:
-        """End it."""
-        if self._process.poll() is None:
-            self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdout, self._process.stderr):
+        """End it; a fork ends by itself."""
+        process = self._interpreter
+        if process is None:
+            return
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        for stream in (process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
 
@@ -265,7 +297,7 @@ def _refused(environment: Mapping[str, str], failure: str) -> ConfigurationError
     """Return the error for an environment in which ROS does not run."""
 
     def works(other: dict[str, str]) -> bool:
-        return not GraphProbe(other, None, duration=0.0)._ended()[1]
+        return not GraphProbe(other, None, duration=0.0).ended()[1]
 
     error = blamed(ROS_VARIABLES, environment, failure, works)
     if error is not None:

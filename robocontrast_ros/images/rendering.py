@@ -1,12 +1,12 @@
 """Offscreen rendering of a MuJoCo world on a machine without a screen.
 
-The OpenGL platform is tried out in a subprocess, because a broken driver may end the process: EGL
+The OpenGL platform is tried out in another process, because a broken driver may end it: EGL
 first, then OSMesa. ``MUJOCO_GL`` in the environment, ``egl`` or ``osmesa``, decides it beforehand.
 """
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import importlib
 import os
 import subprocess
@@ -22,22 +22,17 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.environment import OPENGL_VARIABLES, blamed, check_values
+from robocontrast_ros.system.forking import ForkServer
 
 BACKENDS = ("egl", "osmesa")
-PROBE = (
-    "import importlib; "
-    "context = importlib.import_module('mujoco.{0}').GLContext(8, 8); "
-    "context.make_current(); "
-    "import mujoco; "
-    "resources = mujoco.MjrContext(mujoco.MjModel.from_xml_string('<mujoco/>'), 100); "
-    "resources.free(); context.free()"
-)
 PROBE_TIMEOUT = 60.0
 
 TRIED = "ROBOCONTRAST_OPENGL"
 """Environment variable: the platform that whoever started this process found to work."""
 
 _trying = threading.Lock()
+_working: list[str] = []
+"""The platform that works here, once it was tried."""
 
 SAMPLES, SHADOW = 4, 2048
 """Samples of a pixel, and width of a shadow's map [pixel], in pictures of fine quality."""
@@ -71,8 +66,11 @@ class Camera:
     height: int = 180
 
 
-def working_backend() -> str:
+def working_backend(server: ForkServer | None = None) -> str:
     """Return the OpenGL platform that works here: ``egl`` or ``osmesa``. It may be called from several threads.
+
+    Args:
+        server: a fork of it tries a platform; where None, or where that fails, a new interpreter does.
 
     Raises:
         RenderingUnavailable: neither does.
@@ -81,34 +79,42 @@ def working_backend() -> str:
     if tried in BACKENDS:
         return tried
     with _trying:
-        return _working_backend()
+        if not _working:
+            _working.append(_found_working(server))
+        return _working[0]
 
 
-@functools.cache
-def _working_backend() -> str:
+def _found_working(server: ForkServer | None) -> str:
     without = "camera images cannot be rendered without a screen"
     try:
         check_values(OPENGL_VARIABLES, os.environ)
     except ConfigurationError as error:
         raise RenderingUnavailable(f"{without}: {error}", error) from None
-    backend, failure = _probed(os.environ)
+    backend, failure = _tried(os.environ, server)
     if backend:
         return backend
-    blame = blamed(OPENGL_VARIABLES, os.environ, failure, lambda environment: bool(_probed(environment)[0]))
+    blame = blamed(OPENGL_VARIABLES, os.environ, failure, lambda environment: bool(_tried(environment)[0]))
     install = "Install EGL with `sudo apt-get install libegl1 libgl1-mesa-dri`."
     raise RenderingUnavailable(f"{without}: {blame}" if blame else f"{without} ({failure}). {install}", blame)
 
 
-def _probed(environment: Mapping[str, str]) -> tuple[str, str]:
+def _tried(environment: Mapping[str, str], server: ForkServer | None = None) -> tuple[str, str]:
     """Return the first platform that works in an environment, or why none does."""
     wanted = environment.get("MUJOCO_GL", "").lower()
     candidates = (wanted,) if wanted in BACKENDS else BACKENDS
     findings = []
     for backend in candidates:
+        variables = {**environment, "MUJOCO_GL": backend, "PYOPENGL_PLATFORM": backend}
+        if server is not None:
+            # A new interpreter says what is wrong.
+            with contextlib.suppress(OSError, EOFError):
+                fork = server.prepare("", "robocontrast_ros.system.opengl:try_platform", backend, environment=variables)
+                return fork.result(PROBE_TIMEOUT), ""
+        code = f"from robocontrast_ros.system.opengl import try_platform; try_platform('{backend}')"
         try:
             probe = subprocess.run(
-                [sys.executable, "-c", PROBE.format(backend)],
-                env={**environment, "MUJOCO_GL": backend, "PYOPENGL_PLATFORM": backend},
+                [sys.executable, "-c", code],
+                env=variables,
                 capture_output=True,
                 text=True,
                 timeout=PROBE_TIMEOUT,

@@ -96,9 +96,12 @@ class EpisodeManager(Node):
 
     def _work(self) -> None:
         try:
+            evaluation = self._session.evaluation()
+            # Drawn while the other nodes begin.
+            evaluation.test_set()
             self._bench.wait()
             end = run_session(
-                self._session.evaluation(),
+                evaluation,
                 self._bench,
                 self._journal,
                 resume=self._node_parameters.resume,

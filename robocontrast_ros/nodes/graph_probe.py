@@ -34,16 +34,25 @@ SERVICE, TYPE = "/swap_policy", "robocontrast_ros/srv/SwapPolicy"
 
 
 def main() -> None:
-    """Print the full names of the episode managers that are visible, one a line.
-
-    The arguments are how long to search [s], and the name to find, empty for any. Ends as soon as it is found. Where
-    ROS does not run, or no participant discovers another, it says so on stderr and ends with another code than 0.
-    """
+    """Print what ``search`` finds, one a line; the arguments are its own."""
     seconds, wanted = sys.argv[1:]
+    print("\n".join(search(float(seconds), wanted)), flush=True)
+
+
+def search(seconds: float, wanted: str) -> list[str]:
+    """Return the full names of the episode managers that are visible.
+
+    Args:
+        seconds: how long to search [s].
+        wanted: the name with which it ends at once; empty for any.
+
+    Raises:
+        SystemExit: no participant discovers another.
+    """
     began, nodes, found = time.monotonic(), [_join(0)], set[str]()
     while not (wanted in found if wanted else found):
         passed = time.monotonic() - began
-        if passed >= float(seconds):
+        if passed >= seconds:
             if any(map(_sees_another, nodes)):
                 break
             if passed >= NOBODY:
@@ -52,11 +61,11 @@ def main() -> None:
             nodes.append(_join(len(nodes)))
         time.sleep(POLL)
         found = {name for node in nodes for name in _managers(node)}
-    print("\n".join(sorted(found)), flush=True)
     # Others wait for seconds for a participant that does not leave in order, which slows down the next probe.
     for node in nodes:
         node.destroy_node()
         rclpy.try_shutdown(context=node.context)
+    return sorted(found)
 
 
 def _join(number: int) -> Node:

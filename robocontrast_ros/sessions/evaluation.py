@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from robocontrast_ros.domain import ScoreSpec, TestInstance, find_spec
@@ -90,6 +90,10 @@ class Evaluation:
         It depends on seed, task, size and families, or recorded instances, alone, so that strategies can be
         compared on it, and a larger test set holds every instance of a smaller one.
         """
+        return self._test_set
+
+    @cached_property
+    def _test_set(self) -> tuple[TestInstance, ...]:
         drawn = self.recorded[: self.test_set_size] or [self._draw(number) for number in range(self.test_set_size)]
         order = generator(self.seed, "order").permutation(self.test_set_size)
         return tuple(drawn[i] for i in order)

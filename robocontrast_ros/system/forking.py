@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import gc
 import importlib
+import inspect
 import os
 import resource
 import secrets
@@ -50,8 +51,8 @@ class _Request:
         folder: its working directory.
         new_session: whether signals of the terminal do not reach it.
         orphaned: the signal that it gets when whoever asked for it is gone.
-        function: ``module:function`` that the fork calls before it is asked for; the next request with this code is for
-            it. Empty for a fork that runs at once.
+        function: ``module:function`` that the fork calls first, whose result is the answer. The next request with this
+            code is for this fork; without code it ends. Empty for a fork that runs at once.
         arguments: of that function.
     """
 
@@ -62,6 +63,11 @@ class _Request:
     orphaned: int
     function: str = ""
     arguments: tuple[Any, ...] = ()
+
+    @property
+    def code(self) -> str:
+        """What is run; empty for a function alone."""
+        return self.command[2]
 
 
 def forkable(command: Sequence[str]) -> bool:
@@ -108,10 +114,10 @@ class ForkServer:
             return Forked(self.name, command, environment, files, new_session=True, orphaned=signal.SIGTERM)
 
     def prepare(self, code: str, function: str, *arguments: Any, environment: Mapping[str, str]) -> Prepared:
-        """Begin a fork before its command is known; see ``Prepared``.
+        """Begin a fork before its command is known, as soon as its function's module is imported; see ``Prepared``.
 
         Args:
-            code: that it is going to run.
+            code: that it is going to run; empty for a fork that ends with the function.
             function: ``module:function``, which it calls now.
             arguments: of that function.
             environment: of the fork until it is asked for.
@@ -171,7 +177,10 @@ class Forked:
 
 
 class Prepared:
-    """A fork that calls a function, and waits for the request with its code. What it prints is printed by that."""
+    """A fork that calls a function, and waits for the request with its code. What it prints is printed by that.
+
+    Without code, it ends with the function.
+    """
 
     def __init__(
         self, server: str, code: str, function: str, arguments: tuple[Any, ...], environment: Mapping[str, str]
@@ -189,18 +198,23 @@ class Prepared:
             files = nothing.fileno(), self._said.fileno(), self._said.fileno()
             self._line = _asked(server, request, files)
 
-    def result(self) -> Any:
+    def result(self, timeout: float | None = None) -> Any:
         """Wait for the function, and return its result. To be called once.
+
+        Args:
+            timeout: how long to wait [s]; for ever where None.
 
         Raises:
             EOFError: the fork ended before.
+            TimeoutError: the time has passed.
         """
-        try:
-            return self._line.recv()
-        except OSError:
-            raise EOFError from None
-        finally:
-            self._line.close()
+        with self._line:
+            if not self._line.poll(timeout):
+                raise TimeoutError
+            try:
+                return self._line.recv()
+            except OSError:
+                raise EOFError from None
 
     def said(self) -> str:
         """Return what it has printed so far."""
@@ -288,22 +302,18 @@ def main() -> None:
     end = _End()
     # Called after all others, which are registered later.
     atexit.register(end)
-    gc.disable()
-    for name in modules.split(","):
-        # Its processes find the same and say so in their logs.
-        with contextlib.suppress(Exception):
-            importlib.import_module(name)
     # It takes note of where the arguments are.
     setproctitle.getproctitle()
+    gc.disable()
+    request = _Server(socket.socket(fileno=int(descriptor))).serve(modules.split(","))
     # What was imported stays in memory that all forks share, for no collection of garbage touches it.
     gc.freeze()
     gc.enable()
     gc.set_threshold(YOUNG)
-    request = _Server(socket.socket(fileno=int(descriptor))).serve()
     setproctitle.setproctitle(" ".join(request.command))
     sys.argv = ["-c", *request.command[3:]]
     try:
-        exec(compile(request.command[2], "<string>", "exec"), {"__name__": "__main__"})
+        exec(compile(request.code, "<string>", "exec"), {"__name__": "__main__"})
     except SystemExit as ends:
         end.code = ends.code
         raise
@@ -343,37 +353,60 @@ class _Server:
             end.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         signal.set_wakeup_fd(self._wake.fileno())
-        # Of each fork that runs, and of each that waits to be asked for.
+        # Of each fork that runs, and of each that waits to be asked for; forks that end with their functions.
         self._running: dict[int, Connection] = {}
         self._waiting: dict[str, tuple[int, Connection]] = {}
+        self._calls: set[int] = set()
+        # Not answered yet.
+        self._requests: list[tuple[Connection, _Request, list[int]]] = []
+        self._imported = False
         self._selector = selectors.DefaultSelector()
         self._selector.register(listening, selectors.EVENT_READ)
         self._selector.register(self._woken, selectors.EVENT_READ)
 
-    def serve(self) -> _Request:
-        """Serve until the end; return the request in a fork alone, which is what the request describes."""
-        while True:
-            for key, _ in self._selector.select():
-                if key.fileobj is self._woken:
-                    with contextlib.suppress(BlockingIOError):
-                        self._woken.recv(1 << 12)
-                elif key.fileobj is not self._listening:
-                    self._pass_on(key.fileobj, *key.data)
-                elif (request := self._answer()) is not None:
-                    return request
-            self._tell_ended()
+    def serve(self, modules: Sequence[str]) -> _Request:
+        """Import modules and serve until the end; return the request in a fork alone, which is what it describes."""
+        for name in modules:
+            # Its processes find the same and say so in their logs.
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
+            if (request := self._served(0.0)) is not None:
+                return request
+        # Rclpy's logger finds out in which module its caller is: at first it looks at all that are imported.
+        inspect.getmodule(sys._getframe())
+        self._imported, timeout = True, 0.0
+        while (request := self._served(timeout)) is None:
+            timeout = None
+        return request
 
-    def _answer(self) -> _Request | None:
-        """Take a request, and fork for it unless a fork waits for it; return it in the fork alone."""
-        asked = _accepted(self._listening)
-        if asked is None:
-            return None
-        line, request, files = asked
+    def _served(self, timeout: float | None) -> _Request | None:
+        """Serve what comes within a time [s], for ever where None; return the request in a fork alone."""
+        for key, _ in self._selector.select(timeout):
+            if key.fileobj is self._woken:
+                with contextlib.suppress(BlockingIOError):
+                    self._woken.recv(1 << 12)
+            elif key.fileobj is not self._listening:
+                self._pass_on(key.fileobj, *key.data)
+            elif (asked := _accepted(self._listening)) is not None:
+                self._requests.append(asked)
+        self._tell_ended()
+        for asked in [asked for asked in self._requests if self._can_answer(asked[1])]:
+            self._requests.remove(asked)
+            if (request := self._answer(*asked)) is not None:
+                return request
+        return None
+
+    def _can_answer(self, request: _Request) -> bool:
+        """Tell whether all is imported that a fork for this is to have."""
+        return self._imported or request.function.partition(":")[0] in sys.modules
+
+    def _answer(self, line: Connection, request: _Request, files: list[int]) -> _Request | None:
+        """Fork for a request, unless a fork waits for it; return it in the fork alone."""
         server, pid, ends = os.getpid(), None, None
-        if request.function:
-            ends = Pipe()
-        else:
+        if not request.function:
             pid = self._taken(request, files)
+        elif request.code:
+            ends = Pipe()
         if pid is None and (pid := os.fork()) == 0:
             self._leave()
             if ends is None:
@@ -382,18 +415,21 @@ class _Server:
             return _forked(request, files, server, line, ends[1])
         for file in files:
             os.close(file)
-        if ends is not None:
-            ends[1].close()
-            line.close()
-            self._waiting[request.command[2]] = pid, ends[0]
-        else:
+        if not request.function:
             self._running[pid] = line
             self._selector.register(line, selectors.EVENT_READ, (pid, request.orphaned))
+            return None
+        line.close()
+        if ends is None:
+            self._calls.add(pid)
+        else:
+            ends[1].close()
+            self._waiting[request.code] = pid, ends[0]
         return None
 
     def _taken(self, request: _Request, files: Sequence[int]) -> int | None:
         """Give a request to the fork that waits for it, and return its process id; None where there is none."""
-        pid, held = self._waiting.pop(request.command[2], (0, None))
+        pid, held = self._waiting.pop(request.code, (0, None))
         if held is None:
             return None
         with held:
@@ -410,6 +446,10 @@ class _Server:
         held = (end for _, end in self._waiting.values())
         for end in (self._listening, self._woken, self._wake, *self._running.values(), *held):
             end.close()
+        for line, _, files in self._requests:
+            line.close()
+            for file in files:
+                os.close(file)
 
     def _pass_on(self, line: Connection, pid: int, orphaned: int) -> None:
         """Send a fork the signal that was asked for, or that for one that nobody watches any more."""
@@ -423,6 +463,7 @@ class _Server:
 
     def _tell_ended(self) -> None:
         """Tell the exit codes of the forks that have ended."""
+        self._calls = {pid for pid in self._calls if not os.waitpid(pid, os.WNOHANG)[0]}
         for code, (pid, held) in tuple(self._waiting.items()):
             if os.waitpid(pid, os.WNOHANG)[0]:
                 del self._waiting[code]
@@ -448,7 +489,7 @@ def _forked(
         os.setsid()
     _become(request, server)
     _redirect(files)
-    if asked is None:
+    if not request.function:
         line.close()
         return request
     module, _, function = request.function.partition(":")
@@ -456,6 +497,8 @@ def _forked(
     with contextlib.suppress(OSError):
         line.send(result)
     line.close()
+    if asked is None:
+        raise SystemExit
     try:
         request, files = _received(asked)
     except (OSError, EOFError):

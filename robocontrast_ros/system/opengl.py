@@ -24,3 +24,19 @@ def import_mujoco() -> None:
             del os.environ[VARIABLE]
         else:
             os.environ[VARIABLE] = wanted
+
+
+def try_platform(platform: str) -> str:
+    """Open a context of an OpenGL platform, ``egl`` or ``osmesa``, and return its name.
+
+    It raises whatever the platform does, and a broken driver ends the process; the environment is that of the platform.
+    """
+    import_mujoco()
+    import mujoco
+
+    context = importlib.import_module(f"mujoco.{platform}").GLContext(8, 8)
+    context.make_current()
+    resources = mujoco.MjrContext(mujoco.MjModel.from_xml_string("<mujoco/>"), 100)
+    resources.free()
+    context.free()
+    return platform

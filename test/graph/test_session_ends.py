@@ -11,7 +11,7 @@ import sys
 import termios
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from fcntl import ioctl
 
@@ -51,6 +51,7 @@ from robocontrast_ros.runs.events import (
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.system.forking import ForkServer
 
 MANAGER = "from robocontrast_ros.nodes.episode_manager_node import main; main()"
 NODES = {"simulator", "policy_server", "container", "recorder", "episode_manager"}
@@ -266,6 +267,8 @@ def beside_it(place, session, process, run, domain, monkeypatch, tmp_path):
     environment = node_environment(domain)
     assert GraphProbe(environment, "").found() == ("/episode_manager",)
     assert GraphProbe(environment, "robot1").found() == ()
+    with closing(ForkServer(["robocontrast_ros.nodes.graph_probe"], environment)) as server:
+        assert GraphProbe(environment, "", server=server).found() == ("/episode_manager",)
     with monkeypatch.context() as patched:
         patched.setattr(domains, "_lock_file", lambda number, namespace: tmp_path / f"{number}.lock")
         with Domain() as other:

@@ -122,7 +122,7 @@ def test_a_plan_takes_every_key_of_the_session_from_the_command_line():
             ["`--set seed`", "(line 1, column 3)", "valid YAML"],
         ),
         (["evaluate", "language_table_demo", "--set", "seed=1", "--set", "seed=2"], ["`--set seed`", "once"]),
-        (["evaluate", "--resume", "somewhere", "--size", "3"], ["--resume", "test_set.size", "nothing else"]),
+        (["evaluate", "--resume", "somewhere", "--size", "3"], ["--resume", "--size", "nothing else"]),
         (["evaluate", "--resume", "somewhere", "--practice"], ["--resume", "practice", "nothing else"]),
         (
             ["plan", "language_table_demo", "--budgett", "6"],

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.graph import ros_domain as domains
-from robocontrast_ros.graph.ros_domain import DOMAINS, Domain, check_ros
+from robocontrast_ros.graph.ros_domain import DOMAINS, Domain, GraphProbe, check_ros
+from robocontrast_ros.system.forking import ForkServer
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +115,19 @@ def test_the_variable_with_which_ros_does_not_run_is_named(tmp_path, variable, v
     line = str(refusal.value)
     assert line.startswith(f"environment: `{variable}`: got '{value or tmp_path}', expected ")
     assert said in line and "\n" not in line and "Traceback" not in line
+
+
+def test_a_fork_finds_out_the_same_and_a_server_that_is_gone_is_not_missed():
+    pytest.importorskip("rclpy")
+    environment = {**os.environ, "ROS_DOMAIN_ID": "7"}
+    with closing(ForkServer(["robocontrast_ros.nodes.graph_probe"], environment)) as server:
+        assert GraphProbe(environment, None, 0.0, server).found() == ()
+    assert GraphProbe(environment, None, 0.0, server).found() == ()
+    # Its import ends a process.
+    environment["RMW_IMPLEMENTATION"] = "rmw_of_nobody"
+    refused = pytest.raises(ConfigurationError, match=r"found 'rmw_fastrtps_cpp'\)\. Unset RMW_IMPLEMENTATION\.")
+    with closing(ForkServer(["robocontrast_ros.nodes.graph_probe"], environment)) as server, refused:
+        GraphProbe(environment, None, 0.0, server).found()
 
 
 def test_ros_runs_with_what_does_not_matter_to_it(tmp_path):

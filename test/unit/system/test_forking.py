@@ -232,3 +232,27 @@ def test_of_a_prepared_fork_that_ended_nothing_is_left(server, tmp_path):
     wait_for(lambda: not Path(f"/proc/{pid}").exists())
     assert begin(server, tmp_path, code).wait(DEADLINE) == 0
     assert (tmp_path / "said").read_text() == "a new one\n"
+
+
+def test_a_function_is_called_as_soon_as_its_module_is_imported_and_a_command_has_all(tmp_path):
+    for name in ("first", "second"):
+        os.mkfifo(tmp_path / name)
+        (tmp_path / f"{name}_module.py").write_text(
+            f"import os; open({str(tmp_path / name)!r}).read(); pid = os.getpid"
+        )
+    server = ForkServer(["first_module", "second_module"], {**os.environ, "PYTHONPATH": str(tmp_path)})
+    called = server.prepare("", "first_module:pid", environment=os.environ)
+    process = begin(server, tmp_path, "import sys; print('second_module' in sys.modules)")
+    (tmp_path / "first").write_text("go on")
+    pid = called.result(DEADLINE)
+    assert process.poll() is None and not (tmp_path / "said").read_text()
+    (tmp_path / "second").write_text("go on")
+    assert process.wait(DEADLINE) == 0
+    assert (tmp_path / "said").read_text() == "True\n"
+    wait_for(lambda: not Path(f"/proc/{pid}").exists())
+    server.close()
+
+
+def test_a_result_is_not_waited_for_longer_than_is_said(server):
+    with pytest.raises(TimeoutError):
+        server.prepare("", "time:sleep", 600.0, environment=os.environ).result(0.0)
