@@ -71,7 +71,9 @@ def _signals():
 
 @pytest.mark.usefixtures("_signals")
 def test_signals_end_a_fast_session_in_order_however_often_they_come_and_it_goes_on_as_without(place, monkeypatch):
-    session = place.session(**CONTRAST, policy="noisy_oracle", test_set={"size": 5}, cameras=[], fast=True, recording="none")
+    session = place.session(
+        **CONTRAST, policy="noisy_oracle", test_set={"size": 5}, cameras=[], fast=True, recording="none"
+    )
 
     def stopped(number, times, *words):
         """Begin the session, or go on with it, and send it a signal in its third trial so many times."""
