@@ -1,5 +1,6 @@
 """What holds for every test."""
 
+import contextlib
 import gc
 import json
 import os
@@ -10,21 +11,27 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# As in the processes of ours, before anything loads a numeric library: threads that wait for each other spin, and take
+# several times as long where the other workers use the processors.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from robocontrast_ros.images.rendering import TRIED, RenderingUnavailable, working_backend
+
 # Who starts the tests in the background of a script, or with nohup, has these ignored, and so would have what is
 # started here.
 for _number, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _handler)
 
-# As in the processes of ours, before anything loads a numeric library: threads that wait for each other spin, and take
-# several times as long where the other workers use the processors.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Each command would try it again, in a process that imports MuJoCo; workers have it from the process that starts them.
+with contextlib.suppress(RenderingUnavailable):
+    os.environ.setdefault(TRIED, working_backend())
 
 # What is imported and collected stays: to look for garbage in it again and again takes a tenth of the collection.
 gc.disable()
 
 # How long an example takes says more about what else the machine does than about the code.
-settings.register_profile("quick", deadline=None, max_examples=25)
+settings.register_profile("quick", deadline=None, max_examples=15)
 settings.register_profile("full", deadline=None, max_examples=100)
 settings.load_profile("quick")
 

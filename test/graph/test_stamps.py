@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from examples import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 from robocontrast_ros.srv import Act
@@ -58,7 +59,7 @@ def answered(observation: Observation, stamp) -> None:
     PendingActions(SimpleNamespace(result=lambda timeout: answer), observation.stamp, 5.0).result()
 
 
-@settings(max_examples=1000, deadline=None)
+@examples(1000, quick=200)
 @given(stamps)
 @example(KNOWN)
 def test_an_answer_to_an_observation_of_any_stamp_is_taken_and_one_to_any_other_is_late(stamp):
@@ -72,7 +73,7 @@ def test_an_answer_to_an_observation_of_any_stamp_is_taken_and_one_to_any_other_
             answered(observation, time_to_msg(other))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300, quick=60)
 @given(stamps)
 @example(KNOWN)
 def test_a_scene_is_paired_with_the_pose_of_its_stamp_alone_and_scored_with_it(stamp):

@@ -11,5 +11,3 @@ from robocontrast_ros.system.starting import FORK_SERVER, NONE
 def no_fork_server(monkeypatch):
     """Have a command that is called in the process of its test import nothing for a graph that it does not start."""
     monkeypatch.setenv(FORK_SERVER, NONE)
-    # A command leaves it to the processes that it starts.
-    monkeypatch.delenv("ROBOCONTRAST_OPENGL", raising=False)

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from cluttered_runs import HAND_MADE, STEP_LIMIT, Ran, cluttered_run
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from robocontrast_ros.analysis.estimates.clutter import (
@@ -171,7 +172,7 @@ def some_trials(draw):
 
 
 @given(trials=some_trials(), solved=st.lists(st.booleans(), min_size=20, max_size=20), bins=st.integers(1, 9))
-@settings(max_examples=15, deadline=None)
+@examples(15, quick=5)
 def test_what_holds_of_all_trials(trials, solved, bins, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     others = [replace(ran, solved=one) for ran, one in zip(trials, solved, strict=False)]

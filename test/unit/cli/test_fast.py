@@ -49,7 +49,7 @@ def disk(tmp_path):
 
 def test_a_full_disk_is_one_line(place, disk):
     place.folder = disk.folder
-    session = place.session(policy="random", test_set={"size": 300}, task=place.short_task(30), fast=True)
+    session = place.session(policy="random", test_set={"size": 40}, task=place.short_task(30), fast=True)
     process = place.begin("evaluate", session)
     run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
     wait_until(lambda: started(run), "the first trial")
@@ -71,7 +71,9 @@ def _signals():
 
 @pytest.mark.usefixtures("_signals")
 def test_signals_end_a_fast_session_in_order_however_often_they_come_and_it_goes_on_as_without(place, monkeypatch):
-    session = place.session(**CONTRAST, policy="noisy_oracle", test_set={"size": 8}, fast=True, recording="none")
+    session = place.session(
+        **CONTRAST, policy="noisy_oracle", test_set={"size": 5}, cameras=[], fast=True, recording="none"
+    )
 
     def stopped(number, times, *words):
         """Begin the session, or go on with it, and send it a signal in its third trial so many times."""

@@ -11,9 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import yaml
 from session_runs import COMMAND, wait_until
 
 from robocontrast_ros.cli.signals import Outlasting, Stopped, exit_code, signals_held, signals_raise
+from robocontrast_ros.configuration import read_yaml
+from robocontrast_ros.configuration.files import known_names
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
@@ -92,12 +95,16 @@ def is_alive(group):
 @pytest.mark.parametrize(
     ("command", "number", "works"),
     [
-        (("study", "language_table_small", "--processes", "2"), signal.SIGTERM, simulates),
+        (("study", "two_policies.yaml", "--processes", "2"), signal.SIGTERM, simulates),
         (("train", "film_bc", "--processes", "2"), signal.SIGTERM, trains),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
 def test_a_long_command_ends_after_a_signal_without_a_traceback_and_leaves_no_process(tmp_path, command, number, works):
+    study = read_yaml(known_names("studies")["language_table_small"])
+    # Without the policy whose network each process would load.
+    study |= {"name": "two_policies", "policies": ["direction_biased", "oracle"]}
+    (tmp_path / "two_policies.yaml").write_text(yaml.safe_dump(study))
     process = subprocess.Popen(
         [*COMMAND, *command],
         cwd=tmp_path,

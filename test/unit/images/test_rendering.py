@@ -9,6 +9,8 @@ from ctypes.util import find_library
 
 import pytest
 
+from robocontrast_ros.images.rendering import TRIED
+
 REPORT = """
 from robocontrast_ros.images.rendering import RenderingUnavailable, working_backend
 try:
@@ -19,7 +21,8 @@ except RenderingUnavailable as error:
 
 
 def backend(**environment: str) -> str:
-    clean = {key: value for key, value in os.environ.items() if key not in ("MUJOCO_GL", "PYOPENGL_PLATFORM")}
+    unset = ("MUJOCO_GL", "PYOPENGL_PLATFORM", TRIED)
+    clean = {key: value for key, value in os.environ.items() if key not in unset}
     done = subprocess.run(
         [sys.executable, "-c", REPORT], env=clean | environment, capture_output=True, text=True, timeout=600
     )
@@ -69,6 +72,7 @@ def test_a_world_draws_although_mujoco_was_imported_for_another_platform():
         "print(world.cameras.render('board').shape); world.close()"
     )
     environment = os.environ | {"MUJOCO_GL": "glfw", "PYOPENGL_PLATFORM": "glx"}
+    environment.pop(TRIED, None)
     done = subprocess.run([sys.executable, "-c", draw], env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "(32, 32, 3)"

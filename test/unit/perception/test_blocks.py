@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from perceived_scenes import BLUE, CAMERA, SQUARE, WEDGE, drawn_blocks, noisy
 
@@ -38,7 +39,7 @@ def off(found, pose):
 @given(
     x=st.floats(0.3, 0.5), y=st.floats(-0.12, 0.12), yaw=st.floats(-3.1, 3.1), light=st.sampled_from((0.5, 0.8, 1.0))
 )
-@settings(max_examples=25, deadline=None, derandomize=True)
+@examples(25, derandomize=True)
 def test_a_block_is_found_where_it_stands_in_any_light(x, y, yaw, light):
     pose = Pose.planar(x, y, yaw)
     found = estimated(noisy((drawn({"wedge": pose}) * light).astype(np.uint8)), ["wedge"])["wedge"]

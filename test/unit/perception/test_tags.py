@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import cv2
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from perceived_scenes import CAMERA, noisy, put_tag, table
 
@@ -31,7 +32,7 @@ def estimated(image, names=("mug",), **options):
     blur=st.sampled_from((0.3, 0.8, 1.2)),
     family=st.sampled_from(("apriltag_36h11", "aruco_4x4_50", "aruco_5x5_250", "aruco_7x7_50", "aruco_original")),
 )
-@settings(max_examples=20, deadline=None, derandomize=True)
+@examples(20, derandomize=True)
 def test_an_object_is_found_by_its_tag_however_blurred_it_is(x, y, yaw, blur, family):
     pose, image, tag = Pose.planar(x, y, yaw), table(), replace(MUG, number=17, family=family)
     put_tag(image, tag, pose)

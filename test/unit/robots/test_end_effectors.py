@@ -8,7 +8,8 @@ import mujoco
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
@@ -60,7 +61,7 @@ def fingers(request) -> Fingers:
     return Fingers(request.param)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(share=st.floats(0.0, 1.0))
 def test_the_pads_are_as_far_apart_and_as_far_out_as_the_record_says_at_every_width(fingers, share):
     width = share * fingers.hand.greatest_width

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from line_world import LineBench, line_evaluation
 
@@ -34,7 +35,7 @@ def test_a_policy_that_never_fails_runs_the_plan(tmp_path, budget):
 
 @pytest.mark.parametrize("strategy", [LimitedIntervention(), LimitedInterventionSkip()], ids=lambda s: s.name)
 @given(seed=st.integers(0, 2**63 - 1), budget=st.floats(0.0, 10.0))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_the_budget_cuts_every_trial_from_the_first_that_it_does_not_allow(strategy, seed, budget):
     plan = plan_session(line_evaluation(seed=seed, budget=budget, strategy=strategy))
     kept = plan.within_budget

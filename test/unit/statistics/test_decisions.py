@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from examples import examples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
@@ -74,7 +74,7 @@ def test_boschloos_test_is_what_going_through_all_tables_gives():
 
 
 @given(tables)
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_boschloos_test_is_at_least_as_powerful_as_fishers(table):
     s1, n1, s2, n2 = table
     assert boschloo(*table).p_value <= min(1.0, 2.0 * fisher(s1, n1, s2, n2)) + 1e-9
@@ -97,7 +97,7 @@ def test_without_trials_or_without_any_difference_nothing_is_decided():
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=9))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_the_bootstrap_of_single_pairs_is_scipys_permutation_test(sample):
     a, b = (np.round(np.array(x), 3) for x in zip(*sample, strict=True))
     decision = paired_bootstrap(a, b, np.arange(len(a)), np.random.default_rng(0))

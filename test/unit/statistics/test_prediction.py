@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -94,7 +95,7 @@ def test_the_interval_for_the_domain_covers_it(run):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(8, 20), st.booleans())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_neither_the_order_of_trials_nor_names_nor_units_matter(seed, run, finite):
     rng = np.random.default_rng(seed)
     arguments, _ = world(rng, run, 30, 1.0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.optimize import brentq
@@ -49,7 +50,7 @@ def test_it_is_nearly_as_narrow_as_robbins_confidence_sequence():
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=25))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_confidence_sequence_never_grows_and_is_the_same_on_every_scale(values):
     test, scaled = BettingTest(0.05), BettingTest(0.05, -2.0, 8.0)
     before = (0.0, 1.0)

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from line_world import Invert, LineBench, MoveSource, line_evaluation
 
@@ -33,7 +34,7 @@ def length(costs, start, order):
     seed=st.integers(0, 2**32 - 1),
     from_somewhere=st.booleans(),
 )
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_a_path_through_few_places_is_the_shortest(number, seed, from_somewhere):
     # Eight blocks in the plane, of which each visit leaves one elsewhere: there and back are not the same.
     rng = np.random.default_rng(seed)
@@ -89,7 +90,7 @@ def ordered(**changes):
     perturbed=st.booleans(),
     repeats=st.integers(1, 2),
 )
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_what_is_run_within_a_budget_is_the_first_part_of_the_shuffled_order(
     tmp_path_factory, seed, budget, perturbed, repeats
 ):

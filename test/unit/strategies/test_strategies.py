@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from examples import examples
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from line_world import (
     AlreadySolved,
@@ -73,7 +73,7 @@ BLOCKED = instance("x1", to_place("a", "right"), a=0.6, b=0.1, c=0.2, d=0.3)
 
 
 @given(seed=st.integers(0, 2**63 - 1))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_every_perturbed_trial_follows_its_own_base_trial_and_starts_where_the_trial_before_ended(seed):
     evaluation = line_evaluation(seed=seed, test_set_size=5)
     steps = run(ContrastSet(), evaluation.context(), 0.5)
