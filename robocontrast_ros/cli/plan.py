@@ -73,7 +73,7 @@ class _Growing:
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
-        self._rows: deque[tuple[str, ...]] = deque(maxlen=LAST)
+        self._rows: deque[tuple[Text, ...]] = deque(maxlen=LAST)
         self._status: SessionStatus | None = None
         self._done, self._spent = 0, 0.0
 
@@ -106,6 +106,8 @@ def _table(unit: str) -> Table:
     return table
 
 
-def _row(trial: Trial, cost: float, cumulative: float) -> tuple[str, ...]:
+def _row(trial: Trial, cost: float, cumulative: float) -> tuple[Text, ...]:
+    """Return a row's cells; as Text, since rich could take an instruction for markup."""
     text = trial.instance.instruction.text
-    return trial.trial_id, trial.base_id, trial.perturbation, text, f"{cost:.3f}", f"{cumulative:.3f}"
+    cells = trial.trial_id, trial.base_id, trial.perturbation, text, f"{cost:.3f}", f"{cumulative:.3f}"
+    return tuple(map(Text, cells))

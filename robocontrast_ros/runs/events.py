@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from robocontrast_ros.domain import (
@@ -470,7 +470,9 @@ Event = (
     | ProcessDied
 )
 
-_ADAPTER: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="event")])
+_ADAPTER: TypeAdapter[Event] = TypeAdapter(
+    Annotated[Event, Field(discriminator="event")], config=ConfigDict(defer_build=True)
+)
 
 
 def to_line(event: Event) -> bytes:

@@ -24,7 +24,6 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from pathlib import Path
 
 from robocontrast_ros.configuration import ConfigurationError
@@ -762,8 +761,7 @@ class Session:
         budget = self._budget
         if math.isfinite(budget.limit) and budget.spent > 0.0:
             left = min(left, budget.remaining / (budget.spent / len(finished)))
-        took = math.fsum((self._history.carried, *map(attrgetter("wall_time"), finished)))
-        return left * took / len(finished)
+        return left * (self._history.carried + self._history.took) / len(finished)
 
 
 def _sent(finished: TrialFinished) -> Completed:
