@@ -26,7 +26,7 @@ from robocontrast_ros.cli.signals import Stopped, exit_code, signals_held
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.graph.description import namespace_of, processes_of
-from robocontrast_ros.graph.environment import quiet_environment
+from robocontrast_ros.graph.environment import node_environment, quiet_environment
 from robocontrast_ros.graph.fork_server import policy_ahead
 from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.perception import load_camera
@@ -137,7 +137,7 @@ def _prepare(
         ahead.no_graph()
     else:
         domain = held.enter_context(ahead.domain(place, session.parameters.policy_server.external))
-    _check(session, ahead)
+    _check(session, ahead, domain)
     with console.status("planning the session …"):
         plan = plan_session(session.evaluation())
         if domain is not None:
@@ -145,7 +145,7 @@ def _prepare(
     return domain, plan
 
 
-def _check(session: ResolvedSession, ahead: GraphAhead) -> None:
+def _check(session: ResolvedSession, ahead: GraphAhead, domain: Domain | None) -> None:
     """Refuse a policy that does not fit or cannot be discovered, or a run that the session cannot be compared with."""
     if session.parameters.fast and session.policy_file is None:
         raise ConfigurationError(
@@ -163,8 +163,9 @@ def _check(session: ResolvedSession, ahead: GraphAhead) -> None:
             "the ROS domain of the policy server",
             "`robocontrast serve` says which it is.",
         )
-    load = policy_ahead(ahead.server, session)
     os.environ.update(check_machine(session))
+    environment = None if domain is None else node_environment(domain.number, session.parameters.policy_server.external)
+    load = policy_ahead(ahead.server, session, environment)
     check_policies(session, load)
     check_camera(session)
     begin_stopping(session.evaluation())

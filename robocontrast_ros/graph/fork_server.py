@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,12 +46,20 @@ def start_fork_server(fast: bool = False) -> ForkServer | None:
     return ForkServer((FAST,) if fast else NODES, quiet_environment())
 
 
-def policy_ahead(server: ForkServer | None, session: ResolvedSession) -> Callable[[Any, Path], PolicyDescription]:
-    """Begin to load the policy of a session; return what loads and describes it, for ``check_policies``."""
+def policy_ahead(
+    server: ForkServer | None, session: ResolvedSession, environment: Mapping[str, str] | None = None
+) -> Callable[[Any, Path], PolicyDescription]:
+    """Begin to load the policy of a session; return what loads and describes it, for ``check_policies``.
+
+    Args:
+        server: that forks the session's processes; None where there is none.
+        session: the session.
+        environment: of the process that will serve it, as far as it is known.
+    """
     if server is not None and session.policy_file is not None:
         # A server that is gone is no reason not to begin.
         with contextlib.suppress(OSError):
-            return _PolicyAhead(server, session).load
+            return _PolicyAhead(server, session, environment or quiet_environment()).load
     from robocontrast_ros.policies.loading import load_and_describe
 
     return load_and_describe
@@ -60,7 +68,7 @@ def policy_ahead(server: ForkServer | None, session: ResolvedSession) -> Callabl
 class _PolicyAhead:
     """The policy that a session begins with, loaded by the process that will serve it."""
 
-    def __init__(self, server: ForkServer, session: ResolvedSession) -> None:
+    def __init__(self, server: ForkServer, session: ResolvedSession, environment: Mapping[str, str]) -> None:
         """Begin to load it; the session has one.
 
         Raises:
@@ -74,9 +82,7 @@ class _PolicyAhead:
         function = "robocontrast_ros.policies.serving.ahead:load_ahead"
         loading = loading_of(session, session.policy_file, own_thread=not fast)
         self._file = session.policy_file
-        self._fork: Prepared = server.prepare(
-            starting(module, "main"), function, loading, environment=quiet_environment()
-        )
+        self._fork: Prepared = server.prepare(starting(module, "main"), function, loading, environment=environment)
 
     def load(self, maker: Any, file: Path) -> PolicyDescription:
         """Wait for the policy and return its description; another one than that is loaded in this process.

@@ -25,6 +25,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
@@ -51,8 +52,9 @@ class _Request:
         folder: its working directory.
         new_session: whether signals of the terminal do not reach it.
         orphaned: the signal that it gets when whoever asked for it is gone.
-        function: ``module:function`` that the fork calls first, whose result is the answer. The next request with this
-            code is for this fork; without code it ends. Empty for a fork that runs at once.
+        function: ``module:function`` that the fork calls first, whose result is the answer; that of a ``Future`` when
+            it is done. The next request with this code is for this fork; without code it ends. Empty for a fork that
+            runs at once.
         arguments: of that function.
     """
 
@@ -494,9 +496,7 @@ def _forked(
         return request
     module, _, function = request.function.partition(":")
     result = getattr(importlib.import_module(module), function)(*request.arguments)
-    with contextlib.suppress(OSError):
-        line.send(result)
-    line.close()
+    _answer_when_done(line, result)
     if asked is None:
         raise SystemExit
     try:
@@ -511,6 +511,21 @@ def _forked(
     os.close(said)
     _become(request, server)
     return request
+
+
+def _answer_when_done(line: Connection, result: Any) -> None:
+    """Send the result of a function, or of what it began when that is done; of one that failed, the end of the line."""
+    if not isinstance(result, Future):
+        done: Future[Any] = Future()
+        done.set_result(result)
+        result = done
+
+    def send(found: Future[Any]) -> None:
+        with line, contextlib.suppress(OSError):
+            if found.exception() is None:
+                line.send(found.result())
+
+    result.add_done_callback(send)
 
 
 def _accepted(listening: socket.socket) -> tuple[Connection, _Request, list[int]] | None:
@@ -535,8 +550,10 @@ def _become(request: _Request, server: int) -> None:
     die_with_parent()
     if os.getppid() != server:
         os._exit(1)
-    os.environ.clear()
-    os.environ.update(request.environment)
+    # No more than is needed: what the fork has begun may read it meanwhile.
+    for name in os.environ.keys() - request.environment.keys():
+        del os.environ[name]
+    os.environ.update({name: value for name, value in request.environment.items() if os.environ.get(name) != value})
     with contextlib.suppress(OSError):
         os.chdir(request.folder)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,26 +25,50 @@ class Loading(NamedTuple):
     located: bool
 
 
-_loaded: dict[Loading, PolicyRunner] = {}
-"""What was loaded ahead in this process, and serves nobody yet."""
+Answer = Future[PolicyDescription | ConfigurationError]
+
+_loaded: dict[Loading, Future[PolicyRunner]] = {}
+"""What is loaded ahead in this process, or was, and serves nobody yet."""
 
 
-def load_ahead(loading: Loading) -> PolicyDescription | ConfigurationError:
-    """Load a policy, keep it for ``loaded``, and return what it needs, or why it cannot be loaded."""
-    try:
-        runner = loaded(loading)
-    except ConfigurationError as error:
-        return error
+def load_ahead(loading: Loading) -> Answer:
+    """Begin to load a policy for ``loaded``; the answer is what it needs, or why it cannot be loaded.
+
+    One that has a thread of its own is loaded while this process goes on.
+    """
+    runner: Future[PolicyRunner] = Future()
+    answer: Answer = Future()
     _loaded[loading] = runner
-    return runner.description
+    if loading.own_thread:
+        threading.Thread(target=_load, args=(loading, runner, answer), daemon=True).start()
+    else:
+        _load(loading, runner, answer)
+    return answer
+
+
+def _load(loading: Loading, runner: Future[PolicyRunner], answer: Answer) -> None:
+    from robocontrast_ros.policies.serving.runner import PolicyRunner
+
+    try:
+        found = PolicyRunner(*loading)
+    except BaseException as error:
+        runner.set_exception(error)
+        if not isinstance(error, ConfigurationError):
+            answer.set_exception(error)
+            raise
+        answer.set_result(error)
+    else:
+        runner.set_result(found)
+        answer.set_result(found.description)
 
 
 def loaded(loading: Loading) -> PolicyRunner:
-    """Return the policy that was loaded ahead; load it now where none was, or otherwise.
+    """Return the policy that was loaded ahead, when that is done; load it now where none was, or otherwise.
 
     Raises:
         ConfigurationError: it cannot be loaded.
     """
     from robocontrast_ros.policies.serving.runner import PolicyRunner
 
-    return _loaded.pop(loading, None) or PolicyRunner(*loading)
+    ahead = _loaded.pop(loading, None)
+    return PolicyRunner(*loading) if ahead is None else ahead.result()

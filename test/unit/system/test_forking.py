@@ -222,6 +222,27 @@ def test_a_fork_can_be_prepared_before_its_command_is_known(server, tmp_path):
     assert (tmp_path / "said").read_text().splitlines()[2:] == ["28 ['again'] 2"], "one request has it"
 
 
+def test_a_fork_goes_on_while_what_it_began_is_not_done(tmp_path):
+    """Its answer comes from a thread, and its command runs meanwhile."""
+    (tmp_path / "begun.py").write_text(
+        "import os, threading\nfrom concurrent.futures import Future\nanswer = Future()\n"
+        "def begin(path):\n"
+        "    def wait():\n"
+        "        with open(path) as file: answer.set_result(file.read())\n"
+        "    threading.Thread(target=wait, daemon=True).start()\n"
+        "    return answer\n"
+    )
+    os.mkfifo(gate := tmp_path / "gate")
+    server = ForkServer([], {**os.environ, "PYTHONPATH": str(tmp_path)})
+    code = "import begun, os; print(begun.answer.done(), os.environ['OWN'], flush=True); begun.answer.result()"
+    prepared = server.prepare(code, "begun:begin", str(gate), environment=os.environ)
+    process = begin(server, tmp_path, code, OWN="1")
+    assert said(tmp_path, 1) == ["False 1"]
+    gate.write_text("done")
+    assert prepared.result(DEADLINE) == "done" and process.wait(DEADLINE) == 0
+    server.close()
+
+
 def test_of_a_prepared_fork_that_ended_nothing_is_left(server, tmp_path):
     code = "print('a new one')"
     prepared = server.prepare(code, "os:_exit", 5, environment=os.environ)
