@@ -28,7 +28,7 @@ test: PURPOSE := tests
 test: setup  ## run the linter, the import contracts, and a test of every promise
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/pytest --numprocesses 4 --dist worksteal -m "not long"
+	$(BIN)/pytest --numprocesses 3 --dist worksteal -m "not long"
 
 test-long: PURPOSE := tests
 test-long: setup  ## run what `make test` leaves out, and every property with its full number of examples
