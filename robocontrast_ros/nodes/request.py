@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 
 import rclpy
@@ -34,7 +35,9 @@ def run_request(name: str, ask: Callable[[Channel], tuple[bool, str]]) -> None:
     else:
         print(said)
         code = 0 if accepted else 1
+    sys.stdout.flush()
     channel.close()
     owner.destroy_node()
     rclpy.try_shutdown()
-    raise SystemExit(code)
+    # As Python ends, what is left is destroyed in no certain order, which may end in a segmentation fault.
+    os._exit(code)
