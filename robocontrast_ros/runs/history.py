@@ -34,7 +34,6 @@ class History:
         spent: sum of all set-up costs.
         pending_cost: set-up costs of the trial that is not finished yet.
         carried: how long people took for all set-ups, where that was measured [s].
-        took: how long the executions of the trials that count took on the wall clock [s].
         void: number of void attempts.
         attempts: index of a trial -> how often its execution was begun.
         scene: the last scene that is known; None before the first set-up. Once a trial is set up, that is
@@ -55,7 +54,6 @@ class History:
     spent: float = 0.0
     pending_cost: float = 0.0
     carried: float = 0.0
-    took: float = 0.0
     void: int = 0
     attempts: Counter[int] = field(default_factory=Counter)
     scene: Scene | None = None
@@ -97,7 +95,6 @@ class History:
             self.scene = event.scene or self.scene
         elif isinstance(event, TrialFinished):
             self.finished.append(event)
-            self.took += event.wall_time
             self.served.append(self.policy)
             self.pending_cost = 0.0
             self.scene, self.running = event.scene_left, None
@@ -118,7 +115,6 @@ class History:
             if event.trial.trial_id in trials:
                 self.retracted.add(event.trial.index)
                 self.pending_cost += event.cost
-                self.took -= event.wall_time
                 del self.finished[place], self.served[place]
 
 

@@ -24,6 +24,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 
 from robocontrast_ros.configuration import ConfigurationError
@@ -761,7 +762,8 @@ class Session:
         budget = self._budget
         if math.isfinite(budget.limit) and budget.spent > 0.0:
             left = min(left, budget.remaining / (budget.spent / len(finished)))
-        return left * (self._history.carried + self._history.took) / len(finished)
+        took = math.fsum((self._history.carried, *map(attrgetter("wall_time"), finished)))
+        return left * took / len(finished)
 
 
 def _sent(finished: TrialFinished) -> Completed:

@@ -247,11 +247,7 @@ class Roadmap:
     def free(self, points: ArrayLike) -> Mask:
         """Tell which points, shape (m, 2), are in the rectangle and inside no obstacle."""
         p = np.asarray(points, dtype=float).reshape(-1, 2)
-        if len(p) == 1:  # In half the time, with the same result.
-            ((x, y),), (least_x, least_y), (most_x, most_y) = p.tolist(), self._least.tolist(), self._most.tolist()
-            inside = np.array([least_x <= x <= most_x and least_y <= y <= most_y])
-        else:
-            inside = np.logical_and.reduce((p >= self._least) & (p <= self._most), axis=1)
+        inside = np.logical_and.reduce((p >= self._least) & (p <= self._most), axis=1)
         return inside & self._obstacles.outside(p)
 
     def sees(self, a: Points, b: Points) -> Mask:

@@ -70,6 +70,12 @@ def test_the_list_of_policies_loads_no_network_and_no_task():
     assert modules & (LARGE - {"numpy"} | {"requests", "tokenizers", "websockets"}) == set()
 
 
+def test_a_plan_of_a_language_table_is_made_without_scipy():
+    code, modules = imported("plan", "language_table_demo")
+    assert code == 0 and "robocontrast_ros.tasks.roadmap" in modules
+    assert "scipy" not in modules
+
+
 NOT_IN_NODES = {"cv2", "daqp", "lark", "matplotlib", "mujoco", "pandas", "polars", "scipy.stats", "shapely", "torch"}
 
 

@@ -13,8 +13,9 @@ from robocontrast_ros.configuration import ConfigurationError, find_configured, 
 from robocontrast_ros.graph.environment import quiet_environment
 from robocontrast_ros.graph.fork_server import policy_ahead, start_fork_server
 from robocontrast_ros.policies.loading import load_and_describe
+from robocontrast_ros.policies.serving.ahead import load_ahead, loaded
 from robocontrast_ros.sessions.overrides import Overrides
-from robocontrast_ros.sessions.policy_check import check_policies
+from robocontrast_ros.sessions.policy_check import check_policies, loading_of
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.system.starting import FORK_SERVER
 
@@ -82,6 +83,18 @@ def test_the_process_that_described_it_serves_it(server, own, tmp_path):
         processes.stop()
     assert (tmp_path / "log").read_text().splitlines() == ["loaded"]
     assert (run.path / "logs" / f"{fast.NAME}.log").read_text().startswith("loading the network\n")
+
+
+def test_its_process_goes_on_while_it_is_loaded(own, tmp_path):
+    os.mkfifo(gate := tmp_path / "gate")
+    resolved = session(own("own_waits", f"open({str(gate)!r}).read()"), tmp_path)
+    loading = loading_of(resolved, resolved.policy_file, own_thread=True)
+    answer = load_ahead(loading)
+    assert not answer.done()
+    gate.write_text("go on")
+    assert answer.result(60.0).name == "random"
+    (runner := loaded(loading)).close()
+    assert runner.description == answer.result() and (tmp_path / "log").read_text() == "loaded\n"
 
 
 def test_what_is_wrong_with_it_is_said_as_where_it_is_loaded_here(server, own, tmp_path, capfd):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mujoco
 import numpy as np
 import pytest
 from examples import examples
@@ -101,6 +102,14 @@ def pictures(franka):
     world = World(franka, WORLD, START, (Camera("board"), Camera("scene", 224, 224)))
     yield world
     world.close()
+
+
+def test_mujoco_does_not_measure_its_steps():
+    model = mujoco.MjModel.from_xml_string("<mujoco/>")
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data)
+    step = data.timer[mujoco.mjtTimer.mjTIMER_STEP]
+    assert (step.number, step.duration) == (1, 0.0)
 
 
 # -- robot --------------------------------------------------------------------------------------------
