@@ -114,6 +114,7 @@ class BackendContext:
         settle_steps: physics steps after objects were placed, before they are read, in a simulator.
         tolerance: how far an object may be from where it was put [m]; infinite: it is not checked.
         plays: whether the session's world goes on by itself, on the wall clock.
+        resets_robot: whether a simulator puts the robot to its start when a scene is set up.
         console: connects to the console of the person at the robot, and returns it.
         set_up_tolerances: how far a person may leave objects from where they should be.
     """
@@ -125,6 +126,7 @@ class BackendContext:
     settle_steps: int = 50
     tolerance: float = 0.01
     plays: bool = False
+    resets_robot: bool = True
     console: Callable[[], ConsolePort] | None = None
     set_up_tolerances: Tolerances = field(default_factory=lambda: Tolerances(PERSON))
 
@@ -183,6 +185,7 @@ class SimulatorBackend(SimulatedScene):
             robot.world_frame,
             robot.name if robot.mobile else "",
             context.plays,
+            context.resets_robot,
         )
 
 

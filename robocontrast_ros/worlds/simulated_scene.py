@@ -105,6 +105,7 @@ class SimulatedScene:
         frame_id: str = "world",
         robot: str = "",
         plays: bool = False,
+        resets_robot: bool = True,
     ) -> None:
         """Take the simulator and the objects of a task; have a simulator play that goes on by itself.
 
@@ -117,6 +118,7 @@ class SimulatedScene:
             frame_id: the simulator's world frame.
             robot: entity of a mobile robot, whose pose is part of the scene; empty for a fixed robot.
             plays: whether the simulator goes on by itself, and is paused only while a scene is set up.
+            resets_robot: whether setting a scene up puts the robot to its start; an arm stays where it is without it.
 
         Raises:
             ConfigurationError: the simulator lacks a required feature, or the robot.
@@ -126,7 +128,7 @@ class SimulatedScene:
         self._order: tuple[str, ...] = ()
         self._model_of: dict[str, str] = {}
         self._features = simulation.features()
-        self._plays = plays
+        self._plays, self._resets_robot = plays, resets_robot
         required = (*REQUIRED, *TO_PAUSE) if plays else REQUIRED
         missing = [feature.name for feature in required if feature not in self._features]
         if missing:
@@ -189,7 +191,7 @@ class SimulatedScene:
         )
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...] | None = None) -> tuple[int, Scene]:
-        """Put the robot to its start and the objects to their poses; return the time and the scene as read back.
+        """Put the robot to its start, where it is reset, and the objects to their poses; return time and scene as read.
 
         The pose of an object that did not have to be moved is not checked: jammed blocks slide apart when the robot
         lets go.
@@ -234,7 +236,7 @@ class SimulatedScene:
             raise _failed(f"the scene is in frame '{target.frame_id}', expected '{self._frame_id}'")
         if target.robot is not None and not self._robot:
             raise _failed("the scene has a start pose of the robot, but the robot is fixed")
-        if {Feature.SIMULATION_RESET, Feature.SIMULATION_RESET_STATE} <= self._features:
+        if self._resets_robot and {Feature.SIMULATION_RESET, Feature.SIMULATION_RESET_STATE} <= self._features:
             self._simulation.reset_state()
         _, poses = self._simulation.poses()
         present = {name for name in poses if self._model(name) is not None}

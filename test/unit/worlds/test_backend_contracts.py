@@ -2,13 +2,18 @@
 
 from dataclasses import replace
 
+import numpy as np
+import pytest
 from language_table_instances import EIGHT
 from vln_scenes import APARTMENT
 
 from robocontrast_ros.configuration import load_plugin, plugin_names
 from robocontrast_ros.console.questions import Answer
 from robocontrast_ros.contracts.backend import BackendContract
+from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.worlds.backends import TableReading
+from robocontrast_ros.worlds.in_process import WorldSimulation
+from robocontrast_ros.worlds.mujoco.world import World
 
 
 class TestEmbedded(BackendContract):
@@ -77,6 +82,25 @@ class TestPracticeWithARobotThatMovesAbout(ByHandContract):
 
 class TestOperatorOfARobotThatMovesAbout(TestPracticeWithARobotThatMovesAbout):
     name = "operator"
+
+
+@pytest.mark.parametrize("case", [TestEmbedded, TestPractice, TestPracticeCamera])
+def test_setting_up_puts_an_arm_to_its_start_only_where_the_features_say_so(case):
+    contract = case()
+    profile, (first, second, _) = contract.profile(), contract.wanted()
+    world = World(profile, EIGHT.scenes.world, EIGHT.scenes.start_position)
+    backend = contract.make(replace(contract.context(), simulation=lambda: WorldSimulation(world)))
+    contract.set_up(backend, first)
+    start = np.array(world.reading().positions)
+    away = start - 0.2 * np.eye(len(start))[1]  # lifted, so that it touches nothing
+    world.apply_command(JointTrajectoryCommand(profile.joint_names, tuple(away), 0.5))
+    world.step(500)
+    left = np.array(world.reading().positions)
+    assert np.abs(left - away).max() < 0.02
+    contract.set_up(backend, second)
+    there = start if backend.features.resets_robot else left
+    assert np.abs(np.array(world.reading().positions) - there).max() < 0.02
+    world.close()
 
 
 def test_no_backend_is_without_a_contract():
