@@ -318,11 +318,11 @@ class AtTheTable(Eventful):
 
     def at_running(self, done, state):
         super().at_running(done, state)
-        if "reached" in state["allowed"]:
-            wait_until(lambda: self.put_down.exists() or self.person.phase != "running", "the end of the trial")
-            if self.person.phase == "running":
-                self.person.page.wait_for_timeout(1000)
-                self.person.page.evaluate("send('reached')")
+        self.person.until("state.allowed.includes('reached') || state.phase !== 'running'")
+        wait_until(lambda: self.put_down.exists() or self.person.phase != "running", "the end of the trial")
+        if self.person.phase == "running":
+            self.person.page.wait_for_timeout(1000)
+            self.person.page.evaluate("send('reached')")
 
     def at_judge(self, done, state):
         Trials.at_judge(self, done, state)
@@ -337,7 +337,7 @@ def test_a_camera_judges_trials_of_the_tabletop_by_a_person_s_own_tags(tmp_path,
     (tmp_path / "told.yaml").write_text("policy: told_oracle:ToldOracle\n")
     content = {
         # A person ends each trial; on a busy machine the robot gets less done in a control period.
-        "task": workplace.short_task(600, "tabletop"),
+        "task": workplace.short_task(400, "tabletop"),
         "robot": "franka_hand",
         "policy": str(tmp_path / "told.yaml"),
         "strategy": {"name": "contrast_set", "perturbations": ["L", "S"]},
