@@ -24,11 +24,12 @@ ELSEWHERE = {"policy": "", "policy_server": {"external": True}}
 ABORT = """
 from robocontrast_ros.srv import AbortSession
 from spinning import spun_node
-from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, call
+from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, call, wait_for
 
 with spun_node("operator") as operator:
     abort = operator.create_client(AbortSession, "episode_manager/abort")
     DiscoveryProbe(operator, "episode_manager").wait(240.0)
+    wait_for(abort, 240.0)
     assert call(abort, AbortSession.Request(), 120.0).accepted
 """
 """Ends a session."""

@@ -29,7 +29,7 @@ from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
 from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault, Outcome
-from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, call
+from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, call, wait_for
 from robocontrast_ros.nodes.runtime.qos import RECORDED, recorded
 from robocontrast_ros.policies.serving.runner import image_digest
 from robocontrast_ros.runs.events import Paused, SetUp, SpeedScalingNoted, TrialVoid
@@ -166,6 +166,7 @@ def judged(tmp_path_factory):
             run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
             wait_until(lambda: len(judge.asked) == 2, "the first trial that is judged")
             DiscoveryProbe(node, "episode_manager").wait(60.0)
+            wait_for(swap, 60.0)
             request = SwapPolicy.Request(policy=place.policy("LookOn", "wall_clock_line"))
             wait_until(lambda: call(swap, request, 120.0).accepted, "a swap that is taken")
             judge.swapped.set()
@@ -306,6 +307,7 @@ def test_a_session_on_a_robot_that_stops_is_slowed_and_meets_a_hand_waits_for_a_
             assert "force of the tool: 40 N, at most 30" in paused.detail and "by hand" in paused.detail
             wait_until(lambda: forces and not forces[0], "the hand to be taken away")
             known.wait(60.0)
+            wait_for(client, 60.0)
             wait_until(lambda: call(client, ResumeSession.Request(), 60.0).accepted, "it to go on")
         finally:
             code, output = finish(process)

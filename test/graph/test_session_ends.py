@@ -34,7 +34,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault, Outcome
 from robocontrast_ros.graph import ros_domain as domains
 from robocontrast_ros.graph.ros_domain import Domain, GraphProbe
-from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, call
+from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, call, wait_for
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.runs.events import (
     Paused,
@@ -195,6 +195,7 @@ def test_a_session_goes_on_after_a_pause_and_control_c_and_each_trial_is_as_with
         clients = {name: operator.create_client(kind, f"episode_manager/{name}") for name, kind in services.items()}
 
         def ask(name, **fields):
+            wait_for(clients[name], 240.0)
             return call(clients[name], services[name].Request(**fields), 120.0)
 
         known = DiscoveryProbe(operator, "episode_manager")
