@@ -180,6 +180,17 @@ def halted_in_turn(run) -> Iterator[None]:
         thread.join()
 
 
+@contextmanager
+def standing_still(run) -> Iterator[None]:
+    """Let no trial end meanwhile, however long others take on a busy machine: its policy server stands still."""
+    pid = node_pids(run)["policy_server"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
 SIZE = 14
 """Trials of a session that is paused twice, ended and resumed: more than it takes until the last pause."""
 
@@ -203,12 +214,13 @@ def test_a_session_goes_on_after_a_pause_and_control_c_and_each_trial_is_as_with
         try:
             run = wait_until(lambda: place.runs and place.runs[0], "a run folder")
             wait_until(lambda: of(run, TrialStarted) or terminal.process.poll() is not None, "a trial")
-            known.wait(240.0)
-            again = ask("start")
-            assert not again.accepted and "started already" in again.detail
-            assert not ask("resume").accepted, "it is not paused"
-            assert not ask("swap_policy").accepted, "which?"
-            assert ask("pause").accepted
+            with standing_still(run):
+                known.wait(240.0)
+                again = ask("start")
+                assert not again.accepted and "started already" in again.detail
+                assert not ask("resume").accepted, "it is not paused"
+                assert not ask("swap_policy").accepted, "which?"
+                assert ask("pause").accepted
             wait_until(lambda: of(run, Paused), "the pause")
             wait_until(lambda: told[-1].state == SessionStatus.PAUSED, "the status")
             beside_it(place, session, terminal.process, run, domain, monkeypatch, tmp_path)
@@ -227,7 +239,8 @@ def test_a_session_goes_on_after_a_pause_and_control_c_and_each_trial_is_as_with
         process, _ = begun(place, "--resume", run, run=run)
         try:
             # Before the trials go on, of which few are left.
-            known.wait(240.0)
+            with standing_still(run):
+                known.wait(240.0)
             done = len(finished(run))
             with halted_in_turn(run):
                 wait_until(lambda: len(finished(run)) > done + 1, "two further trials")
