@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 
 import rclpy
@@ -12,6 +11,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from robocontrast_ros.graph.names import NO_LOG_FILES
 from robocontrast_ros.nodes.runtime.channel import Channel, NoAnswer
+from robocontrast_ros.system.starting import end_at_once
 
 TIMEOUT = 20.0
 """Limit of finding the node, and of its answer [s]."""
@@ -35,9 +35,7 @@ def run_request(name: str, ask: Callable[[Channel], tuple[bool, str]]) -> None:
     else:
         print(said)
         code = 0 if accepted else 1
-    sys.stdout.flush()
     channel.close()
     owner.destroy_node()
     rclpy.try_shutdown()
-    # As Python ends, what is left is destroyed in no certain order, which may end in a segmentation fault.
-    os._exit(code)
+    end_at_once(code)

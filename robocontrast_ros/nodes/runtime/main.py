@@ -26,6 +26,7 @@ from robocontrast_ros.nodes.runtime.middleware import tune_middleware
 from robocontrast_ros.runs.errors import JournalError
 from robocontrast_ros.system.disk import DiskError
 from robocontrast_ros.system.processes import die_with_parent
+from robocontrast_ros.system.starting import end_at_once
 
 POLL = 0.1
 """How often a node is checked for its end [s]."""
@@ -78,7 +79,7 @@ def run_nodes(classes: Sequence[type[Node]]) -> None:
     except (BenchFault, DiskError) as error:
         refuse(cls.__module__, error, 3)
     except KeyboardInterrupt:
-        _end_at_once(0)
+        end_at_once(0)
     signals.nodes_are_made()
     last = running[-1]
     try:
@@ -197,7 +198,7 @@ def _end_with_parent() -> None:
         os.kill(int(parent), 0)
     except ProcessLookupError:
         # It was gone before the kernel watched it.
-        _end_at_once(0)
+        end_at_once(0)
     except PermissionError:
         pass
 
@@ -220,14 +221,4 @@ def refuse(module: str, error: Exception, code: int) -> NoReturn:
         code: exit code.
     """
     get_logger(module.rpartition(".")[2].removesuffix("_node")).fatal(str(error))
-    _end_at_once(code)
-
-
-def _end_at_once(code: int) -> NoReturn:
-    """End the process at once.
-
-    A half-made node has threads and handles. At an ordinary end they are destroyed in no certain order, and one process
-    in some hundreds ended with a segmentation fault instead of its code.
-    """
-    sys.stdout.flush()
-    os._exit(code)
+    end_at_once(code)
