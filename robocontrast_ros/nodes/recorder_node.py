@@ -99,6 +99,8 @@ class RecorderNode(Node):
             self._inputs.await_publishers(self._node_parameters.discovery_deadline)
             if self._inputs.match_publishers():
                 self._recorder = self._make_recorder()
+            # What came before the trial is told by its stamp, but not by a 0, with which simulated time begins.
+            self._inputs.take_waiting()
         try:
             self._recorder.start(Path(request.bag), stamp_from_msg(request.after))
         except BagError as error:

@@ -21,6 +21,7 @@ from rcl_interfaces.srv import GetParameters  # noqa: E402
 from rclpy.client import Client  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.node import Node  # noqa: E402
+from rclpy.task import Future  # noqa: E402
 from robocontrast_ros.msg import RecordingStatus, TopicCount  # noqa: E402
 from robocontrast_ros.srv import StartRecording, StopRecording  # noqa: E402
 
@@ -147,8 +148,11 @@ class Graph:
                 return
         raise AssertionError(f"{last.srv_name} did not answer")
 
+    def ask(self, name: str, request: object) -> Future:
+        return self._clients[name].call_async(request)
+
     def call(self, name: str, request: object) -> object:
-        future = self._clients[name].call_async(request)
+        future = self.ask(name, request)
         self.executor.spin_until_future_complete(future, 120.0)
         assert future.done(), f"{name} did not answer"
         return future.result()
@@ -254,6 +258,21 @@ def test_what_is_published_between_trials_is_in_no_bag(graph, recorder, camera, 
     assert counts(graph.stop(recorder, image=2), "received")["camera/image_raw"] == 2
     camera.publish(3)
     assert [m.decoded_message.header.stamp.sec for m in images(tmp_path / "bag")] == [first, first + 1]
+
+
+def test_what_comes_while_the_first_recording_waits_for_publishers_is_in_no_bag(graph, camera, tmp_path):
+    process = graph.run_recorder("patient", [*TOPICS, "nobody std_msgs/msg/String"], discovery_deadline=3.0)
+    answer = graph.ask("patient/start", StartRecording.Request(bag=str(tmp_path / "bag")))
+    graph.executor.spin_until_future_complete(answer, 1.0)
+    camera.publish(3, subscriptions=2)
+    assert not answer.done(), "it waits still"
+    graph.executor.spin_until_future_complete(answer, 60.0)
+    first = camera.sent
+    camera.publish(2, subscriptions=2)
+    assert counts(graph.stop("patient", image=2), "received")["camera/image_raw"] == 2
+    assert [m.decoded_message.header.stamp.sec for m in images(tmp_path / "bag")] == [first, first + 1]
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
 
 
 def test_messages_that_do_not_come_before_the_deadline_are_missing_by_topic(graph, camera, tmp_path):

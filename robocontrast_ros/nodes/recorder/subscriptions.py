@@ -59,6 +59,11 @@ class RawSubscriptions:
             self._subscriptions[name] = self._subscribe(name)
         return bool(unreliable)
 
+    def take_waiting(self) -> None:
+        """Hand on what has arrived on any topic, and could not be while a callback took its time."""
+        for name in self.topics:
+            self._take_waiting(name)
+
     def _warn(self, text: str) -> None:
         self._node.get_logger().warning(text)
 
@@ -84,7 +89,10 @@ class RawSubscriptions:
 
     def _receive(self, name: str, cdr: bytes, info: dict[str, Any]) -> None:
         self._take(name, info["received_timestamp"], cdr)
-        # Take all that has come on this topic: waking up for each message takes longer than writing it.
+        # Waking up for each message takes longer than writing it.
+        self._take_waiting(name)
+
+    def _take_waiting(self, name: str) -> None:
         subscription = self._subscriptions[name]
         with subscription.handle:
             while (taken := subscription.handle.take_message(subscription.msg_type, True)) is not None:
