@@ -38,7 +38,7 @@ class StampClock:
         apart = arrival - stamp
         while self._windows and arrival - self._windows[0][1] > KEPT:
             self._windows.popleft()
-        early = min(self._windows)[0] - apart if len(self._windows) >= KNOWN else 0
+        early = min(self._windows)[0] - apart if self.known else 0
         if self._last is not None and self._last - stamp > JUMP:
             self._back = max(self._back, self._last - stamp)
             self._forget()
@@ -52,6 +52,11 @@ class StampClock:
         if self._count >= ENOUGH and arrival - self._began >= WINDOW:
             self._windows.append((self._least, arrival))
             self._begin()
+
+    @property
+    def known(self) -> bool:
+        """Whether the least time is that of enough messages, so that not all of them can have been late."""
+        return len(self._windows) >= KNOWN
 
     @property
     def least(self) -> int:

@@ -184,10 +184,16 @@ class Inbox:
         return time_of_day if driver is None else driver.clock_tolerance is not None
 
     def ahead_of(self, topic: str, other: str, driver: DriverSettings | None) -> float:
-        """Return by how much the clock of a topic's stamps is ahead of that of another's [s]; 0 where nobody knows."""
+        """Return by how much the clock of a topic's stamps is ahead of that of another's [s]; 0 where nobody knows.
+
+        Nobody knows before the other's messages have come for a while: if the first of them were late, this topic's
+        would seem to be ahead.
+        """
         if not (self.in_real_time(topic, driver) and self.in_real_time(other, driver)):
             return 0.0
         with self._changed:
+            if not self._clocks[other].known:
+                return 0.0
             return seconds(self._clocks[other].least - self._clocks[topic].least)
 
     def clock_set(self, topic: str, driver: DriverSettings | None) -> str:
