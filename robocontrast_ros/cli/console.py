@@ -28,7 +28,7 @@ def show_access(run: Path, console: Console) -> None:
             "command line",
             "RUN",
             str(folder.path),
-            "the folder of a session with a console: `world.backend` operator, operator_camera, or --practice",
+            "the folder of a session with a console: one whose `world.backend` asks a person there, or --practice",
         )
     # After a crash the file of the graph is still there; the lock of the journal is not.
     if not is_running(folder.journal):

@@ -10,10 +10,17 @@ import numpy as np
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.contracts.checking import once, promise
 from robocontrast_ros.domain import Scene
+from robocontrast_ros.episodes.bench import SetUpOutcome
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
 from robocontrast_ros.tasks.protocol import Task
-from robocontrast_ros.worlds.backends import BackendContext, BackendFeatures, SceneBackend
+from robocontrast_ros.worlds.backends import (
+    BackendContext,
+    BackendFeatures,
+    ClosingBackend,
+    SceneBackend,
+    StreamingBackend,
+)
 from robocontrast_ros.worlds.in_process import WorldSimulation
 from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.simulated_scene import Simulation
@@ -76,12 +83,15 @@ class BackendContract:
     def teardown_method(self) -> None:
         """Close all that were opened."""
         for backend in vars(self).pop("_opened", ()):
-            getattr(backend, "close", lambda: None)()
+            if isinstance(backend, ClosingBackend):
+                backend.close()
 
     def set_up(self, backend: SceneBackend, target: Scene) -> Scene:
         """Have a scene set up by the moves that a session would ask for; return it as read back."""
         before, present = backend.read()
-        after, scene = backend.set_up(target, setup_moves(present, target, Tolerance()))
+        outcome = backend.set_up(target, setup_moves(present, target, Tolerance()))
+        promise(isinstance(outcome, SetUpOutcome), f"`set_up` returns a SetUpOutcome; got {outcome!r}")
+        after, scene = outcome.stamp, outcome.scene
         promise(after >= before, f"time does not go back; the scene is of {before} s and, set up, of {after} s")
         self.check_is(scene, target, "`set_up` returns")
         self.check_is(backend.read()[1], target, "after `set_up`, `read` returns")
@@ -127,7 +137,7 @@ class BackendContract:
             f"`description` is a text, empty where nothing is known; got {backend.description!r}",
         )
         promise(
-            not features.streams or callable(getattr(backend, "request", None)),
+            not features.streams or isinstance(backend, StreamingBackend),
             "a backend whose features say `streams` has `request`; it has not",
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +13,7 @@ from robocontrast_ros.contracts.on_a_task import OnATask
 from robocontrast_ros.contracts.played import played_scenes
 from robocontrast_ros.domain import Judgement, TestInstance
 from robocontrast_ros.episodes.judging import Judge, Judging
+from robocontrast_ros.worlds.backends import BackendFeatures
 
 State = tuple[float, float, int, bool, bool, bool, bool]
 
@@ -48,6 +49,11 @@ class JudgeContract(OnATask):
         """Before anything starts."""
         asks = getattr(self.make(), "asks", None)
         promise(isinstance(asks, bool), f"`asks` is True or False; got {asks!r}")
+
+    def test_it_says_what_it_needs(self) -> None:
+        """So that a session without that is refused."""
+        needs, known = getattr(self.make(), "needs", None), [field.name for field in fields(BackendFeatures)]
+        promise(needs in ("", *known), f"`needs` is empty or a feature of BackendFeatures; got {needs!r}")
 
     def test_a_trial_begins_without_success(self) -> None:
         """Nothing is reached that the policy did not do."""

@@ -259,6 +259,21 @@ class SetByPerson:
     overruled: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class SetUpOutcome:
+    """A scene that was set up.
+
+    Attributes:
+        stamp: the time of the scene [ns].
+        scene: as it was read back.
+        by_person: how a person set it up; None where it was not a person, or nobody measured it.
+    """
+
+    stamp: int
+    scene: Scene
+    by_person: SetByPerson | None = None
+
+
 @runtime_checkable
 class AttendedBench(Bench, Protocol):
     """A bench where a person may set up the scenes and is timed, as on a real robot."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from robocontrast_ros.domain import Judgement, Scene, TestInstance
 from robocontrast_ros.tasks.protocol import AT_ONCE, DescribedGoal, Goal, Holding, StagedGoal, Task
@@ -42,11 +42,16 @@ class Judging(Protocol):
 class Judge(Protocol):
     """Says success and progress of trials. Its entry point names the class, which takes no arguments.
 
+    A judge that inherits this class need not say what is as here.
+
     Attributes:
         asks: whether somebody outside is asked at the end of each trial; ``Judging.tell`` then hands the answer on.
+        needs: what the world's backend must have, one of ``BackendFeatures``: ``console``, for a judge that is asked on
+            its page; ``camera``, for one that judges by what a camera sees when a trial has ended; empty for nothing.
     """
 
-    asks: bool
+    asks: bool = False
+    needs: str = ""
 
     def begin(self, task: Task, instance: TestInstance, start_scene: Scene) -> Judging:
         """Begin a trial of a test instance.
@@ -63,7 +68,7 @@ class Judge(Protocol):
 
 
 @dataclass(frozen=True)
-class TrueScene:
+class TrueScene(Judge):
     """The judge that compares the true scene of each control step with the task's goal.
 
     Attributes:
@@ -71,7 +76,6 @@ class TrueScene:
     """
 
     hold_steps: int = 1
-    asks: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.hold_steps < 1:
@@ -95,7 +99,7 @@ def may_have_dropped(gripper_closed: float) -> bool:
     return gripper_closed > HAND_OPEN
 
 
-class Outside:
+class Outside(Judge):
     """The judge that asks somebody outside, a person or a camera, by the service ``judge/judge_trial``."""
 
     asks = True
@@ -108,14 +112,17 @@ class Outside:
 class Person(Outside):
     """The person at the console, who is asked there when a trial has ended."""
 
+    needs = "console"
 
-class Camera:
+
+class Camera(Judge):
     """The judge that compares the scene that a camera saw with the task's goal, and asks a person where it is unsure.
 
     Whoever is asked says by ``Judgement.advises`` whether the camera was sure, and has decided.
     """
 
     asks = True
+    needs = "camera"
 
     def begin(self, task: Task, instance: TestInstance, start_scene: Scene) -> Judging:
         """Begin with the goal of the instance in this scene."""
@@ -134,7 +141,7 @@ def success_in_words(goal: Goal, judge: Judge, control_rate: float) -> str:
     """
     what = goal.in_words() if isinstance(goal, DescribedGoal) else _in_words(goal, control_rate)
     stops = isinstance(goal, StagedGoal) and goal.stop_required
-    when = "when the trial has ended" if isinstance(judge, Camera) else "at any time in the trial"
+    when = "when the trial has ended" if judge.needs == "camera" else "at any time in the trial"
     return f"Success: {what}{', and the robot stops there by itself' if stops else f', {when}'}."
 
 

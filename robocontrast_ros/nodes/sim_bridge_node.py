@@ -13,7 +13,7 @@ from rosgraph_msgs.msg import Clock
 
 from robocontrast_ros.configuration import load_configured, load_plugin
 from robocontrast_ros.domain import Fault, Scene, stamp_text
-from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.bench import BenchFault, SetByPerson
 from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, stamp_from_msg
 from robocontrast_ros.msg import Contacts
 from robocontrast_ros.msg import Scene as SceneMsg
@@ -30,7 +30,7 @@ from robocontrast_ros.nodes.sim_bridge.simulation_client import RosSimulation
 from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import GetScene, SetupScene
-from robocontrast_ros.worlds.backends import BackendContext, SceneBackend
+from robocontrast_ros.worlds.backends import BackendContext, ClosingBackend, SceneBackend
 from robocontrast_ros.worlds.contacts import ContactsJoin, Stamped
 from robocontrast_ros.worlds.timing import Periodic
 
@@ -81,9 +81,8 @@ class SimBridge(Node):
 
     def on_end(self) -> None:
         """Free the backend and the channel before the process ends."""
-        close = getattr(self._backend, "close", None)
-        if close is not None:
-            close()
+        if isinstance(self._backend, ClosingBackend):
+            self._backend.close()
         self._channel.close()
 
     def _subscribe(self) -> None:
@@ -160,18 +159,18 @@ class SimBridge(Node):
         response.seconds, asked = math.nan, time.monotonic()
         try:
             moves = tuple(move_from_msg(move) for move in request.moves)
-            stamp, scene = self._backend.set_up(scene_from_msg(request.target), moves)
-            self._forget_contacts(stamp)
+            outcome = self._backend.set_up(scene_from_msg(request.target), moves)
+            self._forget_contacts(outcome.stamp)
         except BenchFault as error:
             self.get_logger().error(str(error))
             response.fault = fault_to_msg(error.fault, error.detail)
             return response
-        response.scene = self._answered(stamp, scene)
+        response.scene = self._answered(outcome.stamp, outcome.scene)
         if self._person:
-            response.seconds = getattr(self._backend, "seconds", time.monotonic() - asked)
-            response.overruled = list(getattr(self._backend, "overruled", ()))
-            if (read := getattr(self._backend, "seen", None)) is not None:
-                response.has_read, response.read = True, scene_to_msg(read, stamp)
+            person = outcome.by_person or SetByPerson(time.monotonic() - asked)
+            response.seconds, response.overruled = person.seconds, list(person.overruled)
+            if person.read is not None:
+                response.has_read, response.read = True, scene_to_msg(person.read, outcome.stamp)
         return response
 
 

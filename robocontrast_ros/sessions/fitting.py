@@ -11,7 +11,7 @@ from typing import Any
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, make_plugin, plugin_names, resolve_uri
 from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.domain import ScoreSpec
-from robocontrast_ros.episodes.judging import Camera, Judge, Person
+from robocontrast_ros.episodes.judging import Judge
 from robocontrast_ros.episodes.scoring import Score
 from robocontrast_ros.episodes.scoring.success import Success
 from robocontrast_ros.perturbations.loading import load_perturbation, perturbation_names
@@ -33,7 +33,7 @@ from robocontrast_ros.sessions.schema import (
 )
 from robocontrast_ros.strategies.protocol import PerturbationUse, Strategy
 from robocontrast_ros.tasks.protocol import Task
-from robocontrast_ros.worlds.backends import BackendFeatures
+from robocontrast_ros.worlds.backends import BackendFeatures, backends_with, features_of
 
 Origin = tuple[str, str, Path]
 """Where a value was written: source and key for errors, and the folder that relative paths start from."""
@@ -309,13 +309,9 @@ def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -
     Raises:
         ConfigurationError: one is not known, or backend and pacing do not fit.
     """
-    backend = load_plugin("scene_backends", parameters.backend, *origin("world.backend")[:2])
+    features = features_of(parameters.backend, *origin("world.backend")[:2])
     pacer = load_plugin("pacers", parameters.pacing, *origin("world.pacing")[:2])
     judge: Judge = make_plugin("judges", parameters.judge, *origin("world.judge")[:2])
-    features = backend.features
-    if not isinstance(features, BackendFeatures):
-        expected = "a backend, whose `features` are `robocontrast_ros.worlds.backends.BackendFeatures`"
-        raise ConfigurationError(*origin("world.backend")[:2], parameters.backend, expected, "Give its class these.")
     if pacer.steps_world and not features.steps:
         expected = f"a pacing that steps no world, for backend '{parameters.backend}' cannot be stepped"
         raise ConfigurationError(*origin("world.pacing")[:2], parameters.pacing, expected, "Take `wall_clock`.")
@@ -330,12 +326,13 @@ def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -
 def _check_judge(
     parameters: WorldParameters, judge: Judge, features: BackendFeatures, origin: Callable[[str], Origin]
 ) -> None:
-    """Refuse the person as a judge where there is no console, and the camera where no camera reads the scene."""
-    needed = {Person: features.console, Camera: features.camera}.get(type(judge), True)
-    if not needed:
-        backends = "operator, practice" if isinstance(judge, Person) else "operator_camera, practice_camera"
-        expected = f"true_scene or outside, or one of the backends {backends}, for backend '{parameters.backend}'"
-        raise ConfigurationError(*origin("world.judge")[:2], parameters.judge, expected)
+    """Refuse a judge that needs what the backend does not have: a console, or a camera that reads the scene."""
+    if judge.needs and not vars(features).get(judge.needs):
+        backends = ", ".join(backends_with(judge.needs))
+        expected = f"a judge that needs no {judge.needs}, or one of the backends {backends}"
+        raise ConfigurationError(
+            *origin("world.judge")[:2], parameters.judge, f"{expected}, for backend '{parameters.backend}'"
+        )
 
 
 def checked_metric(

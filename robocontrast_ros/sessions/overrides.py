@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError, make_plugin, parse_record, read_yaml, with_settings
 from robocontrast_ros.configuration.files import find_file, is_path
+from robocontrast_ros.episodes.judging import Judge
 from robocontrast_ros.robots.drivers import SIMULATED_PORT
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.sessions.schema import SessionParameters
 from robocontrast_ros.strategies.protocol import PerturbationUse
+from robocontrast_ros.worlds.backends import features_of
 
 
 @dataclass(frozen=True)
@@ -109,13 +111,13 @@ def _simulated(robot: str, folder: Path) -> str:
     return str(path) if path != own or is_path(robot) else robot
 
 
-def given_keys(parameters: SessionParameters, overrides: Overrides, folder: Path) -> dict[str, Any]:
+def given_keys(parameters: SessionParameters, overrides: Overrides, source: Path) -> dict[str, Any]:
     """Return the values of the command line by dotted key, with those that follow from them.
 
     Args:
         parameters: those of the session's file.
         overrides: those of the command line.
-        folder: of the session's file.
+        source: the session's file.
     """
     given = overrides.given()
     if overrides.policy and (overrides.policy_server == "external" or parameters.policy_server.external):
@@ -127,13 +129,14 @@ def given_keys(parameters: SessionParameters, overrides: Overrides, folder: Path
             "Name it to `robocontrast serve`, or to `robocontrast swap` while the session runs.",
         )
     if overrides.practice:
-        world = parameters.world
-        camera = ("world.judge" not in given and world.judge == "camera") or given.get("world.judge") == "camera"
-        camera = camera or given.get("world.backend", world.backend) in ("operator_camera", "practice_camera")
-        given["world.backend"] = "practice_camera" if camera else "practice"
+        world = {key: str(given.get(f"world.{key}", getattr(parameters.world, key))) for key in ("judge", "backend")}
+        named = {key: "command line" if f"world.{key}" in given else str(source) for key in world}
+        judge: Judge = make_plugin("judges", world["judge"], named["judge"], "world.judge")
+        features = features_of(world["backend"], named["backend"], "world.backend")
+        given["world.backend"] = replace(features, camera=features.camera or judge.needs == "camera").practised_by
         given["world.pacing"] = "wall_clock"
         robot = str(given.get("robot", parameters.robot))
-        given["robot"] = _simulated(robot, Path.cwd() if "robot" in given else folder)
+        given["robot"] = _simulated(robot, Path.cwd() if "robot" in given else source.parent)
     if overrides.strategy is not None and "strategy.perturbations" not in given:
         strategy = make_plugin("strategies", overrides.strategy, "command line", "strategy.name")
         if strategy.uses_perturbations is PerturbationUse.NONE:

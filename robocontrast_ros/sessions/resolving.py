@@ -248,7 +248,7 @@ def resolve(session: str | Path, overrides: Overrides | None = None) -> Resolved
     source = find_file("sessions", str(session), "command line", "session", Path.cwd())
     content = read_yaml(source)
     parameters = parse_record(SessionParameters, content, str(source))
-    given = given_keys(parameters, overrides or Overrides(), source.parent)
+    given = given_keys(parameters, overrides or Overrides(), source)
     if given:
         parameters = overridden(content, given)
     return resolve_parameters(parameters, source, given)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
+from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names
 from robocontrast_ros.console.questions import Answer, SetUpQuestion
 from robocontrast_ros.console.tolerances import PERSON
 from robocontrast_ros.domain import Fault, Scene, SetupMove
-from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.bench import BenchFault, SetUpOutcome
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.strategies.effort import Tolerance, Tolerances
 from robocontrast_ros.tasks.protocol import Task
@@ -45,9 +47,42 @@ class BackendFeatures:
     camera: bool = False
 
     @property
+    def practised_by(self) -> str:
+        """The backend that plays this one's world in our simulator, where a session is practised."""
+        return "practice_camera" if self.camera else "practice"
+
+    @property
     def unseen(self) -> bool:
         """Whether nothing tells what the robot has moved."""
         return not (self.embedded or self.streams or self.camera)
+
+
+def features_of(backend: str, source: str, key: str) -> BackendFeatures:
+    """Return what the backend of a name, or of ``module:Class``, can do; it is not made.
+
+    Args:
+        backend: the name.
+        source: the file that names it, for the error.
+        key: the key in that file.
+
+    Raises:
+        ConfigurationError: there is no such backend, or it does not say what it can do.
+    """
+    features = load_plugin("scene_backends", backend, source, key).features
+    if not isinstance(features, BackendFeatures):
+        expected = "a backend, whose `features` are `robocontrast_ros.worlds.backends.BackendFeatures`"
+        raise ConfigurationError(source, key, backend, expected, "Give its class these.")
+    return features
+
+
+def backends_with(feature: str) -> list[str]:
+    """Return the names of the installed backends that have a feature, one of ``BackendFeatures``."""
+    found = []
+    for name in plugin_names("scene_backends"):
+        # One of another package that cannot be loaded is no cure.
+        with contextlib.suppress(ConfigurationError):
+            found += [name] if vars(features_of(name, "installed packages", name)).get(feature) else []
+    return found
 
 
 class BrokenOff(BenchFault):
@@ -134,8 +169,8 @@ class BackendContext:
 class SceneBackend(Protocol):
     """Sets scenes up and reads them. Its entry point names the class, which takes a ``BackendContext``.
 
-    A backend whose features say ``streams`` has ``request`` as well, see ``SimulatedScene.request``. One that holds
-    threads or connections has ``close()``, which frees them before its process ends.
+    One whose features say ``streams`` is a ``StreamingBackend`` as well; one that holds threads or connections is a
+    ``ClosingBackend``.
 
     Attributes:
         features: what it can do.
@@ -152,8 +187,8 @@ class SceneBackend(Protocol):
             BenchFault: it cannot be read.
         """
 
-    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> tuple[int, Scene]:
-        """Carry out moves, so that the scene is the target; return the scene as read back, and its time [ns].
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> SetUpOutcome:
+        """Carry out moves, so that the scene is the target.
 
         Args:
             target: the scene that is wanted; an object without a move is to stay where it is.
@@ -162,6 +197,22 @@ class SceneBackend(Protocol):
         Raises:
             BenchFault: the scene could not be set up.
         """
+
+
+@runtime_checkable
+class StreamingBackend(Protocol):
+    """A backend of which every scene can be asked for."""
+
+    def request(self, then: Callable[[int, Scene], None], failed: Callable[[BenchFault], None]) -> None:
+        """Have the scene read without waiting; ``then`` is called with time [ns] and scene when it is known."""
+
+
+@runtime_checkable
+class ClosingBackend(Protocol):
+    """A backend that holds threads or connections."""
+
+    def close(self) -> None:
+        """Free them, before the process ends."""
 
 
 class SimulatorBackend(SimulatedScene):

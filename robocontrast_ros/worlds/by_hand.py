@@ -11,6 +11,7 @@ from robocontrast_ros.console.questions import ROBOT, SetUpQuestion
 from robocontrast_ros.console.table_map import doubts_in_words, misplaced
 from robocontrast_ros.domain import Scene, SetupMove
 from robocontrast_ros.domain.geometry import Vector3
+from robocontrast_ros.episodes.bench import SetByPerson, SetUpOutcome
 from robocontrast_ros.objects import fixed_models
 from robocontrast_ros.strategies.effort import Tolerance, Tolerances, setup_moves
 from robocontrast_ros.strategies.tour import in_cheapest_order
@@ -41,14 +42,7 @@ class Table(Protocol):
 
 
 class ByHand:
-    """A scene backend over a table and the console.
-
-    Attributes:
-        seconds: how long the person took for the last set-up, from being asked to the word that it was done, without
-            pauses [s].
-        seen: what was seen of it for certain then; None where nothing sees the table.
-        overruled: what was in doubt then, one line each, where the person said that it stands right; else empty.
-    """
+    """A scene backend over a table and the console."""
 
     def __init__(
         self,
@@ -66,15 +60,16 @@ class ByHand:
             store: where objects stand that are in no scene [m]; None where it is not known.
         """
         self._table, self._console, self._tolerances, self._store = table, console, tolerances, store
-        self.seconds, self.seen, self.overruled = 0.0, None, ()
 
     def read(self) -> tuple[int, Scene]:
         """Return the scene as far as it can be told, and its time [ns]."""
         stamp, reading = self._table.read()
         return stamp, reading.scene
 
-    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> tuple[int, Scene]:
-        """Have a person carry out moves until the scene is the target, and return it as read back, and its time [ns].
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> SetUpOutcome:
+        """Have a person carry out moves until the scene is the target.
+
+        Their time is from being asked to the word that it was done, without pauses.
 
         All that stands farther from its place than the tolerances allow is asked for, whether it was to be moved or was
         pushed away; what stands within them stays. What is fixed is taken to stand as the target says. A robot that
@@ -95,20 +90,19 @@ class ByHand:
             except BrokenOff as fault:
                 self._table.carry(_with_moved(present, target, fault.moved), fault.moved)
                 raise
-            self.seconds = answer.seconds
             # Who overrules has put right what was in doubt, too: what fell over is not in the list.
             moved = (*question.things, *doubted) if answer.overruled else answer.moved
             self._table.carry(target, (*background, *moved))
             stamp, reading = self._table.read()
             present, background = reading.scene, ()
             certain = tuple(o for o in present if o.name not in reading.unsure)
-            self.seen = replace(present, objects=certain) if self._table.seen else None
-            self.overruled = problems if answer.overruled else ()
+            seen = replace(present, objects=certain) if self._table.seen else None
             if answer.overruled:
-                return stamp, _believed(present, target, {*told, *reading.unsure})
+                believed = _believed(present, target, {*told, *reading.unsure})
+                return SetUpOutcome(stamp, believed, SetByPerson(answer.seconds, seen, problems))
             wrong = self._misplaced(reading, target)
             if not wrong and not reading.unsure:
-                return stamp, present
+                return SetUpOutcome(stamp, present, SetByPerson(answer.seconds, seen))
             problems, doubted = (*wrong.values(), *doubts_in_words(reading.unsure)), tuple(reading.unsure)
             # Who did not tick something that is not seen may have forgotten it.
             undone = [move for move in moves if move.name in reading.unsure and move.name not in answer.moved]

@@ -312,7 +312,7 @@ class InProcessBench:
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
         """Put the robot to its start and the objects to their poses."""
-        return self._scene.set_up(target, moves)[1]
+        return self._scene.set_up(target, moves).scene
 
     def bring(self, target: Scene) -> Scene:
         """Set up a scene, starting from the present one."""

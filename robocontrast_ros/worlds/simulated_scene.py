@@ -14,7 +14,7 @@ from typing import Protocol
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault, ObjectState, Pose, Scene, SetupMove
-from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.bench import BenchFault, SetUpOutcome
 
 
 class Feature(IntEnum):
@@ -190,8 +190,8 @@ class SimulatedScene:
             poses[self._robot] if self._robot else None,
         )
 
-    def set_up(self, target: Scene, moves: tuple[SetupMove, ...] | None = None) -> tuple[int, Scene]:
-        """Put the robot to its start, where it is reset, and the objects to their poses; return time and scene as read.
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...] | None = None) -> SetUpOutcome:
+        """Put the robot to its start, where it is reset, and the objects to their poses.
 
         The pose of an object that did not have to be moved is not checked: jammed blocks slide apart when the robot
         lets go.
@@ -217,7 +217,7 @@ class SimulatedScene:
         else:
             moved = {move.name for move in moves}
         self._verify(target, scene, moved)
-        return stamp, scene
+        return SetUpOutcome(stamp, scene)
 
     @contextmanager
     def _paused(self) -> Iterator[None]:

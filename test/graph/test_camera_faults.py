@@ -118,7 +118,7 @@ class Table:
         """Ask for the banana to be moved; return the thread that waits, and where the scene goes that is read back."""
         self._seen.carry(BEFORE, ())
         found, moves = [], setup_moves(BEFORE, TARGET, TOLERANCE)
-        thread = threading.Thread(target=lambda: found.append(self._by_hand.set_up(TARGET, moves)[1]), daemon=True)
+        thread = threading.Thread(target=lambda: found.append(self._by_hand.set_up(TARGET, moves).scene), daemon=True)
         thread.start()
         return thread, found
 

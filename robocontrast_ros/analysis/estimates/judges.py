@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from robocontrast_ros.configuration import ConfigurationError, make_plugin
 from robocontrast_ros.runs.events import TrialFinished
 from robocontrast_ros.statistics.agreement import Agreement, agreement
 
@@ -25,13 +26,17 @@ class Judges:
 
 
 def judges_of(finished: Iterable[TrialFinished], judge: str) -> Judges | None:
-    """Return how far the judges of a session agree; None where the camera did not judge it, or nobody else did.
+    """Return how far the judges of a session agree; None if no camera judged it, or nobody else did.
 
     Args:
         finished: its trials that count.
-        judge: name of the session's judge.
+        judge: name of the session's judge, or its ``module:Class``.
     """
-    if judge != "camera":
+    try:
+        needs = make_plugin("judges", judge, "journal", "world.judge").needs
+    except ConfigurationError:
+        return None  # of a laboratory whose package is not installed here
+    if needs != "camera":
         return None
     told = [event for event in finished if event.judgement is not None]
     both = [event for event in told if event.judgement.advises]

@@ -161,7 +161,7 @@ class _Demonstrator:
         self, instance, rng: np.random.Generator
     ) -> Iterator[tuple[Observation, NDArray[np.float64], NDArray[np.float64]]]:
         """Yield the observation, the goal's nearest point and the oracle's action, step by step."""
-        _, scene = self._scene.set_up(instance.scene)
+        scene = self._scene.set_up(instance.scene).scene
         goal = self._task.goals.goal(instance.instruction, scene)
         learner = self._learner if rng.random() < self._p.learner_share else None
         self._oracle.reset(instance.instruction.text, 0)

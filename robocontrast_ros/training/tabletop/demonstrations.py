@@ -260,7 +260,7 @@ class _Demonstrator:
         return None
 
     def _set_up(self, scene: Scene) -> Scene:
-        return self._scene.set_up(scene)[1]
+        return self._scene.set_up(scene).scene
 
     def _read(self) -> tuple[RobotState, Scene]:
         scene = replace(self._scene.read()[1], contacts=self._world.touched(), carried=self._world.carried())

@@ -32,6 +32,7 @@ from robocontrast_ros.contracts.score import ScoreContract
 from robocontrast_ros.contracts.strategy import StrategyContract
 from robocontrast_ros.contracts.task import TaskContract
 from robocontrast_ros.domain import NotApplicable, Perturbed, Pose, Scene, ScoreSpec
+from robocontrast_ros.episodes.bench import SetUpOutcome
 from robocontrast_ros.episodes.judging import Outside, TrueScene
 from robocontrast_ros.episodes.scoring.score import OfTrial
 from robocontrast_ros.observations.cameras import MovedCamera
@@ -735,7 +736,7 @@ class Person:
 
     def set_up(self, target, moves):
         self.present = target
-        return self.read()
+        return SetUpOutcome(*self.read())
 
 
 class Clumsy(Person):
@@ -749,7 +750,7 @@ class Clumsy(Person):
 
 class Lazy(Person):
     def set_up(self, target, moves):
-        return self.now(), target
+        return SetUpOutcome(self.now(), target)
 
 
 class Crowding(Person):

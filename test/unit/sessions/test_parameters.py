@@ -11,12 +11,12 @@ import pytest
 import yaml
 from described_policies import write_described
 
-from robocontrast_ros.configuration import ConfigurationError, dump_record, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, dump_record, parse_record, resolve_uri
 from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fitting import check_robot_reaches
-from robocontrast_ros.sessions.overrides import Overrides
+from robocontrast_ros.sessions.overrides import Overrides, given_keys
 from robocontrast_ros.sessions.plan import plan_session
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.sessions.schema import SessionParameters
@@ -534,6 +534,40 @@ def test_in_practice_no_port_talks_to_a_driver_however_the_robots_file_extends_a
     assert practised.robot_file == tmp_path / simulated
     again = resolve(practised.new_run(0.0).session_file)
     assert again.robot == practised.robot, "nor when it is resumed"
+
+
+@pytest.mark.parametrize(
+    ("backend", "judge", "practised"),
+    [
+        ("operator", "person", "practice"),
+        ("operator_camera", "person", "practice_camera"),
+        ("operator", "camera", "practice_camera"),
+        ("simulation_interfaces", "true_scene", "practice"),
+        ("own_camera:CameraTable", "person", "practice_camera"),
+        ("own_camera:CameraTable", "own_camera:TagJudge", "practice_camera"),
+        ("operator", "own_camera:TagJudge", "practice_camera"),
+    ],
+)
+def test_in_practice_the_world_has_a_camera_where_backend_or_judge_has_one_also_those_of_a_laboratory(
+    tmp_path, backend, judge, practised
+):
+    file = tmp_path / "session.yaml"
+    for said, settings in (
+        ({"backend": backend, "judge": judge, "pacing": "wall_clock"}, {}),
+        ({}, {"world.backend": backend, "world.judge": judge}),
+    ):
+        parameters = parse_record(SessionParameters, {**MINIMAL, "world": said}, str(file))
+        given = given_keys(parameters, Overrides(practice=True, settings=settings), file)
+        assert given["world.backend"] == practised
+        assert given.get("world.judge", parameters.world.judge) == judge
+
+
+def test_a_judge_whose_backend_lacks_what_it_needs_is_refused_and_those_that_have_it_are_named(write):
+    for judge in ("camera", "own_camera:TagJudge"):
+        with pytest.raises(ConfigurationError, match=r"needs no camera, or .* operator_camera, practice_camera, for"):
+            resolve(write(world={"judge": judge}))
+    with pytest.raises(ConfigurationError, match=r"needs no console, or .* operator, operator_camera, practice"):
+        resolve(write(world={"judge": "person"}))
 
 
 def test_a_robot_that_extends_no_simulated_one_cannot_be_practised(write, tmp_path):

@@ -87,10 +87,15 @@ def moves_only(table, *names):
     return person
 
 
-def set_up(table, console, target, moves=None, own=MappingProxyType({}), fixed=frozenset(), **more):
+def outcome(table, console, target, moves=None, own=MappingProxyType({}), fixed=frozenset()):
     by_hand = ByHand(table, console, Tolerances(TOLERANCE, own, fixed), None)
     moves = setup_moves(table.read()[1].scene, target, TOLERANCE) if moves is None else moves
-    return by_hand, by_hand.set_up(target, moves, **more)
+    return by_hand, by_hand.set_up(target, moves)
+
+
+def set_up(*given, **more):
+    by_hand, found = outcome(*given, **more)
+    return by_hand, (found.stamp, found.scene)
 
 
 BEFORE = scene(cup=(0.0, 0.0), block=(0.2, 0.0), spoon=(0.4, 0.0))
@@ -131,18 +136,17 @@ def test_what_was_carried_before_a_set_up_was_broken_off_is_known():
 def test_what_was_seen_of_a_set_up_and_what_was_overruled_are_kept():
     table = OwnTable(BEFORE)
     console = Scripted(moves_only(table, "block"), overrules)
-    by_hand, (_, found) = set_up(table, console, TARGET)
-    assert found["cup"] == TARGET["cup"], "the person is believed"
-    assert by_hand.seen["cup"] == BEFORE["cup"] and by_hand.overruled == ("cup is 30.0 cm off, allowed is 1.0 cm",)
+    _, found = outcome(table, console, TARGET)
+    assert found.scene["cup"] == TARGET["cup"], "the person is believed"
+    person = found.by_person
+    assert person.read["cup"] == BEFORE["cup"] and person.overruled == ("cup is 30.0 cm off, allowed is 1.0 cm",)
     table = OwnTable(BEFORE)
     table.unsure = {"cup": "hidden"}
-    by_hand, _ = set_up(table, Scripted(moves_all(table), overrules), TARGET)
-    assert "cup" not in by_hand.seen and by_hand.overruled == ("cup: hidden",)
-    table.unsure = {}
-    by_hand.set_up(BEFORE, setup_moves(TARGET, BEFORE, TOLERANCE))
+    person = outcome(table, Scripted(moves_all(table), overrules), TARGET)[1].by_person
+    assert "cup" not in person.read and person.overruled == ("cup: hidden",)
     table = ToldTable(lambda: 7, BEFORE.frame_id)
-    by_hand, _ = set_up(table, Scripted(done), TARGET)
-    assert by_hand.seen is None and by_hand.overruled == ()
+    person = outcome(table, Scripted(done), TARGET)[1].by_person
+    assert person.read is None and person.overruled == ()
 
 
 def test_a_wrong_set_up_is_told_and_only_what_is_left_is_asked_for_again():
@@ -383,8 +387,7 @@ def test_a_person_who_overrules_is_believed_of_all_that_they_were_told():
 def test_the_time_is_that_of_the_last_answer():
     table = OwnTable(BEFORE)
     console = Scripted(moves_only(table, "block"), moves_all(table))
-    by_hand, _ = set_up(table, console, TARGET)
-    assert by_hand.seconds == 40.0
+    assert outcome(table, console, TARGET)[1].by_person.seconds == 40.0
 
 
 def at_home(*place):

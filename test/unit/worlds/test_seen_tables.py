@@ -73,7 +73,7 @@ def overrules(question, things):
 
 def set_up(console, target):
     by_hand = ByHand(SeenTable(lambda: 1.0, "world", console), console, Tolerances(TOLERANCE), TASK.store)
-    return by_hand, by_hand.set_up(target, setup_moves(by_hand.read()[1], target, TOLERANCE))[1]
+    return by_hand, by_hand.set_up(target, setup_moves(by_hand.read()[1], target, TOLERANCE)).scene
 
 
 def without(things, *names):
@@ -96,7 +96,7 @@ def test_what_a_person_takes_out_of_the_next_scene_is_checked_too():
     target = without(START.moved("red_cube", Pose.planar(0.4, 0.0)), "banana")
     moves = setup_moves(found, target, TOLERANCE)
     assert [move.name for move in moves] == ["banana", "red_cube"]
-    _, found = by_hand.set_up(target, moves)
+    found = by_hand.set_up(target, moves).scene
     assert console.questions[2].problems == ("banana should not be there",) and "banana" not in found
     # When it is gone nobody looks for it.
     assert by_hand.read()[1].names == ("red_cube", "blue_cube")

@@ -80,7 +80,8 @@ def make(simulator, robot=""):
 def test_objects_are_brought_in_moved_and_taken_out_and_read_back_in_the_wanted_order():
     simulator = Simulator()
     bridge = make(simulator)
-    stamp, got = bridge.set_up(scene(plate=(0.2, 0.1), cup=(0.3, 0.0)))
+    found = bridge.set_up(scene(plate=(0.2, 0.1), cup=(0.3, 0.0)))
+    stamp, got = found.stamp, found.scene
     assert got == scene(plate=(0.2, 0.1), cup=(0.3, 0.0)) and stamp == 1_100_000_000
     assert ("spawn", "cup", "uri:cup") in simulator.log
     bridge.set_up(scene(cup=(0.4, 0.0)))
@@ -138,7 +139,7 @@ def test_an_object_that_does_not_stay_where_it_was_put_voids_the_set_up():
 def test_an_object_that_was_there_already_may_slide_when_the_robot_lets_go():
     simulator = Simulator(slip=0.02)
     simulator.entities["cup"] = Pose.planar(0.3, 0.0)
-    _, got = make(simulator).set_up(scene(cup=(0.3, 0.0)))
+    got = make(simulator).set_up(scene(cup=(0.3, 0.0))).scene
     assert got["cup"].pose.xy == pytest.approx((0.32, 0.0))
 
 
@@ -149,7 +150,7 @@ def test_what_is_checked_is_what_the_moves_name_wherever_it_was():
     with pytest.raises(BenchFault, match=r"'cup' is 0\.020 m from where it was put"):
         make(simulator).set_up(scene(cup=(0.3, 0.0)), (moved,))
     simulator.entities["cup"] = Pose()
-    _, got = make(simulator).set_up(scene(cup=(0.3, 0.0)), ())
+    got = make(simulator).set_up(scene(cup=(0.3, 0.0)), ()).scene
     assert got["cup"].pose.xy == pytest.approx((0.32, 0.0))
 
 
@@ -194,7 +195,7 @@ def test_a_robot_that_moves_about_is_put_where_the_scene_says_after_the_objects_
     simulator = Simulator()
     bridge = make(simulator, "robot")
     target = replace(scene(cup=(0.3, 0.0)), robot=START)
-    _, got = bridge.set_up(target)
+    got = bridge.set_up(target).scene
     assert [entry[0] for entry in simulator.log] == ["reset", "spawn", "set", "step"]
     assert got.names == ("cup",) and got.contacts == ()
     assert got.robot.distance_to(START) < 1e-9 and got.robot.yaw == pytest.approx(START.yaw)
@@ -203,7 +204,7 @@ def test_a_robot_that_moves_about_is_put_where_the_scene_says_after_the_objects_
 
 
 def test_a_robot_that_stands_still_is_no_part_of_the_scene():
-    assert make(Simulator()).set_up(scene(cup=(0.3, 0.0)))[1].robot is None
+    assert make(Simulator()).set_up(scene(cup=(0.3, 0.0))).scene.robot is None
     with pytest.raises(BenchFault, match="the robot is fixed") as error:
         make(Simulator()).set_up(replace(scene(), robot=START))
     assert error.value.fault is Fault.SETUP_FAILED
