@@ -542,7 +542,6 @@ def read_trial(bag: Path) -> TrialRecording:
 
 def _recording(bag: Path, trial: Any, read: _TrialMessages) -> TrialRecording:
     start_stamp, start_scene = start_scene_from_msg(trial)
-    when_asked = getattr(trial, "scene_when_asked", False)
     return TrialRecording(
         bag=bag,
         trial=trial_from_msg(trial),
@@ -551,10 +550,10 @@ def _recording(bag: Path, trial: Any, read: _TrialMessages) -> TrialRecording:
         policy=trial.policy,
         task_digest=trial.task_digest,
         start_scene=start_scene,
-        judge=getattr(trial, "judge", "") or "true_scene",
-        end_scene=read.scenes[-1][1] if when_asked and read.scenes else None,
+        judge=trial.judge or "true_scene",
+        end_scene=read.scenes[-1][1] if trial.scene_when_asked and read.scenes else None,
         judgement=read.judgement,
-        samples=tuple(_samples(make_join(when_asked, start_stamp), read)),
+        samples=tuple(_samples(make_join(trial.scene_when_asked, start_stamp), read)),
         progress=tuple(read.progress),
         result=read.result,
         result_stamp=read.result_stamp,

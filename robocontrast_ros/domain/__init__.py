@@ -14,7 +14,7 @@ from robocontrast_ros.domain.intervention import Intervention
 from robocontrast_ros.domain.perturbed import AXES, Expectation, NotApplicable, PerturbationSpec, Perturbed
 from robocontrast_ros.domain.robot import RobotState
 from robocontrast_ros.domain.scene import ObjectState, Scene, SetupMove
-from robocontrast_ros.domain.scores import SCORES_ONCE_FIELDS, ScoreSpec, find_spec
+from robocontrast_ros.domain.scores import ScoreSpec, find_spec
 from robocontrast_ros.domain.stamps import NANOSECONDS, nanoseconds, seconds, stamp_text
 from robocontrast_ros.domain.trial import (
     BASE,
@@ -32,7 +32,6 @@ __all__ = [
     "AXES",
     "BASE",
     "NANOSECONDS",
-    "SCORES_ONCE_FIELDS",
     "ActionConventions",
     "Budget",
     "Crop",

@@ -103,19 +103,6 @@ class ScoreSpec:
         return f"{self.description}, {self.low:g} to {self.high:g}" if self.bounded else self.description
 
 
-SCORES_ONCE_FIELDS = (
-    "success",
-    "spl",
-    "progress",
-    "subgoals_reached",
-    "ndtw",
-    "collisions",
-    "distance_to_goal",
-    "path_length",
-)
-"""What older messages and journals have as fields of their own, in place of ``scores``."""
-
-
 def find_spec(specs: Iterable[ScoreSpec], name: str) -> ScoreSpec:
     """Return the row of a table of scores that has a name.
 

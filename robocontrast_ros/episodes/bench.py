@@ -9,13 +9,11 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import yaml
-from pydantic import BeforeValidator
 
 from robocontrast_ros.domain import (
-    SCORES_ONCE_FIELDS,
     Delivery,
     Fault,
     Judgement,
@@ -26,17 +24,6 @@ from robocontrast_ros.domain import (
     TrialResult,
 )
 from robocontrast_ros.policies.protocol import PolicyDescription
-
-
-def _with_scores(result: Any) -> Any:
-    if not isinstance(result, dict) or "scores" in result:
-        return result
-    others = {key: value for key, value in result.items() if key not in SCORES_ONCE_FIELDS}
-    return others | {"scores": {name: result[name] for name in SCORES_ONCE_FIELDS if name in result}}
-
-
-RecordedResult = Annotated[TrialResult, BeforeValidator(_with_scores)]
-"""A result that may be read from an older file, where each score is a field of its own."""
 
 
 class BenchFault(Exception):
@@ -85,7 +72,7 @@ class Recording:
         bag: folder of the rosbag2, relative to the run folder; empty when nothing was recorded.
         messages: topic -> messages received by the recorder.
         missing: topic -> messages that were published, as far as is known, and not received. A trial that misses some
-            is void; only journals of older versions have such trials.
+            is void.
     """
 
     bag: str = ""
@@ -113,7 +100,7 @@ class Execution:
         judgement: what somebody outside said of it; None where nobody was asked.
     """
 
-    result: RecordedResult
+    result: TrialResult
     observed: Observed
     recording: Recording
     wall_time: float

@@ -1,18 +1,16 @@
 """Messages to domain values, by attribute access alone.
 
 The functions take rclpy's messages and those that rosbags makes from a bag: both have the same
-attributes, so that the live nodes and a bag read the same floats with the same code. A bag that was recorded before a
-field was added to the interfaces lacks it; the field then has its value when unknown.
+attributes, so that the live nodes and a bag read the same floats with the same code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from robocontrast_ros.domain import (
     NANOSECONDS,
-    SCORES_ONCE_FIELDS,
     Crop,
     Fault,
     Filter,
@@ -33,9 +31,6 @@ from robocontrast_ros.domain import (
     TrialResult,
 )
 from robocontrast_ros.messages.images import image_to_array
-
-_PROGRESS_FIELDS = tuple(name for name in SCORES_ONCE_FIELDS if name != "success")
-"""The success of a running trial is no score."""
 
 
 def stamp_from_msg(message: Any) -> int:
@@ -60,9 +55,8 @@ def scene_from_msg(message: Any) -> Scene:
         ValueError: a pose is not valid, or two objects have the same name.
     """
     objects = tuple(ObjectState(o.name, o.model, pose_from_msg(o.pose)) for o in message.objects)
-    robot = pose_from_msg(message.robot) if getattr(message, "has_robot", False) else None
-    contacts, carried = (tuple(getattr(message, name, ())) for name in ("contacts", "carried"))
-    return Scene(objects, message.header.frame_id, robot, contacts, carried)
+    robot = pose_from_msg(message.robot) if message.has_robot else None
+    return Scene(objects, message.header.frame_id, robot, tuple(message.contacts), tuple(message.carried))
 
 
 def instance_from_msg(message: Any) -> TestInstance:
@@ -71,7 +65,6 @@ def instance_from_msg(message: Any) -> TestInstance:
     Raises:
         ValueError: as ``scene_from_msg``.
     """
-    claim = getattr(message, "claim", "")
     return TestInstance(
         instance_id=message.instance_id,
         task=message.task,
@@ -79,8 +72,8 @@ def instance_from_msg(message: Any) -> TestInstance:
         scene=scene_from_msg(message.scene),
         optimal_path_length=message.optimal_path_length,
         reference_path=_path_from_msg(message),
-        proof=Proof(claim, tuple((m.name, m.value) for m in message.proof)) if claim else None,
-        observation=filters_from_msg(getattr(message, "observation", ())),
+        proof=Proof(message.claim, tuple((m.name, m.value) for m in message.proof)) if message.claim else None,
+        observation=filters_from_msg(message.observation),
     )
 
 
@@ -89,8 +82,8 @@ def _instruction_from_msg(message: Any) -> Instruction:
         message.text,
         message.family,
         tuple((a.key, a.value) for a in message.arguments),
-        segments_from_msg(getattr(message, "segments", ())),
-        getattr(message, "meant", ""),
+        segments_from_msg(message.segments),
+        message.meant,
     )
 
 
@@ -107,8 +100,7 @@ def segments_from_msg(messages: Iterable[Any]) -> tuple[Segment, ...]:
 
 
 def _crop_from_msg(message: Any) -> Crop | None:
-    image = getattr(message, "image", None)
-    return Crop.of(image_to_array(image)) if image is not None and image.width else None
+    return Crop.of(image_to_array(message.image)) if message.image.width else None
 
 
 def filters_from_msg(messages: Iterable[Any]) -> tuple[Filter, ...]:
@@ -117,10 +109,9 @@ def filters_from_msg(messages: Iterable[Any]) -> tuple[Filter, ...]:
 
 
 def _path_from_msg(message: Any) -> tuple[tuple[float, ...], ...]:
-    points = getattr(message, "reference_path", ())
-    if getattr(message, "path_dimensions", 0) == 3:
-        return tuple((point.x, point.y, point.z) for point in points)
-    return tuple((point.x, point.y) for point in points)
+    if message.path_dimensions == 3:
+        return tuple((point.x, point.y, point.z) for point in message.reference_path)
+    return tuple((point.x, point.y) for point in message.reference_path)
 
 
 def trial_from_msg(message: Any) -> Trial:
@@ -137,9 +128,9 @@ def trial_from_msg(message: Any) -> Trial:
         instance=instance_from_msg(message.instance),
         seed=message.seed,
         note=message.perturbation.note,
-        start=Start(getattr(message, "start", Start.UNKNOWN)),
-        twin=getattr(message, "twin", ""),
-        block=getattr(message, "block", -1),
+        start=Start(message.start),
+        twin=message.twin,
+        block=message.block,
     )
 
 
@@ -167,9 +158,9 @@ def judgement_from_msg(message: Any) -> Judgement:
         message.progress,
         message.by,
         message.note,
-        getattr(message, "advises", False),
-        getattr(message, "stage", ""),
-        tuple(getattr(message, "tags", ())),
+        message.advises,
+        message.stage,
+        tuple(message.tags),
     )
 
 
@@ -178,7 +169,7 @@ def progress_from_msg(message: Any) -> Progress:
     return Progress(
         stamp=stamp_from_msg(message.header.stamp),
         success=message.success,
-        scores=_scores(message, _PROGRESS_FIELDS),
+        scores=_scores(message),
     )
 
 
@@ -198,22 +189,19 @@ def result_from_msg(message: Any) -> TrialResult:
         duration=message.duration,
         clamped_steps=message.clamped_steps,
         final_scene=scene_from_msg(message.final_scene),
-        stopped=getattr(message, "stopped", False),
-        subgoals=getattr(message, "subgoals", 1),
+        stopped=message.stopped,
+        subgoals=message.subgoals,
         interventions=interventions_from_msg(message),
     )
 
 
 def interventions_from_msg(message: Any) -> dict[str, int]:
     """Return from a message that has them how often the safety filter intervened, by kind of limit."""
-    return {measure.name: int(measure.value) for measure in getattr(message, "interventions", ())}
+    return {measure.name: int(measure.value) for measure in message.interventions}
 
 
-def _scores(message: Any, names: Sequence[str] = SCORES_ONCE_FIELDS) -> dict[str, float]:
-    """Return the scores of a message; an old one has each in a field of its own, and lacks those that came later."""
-    if hasattr(message, "scores"):
-        return {measure.name: measure.value for measure in message.scores}
-    return {name: float(getattr(message, name)) for name in names if hasattr(message, name)}
+def _scores(message: Any) -> dict[str, float]:
+    return {measure.name: measure.value for measure in message.scores}
 
 
 def move_from_msg(message: Any) -> SetupMove:

@@ -22,8 +22,9 @@ from robocontrast_ros.domain import (
     ScoreSpec,
     SetupMove,
     Trial,
+    TrialResult,
 )
-from robocontrast_ros.episodes.bench import RecordedResult, Recording
+from robocontrast_ros.episodes.bench import Recording
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.policies.protocol import PolicyDescription
 
@@ -286,7 +287,7 @@ class TrialFinished:
 
     trial: Trial
     attempt: int
-    result: RecordedResult
+    result: TrialResult
     observed: Observed
     recording: Recording
     cost: Amount
@@ -323,7 +324,7 @@ class TrialCorrected:
     trial_id: str
     judgement: Judgement
     reason: str
-    result: RecordedResult
+    result: TrialResult
     time: float
     event: Literal["trial_corrected"] = "trial_corrected"
 

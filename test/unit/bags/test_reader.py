@@ -17,15 +17,12 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from line_world import LineTask
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
-from rosbags.typesys import get_types_from_msg
-from rosbags.typesys.store import Typestore
 from trial_bags import TRIAL_TOPICS, Played, kill, record_trial
 
 from robocontrast_ros.bags.errors import BagError
-from robocontrast_ros.bags.reader import BagMessage, read_bag, read_trial
+from robocontrast_ros.bags.reader import read_bag, read_trial
 from robocontrast_ros.bags.writer import BagWriter
-from robocontrast_ros.domain import Pose, Progress, Proof, Trial
-from robocontrast_ros.messages import decoding
+from robocontrast_ros.domain import Pose, Proof, Trial
 
 TASK = LineTask()
 
@@ -59,89 +56,6 @@ def test_everything_that_was_recorded_comes_back_equal(recorded):
         "/eval/trial": 1,
         "/eval/trial_result": 1,
     }
-
-
-NEW_FIELDS = {
-    "Scene": ("has_robot", "robot", "contacts", "carried"),
-    "TestInstance": ("reference_path", "path_dimensions", "claim", "proof"),
-    "Trial": ("start", "twin", "block"),
-    "Progress": ("scores",),
-    "TrialResult": ("stopped", "subgoals", "scores", "interventions"),
-}
-"""What interfaces got after the first bags were recorded."""
-
-FIRST_SCORES = {
-    "Progress": ("progress", "distance_to_goal", "path_length"),
-    "TrialResult": ("success", "spl", "progress", "distance_to_goal", "path_length"),
-}
-"""The fields of the first messages whose values are in ``scores`` now."""
-
-
-def test_a_bag_from_before_robots_moved_about_is_read_with_what_it_did_not_know_unknown(recorded):
-    recording = read_trial(recorded[0])
-    content = read_bag(recorded[0])
-
-    def as_it_was(message):
-        kind = message.__msgtype__.rpartition("/")[2]
-        for name in vars(message):
-            value = getattr(message, name)
-            values = value if isinstance(value, (list, tuple)) else [value]
-            for part in values:
-                if hasattr(part, "__msgtype__"):
-                    as_it_was(part)
-        for measure in getattr(message, "scores", ()):
-            if measure.name in FIRST_SCORES[kind]:
-                setattr(message, measure.name, measure.value)
-        for name in NEW_FIELDS.get(kind, ()):
-            delattr(message, name)
-        return message
-
-    def known_then(scores, kind):
-        return {name: scores[name] for name in FIRST_SCORES[kind]}
-
-    old = {m.topic: as_it_was(m.decode()) for m in content.messages}
-    assert decoding.trial_from_msg(old["/eval/trial"]) == replace(recording.trial, twin="", block=-1)
-    last = recording.progress[-1]
-    expected = replace(last, scores=known_then(last.scores, "Progress"))
-    assert decoding.progress_from_msg(old["/eval/progress"]) == expected
-    expected = replace(recording.result, scores=known_then(recording.result.scores, "TrialResult"))
-    assert repr(decoding.result_from_msg(old["/eval/trial_result"])) == repr(expected)
-
-
-OLD_PROGRESS = """std_msgs/Header header
-bool success
-float64 progress
-float64 distance_to_goal
-float64 path_length
-uint32 subgoals_reached
-uint32 collisions
-================================================================================
-MSG: std_msgs/Header
-builtin_interfaces/Time stamp
-string frame_id
-================================================================================
-MSG: builtin_interfaces/Time
-int32 sec
-uint32 nanosec
-"""
-"""The definition that bags of version 0.1 carry, without its comments."""
-
-
-def test_a_bag_whose_scores_are_fields_of_their_own_is_read_as_one_with_a_list_of_them(tmp_path):
-    name = "robocontrast_ros/msg/Progress"
-    store = Typestore()
-    store.register(get_types_from_msg(OLD_PROGRESS, name))
-    header = store.types["std_msgs/msg/Header"](store.types["builtin_interfaces/msg/Time"](2, 500_000_000), "world")
-    message = store.types[name](header, True, 0.5, 0.25, 1.5, 1, 3)
-    recorded = BagMessage("/progress", name, OLD_PROGRESS, 0, bytes(store.serialize_cdr(message, name)))
-    scores = {
-        "progress": 0.5,
-        "distance_to_goal": 0.25,
-        "path_length": 1.5,
-        "subgoals_reached": 1.0,
-        "collisions": 3.0,
-    }
-    assert decoding.progress_from_msg(recorded.decode()) == Progress(2_500_000_000, True, scores)
 
 
 def test_where_the_robot_is_and_what_it_touches_is_read_back(tmp_path, messages):
