@@ -19,6 +19,7 @@ from robocontrast_ros.domain.stamps import NANOSECONDS, nanoseconds, seconds, st
 from robocontrast_ros.domain.trial import (
     BASE,
     Delivery,
+    EpisodeRecord,
     Judgement,
     Observed,
     Outcome,
@@ -36,6 +37,7 @@ __all__ = [
     "Budget",
     "Crop",
     "Delivery",
+    "EpisodeRecord",
     "Expectation",
     "Fault",
     "Filter",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import IntEnum
+from typing import Any
 
 from robocontrast_ros.domain.fault import Fault
 from robocontrast_ros.domain.instance import TestInstance
@@ -81,7 +82,7 @@ class Delivery(IntEnum):
     """Whether what was sent to the policy is what it received. The values are those of ``RunEpisode.action``."""
 
     UNKNOWN = 0
-    """The policy server does not say all of what it received; or the journal is older."""
+    """The policy server does not say all of what it received."""
     CONFIRMED = 1
     """The policy server received the instruction and the first images that were sent."""
     DIFFERENT = 2
@@ -110,6 +111,35 @@ class Observed:
     def known(self) -> bool:
         """Whether the instruction is known."""
         return self.told or bool(self.instruction)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeRecord:
+    """What is known of how an episode went, besides its result. ``RunEpisode.action`` carries it.
+
+    Attributes:
+        observed: what the policy received.
+        delivered: whether that is what was sent.
+        policy_latency: time that the policy itself took for each answer [s], without warm-up.
+        period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
+        waits: control steps that passed before each answer was there; empty where none ever did.
+        pose_source: where the driver has a base's pose from, in words; empty where the robot's file leaves no choice.
+        speed_scaling: the lowest share of full speed that the robot's driver allowed, 0 to 1; None where it does not
+            say it, and in simulation.
+    """
+
+    observed: Observed = Observed()
+    delivered: Delivery = Delivery.UNKNOWN
+    policy_latency: tuple[float, ...] = ()
+    period_errors: tuple[float, ...] = ()
+    waits: tuple[int, ...] = ()
+    pose_source: str = ""
+    speed_scaling: float | None = None
+
+    @property
+    def episode(self) -> dict[str, Any]:
+        """The values of this record by name, without those of a record that extends it."""
+        return {each.name: getattr(self, each.name) for each in fields(EpisodeRecord)}
 
 
 @dataclass(frozen=True)

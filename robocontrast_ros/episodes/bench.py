@@ -14,10 +14,9 @@ from typing import Protocol, runtime_checkable
 import yaml
 
 from robocontrast_ros.domain import (
-    Delivery,
+    EpisodeRecord,
     Fault,
     Judgement,
-    Observed,
     Scene,
     SetupMove,
     Trial,
@@ -80,8 +79,8 @@ class Recording:
     missing: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True)
-class Execution:
+@dataclass(frozen=True, kw_only=True)
+class Execution(EpisodeRecord):
     """What came back from one trial.
 
     Attributes:
@@ -89,27 +88,13 @@ class Execution:
         observed: what the policy received.
         recording: where it was recorded.
         wall_time: how long it took on the wall clock [s].
-        policy_latency: time that the policy itself took for each answer [s].
-        period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
-        waits: control steps that passed before each answer was there; empty where none ever did.
-        pose_source: where the driver has a base's pose from, in words; empty where the robot's file leaves no choice.
-        speed_scaling: the lowest share of full speed that the robot's driver allowed, 0 to 1; None where it does not
-            say it, and in simulation.
-        delivered: whether what the policy received is what was sent.
         left: the scene after the robot went to rest, which may have moved something; None where it did not go.
         judgement: what somebody outside said of it; None where nobody was asked.
     """
 
     result: TrialResult
-    observed: Observed
     recording: Recording
     wall_time: float
-    policy_latency: tuple[float, ...] = ()
-    delivered: Delivery = Delivery.UNKNOWN
-    period_errors: tuple[float, ...] = ()
-    waits: tuple[int, ...] = ()
-    pose_source: str = ""
-    speed_scaling: float | None = None
     left: Scene | None = None
     judgement: Judgement | None = None
 

@@ -14,7 +14,7 @@ from typing import NoReturn, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import Delivery, Fault, Filter, Observed, Pose, Progress, Segment
+from robocontrast_ros.domain import Delivery, EpisodeRecord, Fault, Filter, Observed, Pose, Progress, Segment
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.chunks import ChunkedActions
 from robocontrast_ros.episodes.delivery import compare_delivery
@@ -52,23 +52,18 @@ class EpisodeRequest:
     segments: tuple[Segment, ...] = ()
 
 
-@dataclass(frozen=True)
-class EpisodeReport:
+@dataclass(frozen=True, kw_only=True)
+class EpisodeReport(EpisodeRecord):
     """How an episode went.
 
     Attributes:
         fault: NONE when the goal was reached, the policy stopped, or the step limit came.
         detail: the fault in words.
+        last_stamp: time of the last observation [ns]; the start when there was none.
         steps: control steps executed.
         clamped_steps: control steps whose action was clamped to a limit of the robot.
         observations: observations made.
-        last_stamp: time of the last observation [ns]; the start when there was none.
-        observed: what the policy server says it received.
-        delivered: whether that is what was sent.
-        policy_latency: time of each answer [s].
         stopped: whether the policy itself ended the episode.
-        period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
-        waits: control steps that passed before each answer was there; empty where none ever did.
         interventions: kind of limit -> commands in which the safety filter intervened, in the order of the names.
         gripper_closed: how far the hand was closed in the last observation, 0 (wide open) to 1; None without a hand,
             and where nothing was observed.
@@ -76,16 +71,11 @@ class EpisodeReport:
 
     fault: Fault
     detail: str
-    steps: int
-    clamped_steps: int
-    observations: int
     last_stamp: int
-    observed: Observed
-    delivered: Delivery
-    policy_latency: tuple[float, ...]
-    stopped: bool
-    period_errors: tuple[float, ...] = ()
-    waits: tuple[int, ...] = ()
+    steps: int = 0
+    clamped_steps: int = 0
+    observations: int = 0
+    stopped: bool = False
     interventions: Mapping[str, int] = field(default_factory=dict)
     gripper_closed: float | None = None
 
@@ -94,7 +84,7 @@ class EpisodeReport:
         """Return the report of an episode that could not begin, because the bench failed; it is void."""
         fault = error.fault if isinstance(error, BenchFault) else Fault.POLICY_SERVER_LOST
         detail = error.detail if isinstance(error, BenchFault) else str(error)
-        return cls(fault, detail, 0, 0, 0, request.start, Observed(), Delivery.UNKNOWN, (), False)
+        return cls(fault=fault, detail=detail, last_stamp=request.start)
 
 
 class EpisodeBench(Protocol):

@@ -6,17 +6,21 @@ attributes, so that the live nodes and a bag read the same floats with the same 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 from robocontrast_ros.domain import (
     NANOSECONDS,
     Crop,
+    Delivery,
+    EpisodeRecord,
     Fault,
     Filter,
     Instruction,
     Judgement,
     ObjectState,
+    Observed,
     Outcome,
     Pose,
     Progress,
@@ -192,6 +196,19 @@ def result_from_msg(message: Any) -> TrialResult:
         stopped=message.stopped,
         subgoals=message.subgoals,
         interventions=interventions_from_msg(message),
+    )
+
+
+def episode_from_msg(result: Any) -> EpisodeRecord:
+    """Return what a result of ``RunEpisode`` says of how the episode went."""
+    return EpisodeRecord(
+        observed=Observed(result.observed_instruction, result.image_digest, result.told, result.segments_digest),
+        delivered=Delivery(result.delivered),
+        policy_latency=tuple(result.policy_latency),
+        period_errors=tuple(result.period_errors),
+        waits=tuple(result.waits),
+        pose_source=result.pose_source,
+        speed_scaling=None if math.isnan(result.speed_scaling) else result.speed_scaling,
     )
 
 

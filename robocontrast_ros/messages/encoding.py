@@ -6,6 +6,7 @@ those of rosbags (``bags/messages.py``). The same code fills both, so that they 
 
 from __future__ import annotations
 
+import math
 import operator
 from array import array
 from collections.abc import Iterable, Mapping
@@ -251,6 +252,22 @@ class Encoder:
 
     def _measures(self, numbers: Iterable[tuple[str, float]]) -> list[Any]:
         return [self._make("robocontrast_ros/msg/Measure", name=name, value=float(value)) for name, value in numbers]
+
+
+def episode_fields(record: domain.EpisodeRecord) -> dict[str, Any]:
+    """Return the fields of a result of ``RunEpisode`` that say how the episode went."""
+    return {
+        "observed_instruction": record.observed.instruction,
+        "told": record.observed.told,
+        "segments_digest": record.observed.segments_digest,
+        "image_digest": record.observed.image_digest,
+        "delivered": int(record.delivered),
+        "policy_latency": list(record.policy_latency),
+        "period_errors": list(record.period_errors),
+        "waits": list(record.waits),
+        "pose_source": record.pose_source,
+        "speed_scaling": math.nan if record.speed_scaling is None else record.speed_scaling,
+    }
 
 
 _RESULT = ("optimal_path_length", "steps", "duration", "clamped_steps", "stopped", "subgoals")

@@ -23,6 +23,7 @@ from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeReport, EpisodeRequest, run_episode
 from robocontrast_ros.graph.names import NO_SHARED_MEMORY
 from robocontrast_ros.messages.decoding import filters_from_msg, pose_from_msg, segments_from_msg, stamp_from_msg
+from robocontrast_ros.messages.encoding import episode_fields
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg, progress_to_msg
 from robocontrast_ros.nodes.conversions.encoders import DOMAIN
@@ -160,18 +161,9 @@ def _result(report: EpisodeReport, bench: RosEpisodeBench) -> RunEpisode.Result:
         interventions=DOMAIN.interventions(report.interventions),
         stopped=report.stopped,
         last_stamp=time_to_msg(report.last_stamp),
-        observed_instruction=report.observed.instruction,
-        told=report.observed.told,
-        segments_digest=report.observed.segments_digest,
-        image_digest=report.observed.image_digest,
-        delivered=int(report.delivered),
         published=[TopicCount(topic=topic, count=count) for topic, count in bench.published().items()],
-        policy_latency=list(report.policy_latency),
-        period_errors=list(report.period_errors),
-        waits=list(report.waits),
-        pose_source=bench.pose_source,
-        speed_scaling=bench.speed_scaling,
         gripper_closed=math.nan if report.gripper_closed is None else report.gripper_closed,
+        **episode_fields(replace(report, pose_source=bench.pose_source, speed_scaling=bench.speed_scaling)),
     )
 
 

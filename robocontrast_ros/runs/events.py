@@ -13,10 +13,9 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from robocontrast_ros.domain import (
-    Delivery,
+    EpisodeRecord,
     Fault,
     Judgement,
-    Observed,
     PerturbationSpec,
     Scene,
     ScoreSpec,
@@ -261,8 +260,8 @@ class TrialStarted:
     event: Literal["trial_started"] = "trial_started"
 
 
-@dataclass(frozen=True)
-class TrialFinished:
+@dataclass(frozen=True, kw_only=True)
+class TrialFinished(EpisodeRecord):
     """A trial that counts, unless a ``TrialSkipped`` after it names it.
 
     Attributes:
@@ -274,13 +273,6 @@ class TrialFinished:
         cost: of all its set-ups, void attempts included.
         wall_time: of the execution, on the wall clock [s].
         time: seconds since the epoch.
-        policy_latency: time that the policy itself took for each answer [s], without warm-up.
-        delivered: whether what the policy received is what was sent; unknown in journals of older versions.
-        period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
-        waits: control steps that passed before each answer was there; empty where none ever did.
-        pose_source: where the driver has a base's pose from, in words; empty where the robot's file leaves no choice.
-        speed_scaling: the lowest share of full speed that the robot's driver allowed, 0 to 1; None where it does not
-            say it, and in simulation.
         left: the scene after the robot went to rest, which may have moved something; None where it did not go.
         judgement: what somebody outside said of it; None where nobody was asked.
     """
@@ -288,17 +280,10 @@ class TrialFinished:
     trial: Trial
     attempt: int
     result: TrialResult
-    observed: Observed
     recording: Recording
     cost: Amount
     wall_time: Amount
     time: float
-    policy_latency: tuple[float, ...] = ()
-    delivered: Delivery = Delivery.UNKNOWN
-    period_errors: tuple[float, ...] = ()
-    waits: tuple[int, ...] = ()
-    pose_source: str = ""
-    speed_scaling: float | None = None
     left: Scene | None = None
     judgement: Judgement | None = None
     event: Literal["trial_finished"] = "trial_finished"

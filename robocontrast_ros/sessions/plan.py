@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from robocontrast_ros.domain import Budget, Observed, Scene, SetupMove, Trial
+from robocontrast_ros.domain import Budget, Scene, SetupMove, Trial
 from robocontrast_ros.episodes.bench import Execution, Recording
 from robocontrast_ros.runs.events import TrialFinished, TrialSkipped
 from robocontrast_ros.runs.journal import EventsInMemory
@@ -127,4 +127,4 @@ class _PredictingBench:
     def execute(self, trial: Trial, attempt: int) -> Execution:
         result = result_of_success(self._task, trial.instance, self._metric)
         self._scene = result.final_scene
-        return Execution(result, Observed(), Recording(), 0.0)
+        return Execution(result=result, recording=Recording(), wall_time=0.0)

@@ -353,16 +353,7 @@ class InProcessBench:
         if void is not None:
             raise void
         took = time.monotonic() - began
-        return Execution(
-            result,
-            report.observed,
-            where,
-            took,
-            report.policy_latency,
-            report.delivered,
-            report.period_errors,
-            report.waits,
-        )
+        return Execution(result=result, recording=where, wall_time=took, **report.episode)
 
     def _run(
         self, trial: Trial, start: Scene, scorer: EpisodeScorer, recording: TrialRecording | None

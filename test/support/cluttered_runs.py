@@ -109,7 +109,18 @@ def cluttered_run(
                 _record(run.path / bag, index)
             result = _result(trial, ran)
             recording = Recording(bag, (("camera", 3),) if images else ())
-            journal.append(TrialFinished(trial, 0, result, Observed(), recording, 0.0, 1.0, 0.0))
+            journal.append(
+                TrialFinished(
+                    trial=trial,
+                    attempt=0,
+                    result=result,
+                    observed=Observed(),
+                    recording=recording,
+                    cost=0.0,
+                    wall_time=1.0,
+                    time=0.0,
+                )
+            )
         journal.append(SessionFinished("all_trials", "all trials were run", 1.0))
     return run
 

@@ -50,7 +50,18 @@ def record_run(folder: Path, faults: Sequence[Fault], void: int = 0, task: str =
             rng = np.random.default_rng(index)
             played = record_trial(folder / bag, TASK, trial, rng, fault=fault, task_digest=digest)
             recording = Recording(bag, (("scene", 15),))
-            journal.append(TrialFinished(trial, 0, played.result, Observed(), recording, 0.0, 1.0, 0.0))
+            journal.append(
+                TrialFinished(
+                    trial=trial,
+                    attempt=0,
+                    result=played.result,
+                    observed=Observed(),
+                    recording=recording,
+                    cost=0.0,
+                    wall_time=1.0,
+                    time=0.0,
+                )
+            )
         for attempt in range(void):
             trial = make_trial(len(faults))
             journal.append(TrialVoid(trial, attempt, Fault.SENSOR_LOST, "no camera", None, 0.0))

@@ -118,7 +118,18 @@ def told_run(
         text = trial.instance.instruction.text
         words = text if told.words is None else told.words
         observed = Observed(words, "0" * 64 if sees else "", True, told.segments) if says else Observed()
-        events.append(TrialFinished(trial, 0, _result(trial, told), observed, Recording("", ()), 0.0, 1.0, 0.0))
+        events.append(
+            TrialFinished(
+                trial=trial,
+                attempt=0,
+                result=_result(trial, told),
+                observed=observed,
+                recording=Recording("", ()),
+                cost=0.0,
+                wall_time=1.0,
+                time=0.0,
+            )
+        )
     events.append(SessionFinished("all_trials", "all trials were run", 1.0))
     # At once: a journal's writer waits for the disk after each event.
     run.journal.write_bytes(b"".join(map(to_line, events)))

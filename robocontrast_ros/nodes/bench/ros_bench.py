@@ -14,9 +14,15 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from robocontrast_ros.action import RunEpisode
-from robocontrast_ros.domain import Delivery, Fault, Observed, Scene, SetupMove, Trial
+from robocontrast_ros.domain import Fault, Scene, SetupMove, Trial
 from robocontrast_ros.episodes.bench import BenchFault, Execution, ServingPolicy, SetByPerson, too_late
-from robocontrast_ros.messages.decoding import judgement_from_msg, result_from_msg, scene_from_msg, stamp_from_msg
+from robocontrast_ros.messages.decoding import (
+    episode_from_msg,
+    judgement_from_msg,
+    result_from_msg,
+    scene_from_msg,
+    stamp_from_msg,
+)
 from robocontrast_ros.messages.encoding import TrialContext
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.msg import Trial as TrialMsg
@@ -306,19 +312,11 @@ class RosBench:
         left = left if rested else self._rest()
         return Execution(
             result=result_from_msg(result),
-            observed=Observed(
-                episode.observed_instruction, episode.image_digest, episode.told, episode.segments_digest
-            ),
             recording=recording,
             wall_time=time.monotonic() - began,
-            policy_latency=tuple(episode.policy_latency),
-            delivered=Delivery(episode.delivered),
-            period_errors=tuple(episode.period_errors),
-            waits=tuple(episode.waits),
-            pose_source=episode.pose_source,
-            speed_scaling=None if math.isnan(episode.speed_scaling) else episode.speed_scaling,
             left=left,
             judgement=judgement_from_msg(request.judgement) if request.has_judgement else None,
+            **episode_from_msg(episode).episode,
         )
 
     def _rest(self) -> Scene | None:
