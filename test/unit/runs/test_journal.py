@@ -221,11 +221,3 @@ def test_a_session_does_not_write_into_the_journal_of_another_unasked(tmp_path):
 def test_the_scene_of_a_void_attempt_may_be_unknown():
     event = TrialVoid(TRIAL, 1, Fault.SIMULATOR_LOST, "gone", None, 3.0)
     assert from_line(to_line(event)) == event
-
-
-NEW_KEYS = {
-    *("robot", "contacts", "carried", "reference_path", "proof"),
-    *("stopped", "subgoals", "subgoals_reached", "ndtw", "collisions"),
-    *("metric", "symbols", "measured", "scores"),
-}
-"""What events got after the first journals were written."""

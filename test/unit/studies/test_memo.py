@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -129,20 +128,6 @@ def test_what_a_crash_cut_off_is_simulated_again_and_the_rest_is_not(sessions, w
         assert said(run(sessions[0], RememberingBench(bench, memory, simulated.append))) == texts[0]
     assert simulated == [False, False, True]
     assert len(Memory(torn).executions) == 3
-
-
-def test_a_file_in_which_each_score_is_a_field_of_its_own_is_read_and_kept(with_memory, tmp_path):
-    path, *_ = with_memory
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    for line in lines:
-        result = line["execution"]["result"]
-        result |= result.pop("scores")
-    old = tmp_path / "old.jsonl"
-    old.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    before = old.read_bytes()
-    with Memory(path) as now, Memory(old) as memory:
-        assert repr(sorted(memory.executions.items())) == repr(sorted(now.executions.items()))
-    assert old.read_bytes() == before
 
 
 def test_a_void_attempt_is_not_remembered(sessions, tmp_path):
