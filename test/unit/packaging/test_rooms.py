@@ -1,8 +1,14 @@
 """The rooms of the package are those that docs/architecture.md lists, in the order that the import contract holds."""
 
 import re
+import sys
+from pathlib import Path
 
 import pytest
+
+sys.path.append(str(Path(__file__).resolve().parents[3]))
+
+from scripts import spread
 
 ROOM = re.compile(r"^      ([a-z]+)/ ", re.MULTILINE)
 LAYER = re.compile(r'^  "([a-z]+)",$', re.MULTILINE)
@@ -30,3 +36,12 @@ def test_every_answer_of_contributing_is_where_it_says(checkout):
     assert len(answers) == 10
     for question, file, name in answers:
         assert re.search(rf"\b{name}\b", (checkout / file).read_text(encoding="utf-8")), question
+
+
+def test_what_an_addition_touches_is_as_contributing_says(checkout):
+    assert checkout == spread.ROOT
+    found = spread.table()
+    assert all(int(row.split("|")[-2]) > 0 for row in found.splitlines()[2:]), "each example is still there"
+    assert found in (checkout / "CONTRIBUTING.md").read_text(encoding="utf-8"), found
+    with pytest.raises(SystemExit, match="no-such-commit"):
+        spread.table("no-such-commit")
