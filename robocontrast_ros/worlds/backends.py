@@ -134,8 +134,7 @@ class BackendContext:
 class SceneBackend(Protocol):
     """Sets scenes up and reads them. Its entry point names the class, which takes a ``BackendContext``.
 
-    A backend whose features say ``streams`` has ``request`` as well, see ``SimulatedScene.request``. One that holds
-    threads or connections has ``close()``, which frees them before its process ends.
+    What it may have besides is in ``FullBackend``.
 
     Attributes:
         features: what it can do.
@@ -162,6 +161,16 @@ class SceneBackend(Protocol):
         Raises:
             BenchFault: the scene could not be set up.
         """
+
+
+class FullBackend(SceneBackend, Protocol):
+    """What a backend may have besides, each alone."""
+
+    def request(self, then: Callable[[int, Scene], None], failed: Callable[[BenchFault], None]) -> None:
+        """Have the scene read without waiting, see ``SimulatedScene.request``; where its features say ``streams``."""
+
+    def close(self) -> None:
+        """Free threads and connections before its process ends."""
 
 
 class SimulatorBackend(SimulatedScene):
