@@ -137,9 +137,7 @@ def test_a_task_that_lacks_one_member_of_its_protocol_is_refused_by_its_name(mon
         ("pacers", "steps_world, begin, step, answered", "errors, steps_world, begin, step, answered"),
     ],
 )
-def test_what_only_what_is_made_can_have_is_not_asked_of_its_class_nor_what_may_be_left_out_of_either(
-    kind, of_class, of_made
-):
+def test_a_class_is_asked_for_less_than_what_it_makes_and_neither_for_what_may_be_left_out(kind, of_class, of_made):
     assert [", ".join(names) for names in plugins.members(kind)] == [of_class, of_made]
 
 
