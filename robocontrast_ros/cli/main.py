@@ -726,11 +726,11 @@ def list_known() -> None:
     """List what can be used by name: files of this package, and plug-ins of any (docs/extending.md)."""
     from rich.table import Table
 
-    from robocontrast_ros.configuration.plugins import METHODS, plugin_names
+    from robocontrast_ros.configuration.plugins import PROTOCOLS, plugin_names
 
     table = Table("kind", "names")
     for kind in ("sessions", "robots", "policies", "tasks", "levels", "studies", "training", "understanding"):
         table.add_row(f"{kind} (files in config/{kind}/)", ", ".join(known_names(kind)))
-    for kind in METHODS:
+    for kind in PROTOCOLS:
         table.add_row(f"{kind.replace('_', ' ')} (plug-ins)", ", ".join(plugin_names(kind)))
     Console().print(table)

@@ -1,11 +1,12 @@
-"""Find what users may add by name: the kinds of ``METHODS``."""
+"""Find what users may add by name: the kinds of ``PROTOCOLS``."""
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,37 +18,25 @@ if TYPE_CHECKING:
 
 GROUP_PREFIX = "robocontrast_ros."
 
-METHODS = {
-    "policies": ("from_file",),
-    "recipes": ("from_file",),
-    "tasks": ("from_file",),
-    "strategies": ("run", "trials_expected"),
-    "perturbations": ("supports", "apply"),
-    "observation_filters": ("apply", "levels", "description", "plausible", "of_images"),
-    "scene_backends": ("read", "set_up", "features"),
-    "judges": ("begin",),
-    "scores": ("update", "value", "spec"),
-    "pacers": ("begin", "step", "steps_world"),
-    "robot_ports": ("state", "command", "hold", "way", "stop"),
-    "robot_kinds": ("profile", "estimator", "controllers", "stop", "way", "safety", "check_reach", "embodiment"),
-    "end_effectors": ("tool_pose", "add_to", "joints", "width", "positions", "greatest_width", "envelope"),
+PROTOCOLS = {
+    "policies": "policies.protocol:Policy",
+    "recipes": "training.recipes:Recipe",
+    "tasks": "tasks.protocol:Task",
+    "strategies": "strategies.protocol:Strategy",
+    "perturbations": "perturbations.protocol:Perturbation",
+    "observation_filters": "observations.protocol:ObservationFilter",
+    "scene_backends": "worlds.backends:SceneBackend",
+    "judges": "episodes.judging:Judge",
+    "scores": "episodes.scoring.score:Score",
+    "pacers": "episodes.ports:NamedPacer",
+    "robot_ports": "episodes.ports:DriverPort",
+    "robot_kinds": "robots.kinds:RobotKind",
+    "end_effectors": "robots.end_effectors.base:EndEffector",
 }
-"""Kind -> methods and attributes that a plug-in of it must have."""
+"""Kind -> its Protocol, `module:Class` in this package: a plug-in has all of it.
 
-MADE = {
-    "policies": ("describe", "reset", "act"),
-    "recipes": ("train", "parameters"),
-    "tasks": (
-        *("name", "families", "metric", "control_rate", "step_limit", "sample", "make_instance"),
-        *("language", "scenes", "goals", "planner"),
-        *("rewording", "relocation", "neighbourhood", "clutter", "wording", "portraits", "handling", "premise"),
-        *("backdrop", "scores", "path_dimensions"),
-    ),
-    "strategies": ("run", "trials_expected", "name", "description", "uses_perturbations", "base_trials_iid"),
-    "perturbations": ("supports", "apply", "name", "symbol", "axes", "description", "plausible", "expectation"),
-    "judges": ("begin", "asks"),
-}
-"""Kind -> methods and attributes that what a plug-in makes must have."""
+What a plug-in may leave out is in Protocols that derive from that one.
+"""
 
 IMPORTABLE = "an importable `module:Object`"
 
@@ -68,7 +57,7 @@ _SINGULAR = {
 
 
 def registered(kind: str) -> Iterable[EntryPoint]:
-    """Return what the installed packages register for a kind, one of ``METHODS``."""
+    """Return what the installed packages register for a kind, one of ``PROTOCOLS``."""
     return _registered(tuple(map(str, sys.path))).get(GROUP_PREFIX + kind, ())
 
 
@@ -82,8 +71,28 @@ def _registered(search_path: tuple[str, ...]) -> Mapping[str, Iterable[EntryPoin
 
 
 def plugin_names(kind: str) -> tuple[str, ...]:
-    """Return the names registered for a kind, one of ``METHODS``."""
+    """Return the names registered for a kind, one of ``PROTOCOLS``."""
     return tuple(sorted({entry.name for entry in registered(kind)}))
+
+
+@cache
+def members(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of all that a plug-in of a kind must have, and of all that what it makes must have.
+
+    The plug-in itself has the class methods of the kind's Protocol, such as ``from_file``. A Protocol without any is of
+    the plug-in's objects: their class has what is no attribute of each object alone. A record is the plug-in itself.
+    """
+    module, _, name = PROTOCOLS[kind].partition(":")
+    types: dict[str, str] = {}
+    values: dict[str, Any] = {}
+    for base in reversed(getattr(importlib.import_module(f"robocontrast_ros.{module}"), name).__mro__):
+        types |= inspect.get_annotations(base)
+        values |= vars(base)
+    names = [name for name in types | values if not name.startswith("_")]
+    makers = tuple(name for name in names if isinstance(values.get(name), classmethod))
+    of_class = tuple(name for name in names if types.get(name, "ClassVar").startswith("ClassVar"))
+    made = tuple(name for name in names if name not in makers)
+    return makers or of_class or made, made
 
 
 def import_object(name: str, source: str, key: str) -> Any:
@@ -128,7 +137,7 @@ def load_plugin(kind: str, name: str, source: str, key: str) -> Any:
             own = f"For a class of your own write `module:Class`{f', such as `{module}:{last}`' if module else ''}."
             raise ConfigurationError.unknown(source, key, name, plugin_names(kind), singular(kind), own)
         found = _imported(entry.load, name, source, key)
-    _require(found, METHODS.get(kind, ()), kind, source, key, name)
+    _require(found, members(kind)[0], kind, source, key, name)
     return found
 
 
@@ -151,7 +160,7 @@ def make_plugin(kind: str, name: str, source: str, key: str) -> Any:
             f"a {singular(kind)}, made by calling its class without arguments",
             f"It raises {raised(error)}.",
         ) from None
-    _require(made, MADE.get(kind, ()), kind, source, key, name)
+    _require(made, members(kind)[1], kind, source, key, name)
     return made
 
 
@@ -204,17 +213,16 @@ def make_configured(kind: str, maker: Any, path: Path) -> Any:
     """
     made = maker.from_file(path)
     name = f"{type(made).__name__}, made by its `from_file`"
-    _require(made, MADE.get(kind, ()), kind, str(path), singular(kind), name)
+    _require(made, members(kind)[1], kind, str(path), singular(kind), name)
     return made
 
 
-def _require(found: Any, members: Sequence[str], kind: str, source: str, key: str, name: str) -> None:
+def _require(found: Any, wanted: Sequence[str], kind: str, source: str, key: str, name: str) -> None:
     """Refuse what lacks methods or attributes of a plug-in of its kind."""
-    missing = object()
-    lacks = [member for member in members if getattr(found, member, missing) is missing]
+    lacks = [member for member in wanted if not hasattr(found, member)]
     if lacks:
         raise ConfigurationError(
-            source, key, name, f"a {singular(kind)}, which has {', '.join(members)}", f"It lacks {', '.join(lacks)}."
+            source, key, name, f"a {singular(kind)}, which has {', '.join(wanted)}", f"It lacks {', '.join(lacks)}."
         )
 
 

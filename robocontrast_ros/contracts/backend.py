@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from robocontrast_ros.configuration import load_configured, resolve_uri
-from robocontrast_ros.contracts.checking import once, promise
+from robocontrast_ros.contracts.checking import has_all, once, promise
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.episodes.bench import SetUpOutcome
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
@@ -130,7 +130,9 @@ class BackendContract:
     def test_it_says_what_it_can_do(self) -> None:
         """Its class does, before it is made; and in words, after."""
         backend = self.opened()
-        features = getattr(type(backend), "features", None)
+        has_all("scene_backends", type(backend))
+        has_all("scene_backends", backend)
+        features = type(backend).features
         promise(isinstance(features, BackendFeatures), f"the class has `features`, a BackendFeatures; got {features!r}")
         promise(
             isinstance(backend.description, str),

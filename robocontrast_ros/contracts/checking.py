@@ -7,6 +7,8 @@ from functools import wraps
 from typing import Any, NoReturn, TypeVar
 from unittest import SkipTest
 
+from robocontrast_ros.configuration.plugins import members, singular
+
 Result = TypeVar("Result")
 
 
@@ -22,6 +24,13 @@ def promise(kept: object, words: str) -> None:
     """
     if not kept:
         raise AssertionError(words)
+
+
+def has_all(kind: str, found: object) -> None:
+    """Check that a plug-in's class, or what is made by it, has all that the Protocol of its kind has."""
+    names = members(kind)[0 if isinstance(found, type) else 1]
+    lacks = [name for name in names if not hasattr(found, name)]
+    promise(not lacks, f"a {singular(kind)} has {', '.join(names)}; it lacks {', '.join(lacks)}")
 
 
 def nothing_to_check(why: str) -> NoReturn:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from robocontrast_ros.contracts.checking import nothing_to_check, promise
+from robocontrast_ros.contracts.checking import has_all, nothing_to_check, promise
 from robocontrast_ros.contracts.on_a_task import OnATask
 from robocontrast_ros.contracts.played import played_scenes
 from robocontrast_ros.domain import Judgement, TestInstance
@@ -47,8 +47,9 @@ class JudgeContract(OnATask):
 
     def test_it_says_whether_it_asks_somebody(self) -> None:
         """Before anything starts."""
-        asks = getattr(self.make(), "asks", None)
-        promise(isinstance(asks, bool), f"`asks` is True or False; got {asks!r}")
+        judge = self.make()
+        has_all("judges", judge)
+        promise(isinstance(judge.asks, bool), f"`asks` is True or False; got {judge.asks!r}")
 
     def test_it_says_what_it_needs(self) -> None:
         """So that a session without that is refused."""

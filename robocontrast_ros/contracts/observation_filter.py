@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robocontrast_ros.contracts.checking import promise
+from robocontrast_ros.contracts.checking import has_all, promise
 from robocontrast_ros.domain import NANOSECONDS, ObjectState, Pose, Scene
 from robocontrast_ros.observations.protocol import ObservationFilter, delays_answers, moves_cameras
 from robocontrast_ros.policies.protocol import Observation
@@ -37,6 +37,7 @@ class ObservationFilterContract:
     def test_it_says_what_it_is(self) -> None:
         """Levels, description, plausibility, whether it is of images."""
         made = self.make()
+        has_all("observation_filters", made)
         promise(
             1 <= len(made.levels) <= 5 and all(isinstance(level, str) and level for level in made.levels),
             f"`levels` are one to five texts; got {made.levels!r}",

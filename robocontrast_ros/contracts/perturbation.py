@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robocontrast_ros.contracts.checking import once, promise
+from robocontrast_ros.contracts.checking import has_all, once, promise
 from robocontrast_ros.contracts.on_a_task import OnATask
 from robocontrast_ros.domain import AXES, Expectation, Instruction, NotApplicable, Perturbed, Scene, TestInstance
 from robocontrast_ros.perturbations.protocol import Perturbation
@@ -75,8 +75,9 @@ class PerturbationContract(OnATask):
     def test_it_says_what_it_is(self) -> None:
         """Name, symbol, axes, description, plausibility, expectation."""
         made = self.make()
+        has_all("perturbations", made)
         for attribute in ("name", "symbol", "axes", "description"):
-            text = getattr(made, attribute, None)
+            text = getattr(made, attribute)
             promise(isinstance(text, str) and text, f"a perturbation has a `{attribute}`, a text; got {text!r}")
         promise(
             made.axes == "".join(letter for letter in AXES if letter in made.axes),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import find_configured, load_configured
 from robocontrast_ros.configuration.files import find_file
-from robocontrast_ros.contracts.checking import nothing_to_check, promise
+from robocontrast_ros.contracts.checking import has_all, nothing_to_check, promise
 from robocontrast_ros.domain import NANOSECONDS, Crop, Pose, Segment, TestInstance, plain_text
 from robocontrast_ros.domain.channels import GRIPPER_OBSERVATIONS
 from robocontrast_ros.policies.protocol import Observation, Policy, PolicyDescription
@@ -123,7 +123,9 @@ class PolicyContract:
 
     def test_it_describes_itself(self) -> None:
         """Always in the same way."""
-        description = self.fresh().describe()
+        policy = self.fresh()
+        has_all("policies", policy)
+        description = policy.describe()
         promise(
             isinstance(description, PolicyDescription), f"`describe` returns a PolicyDescription; got {description!r}"
         )

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from robocontrast_ros.contracts.checking import once, promise
+from robocontrast_ros.contracts.checking import has_all, once, promise
 from robocontrast_ros.contracts.on_a_task import OnATask
 from robocontrast_ros.contracts.played import played_scenes
 from robocontrast_ros.domain import Fault, Pose, ScoreSpec, TrialResult
@@ -77,7 +77,8 @@ class ScoreContract(OnATask):
 
     def test_it_says_what_it_is(self) -> None:
         """Its row of the table of scores."""
-        spec = getattr(self.make(), "spec", None)
+        has_all("scores", self.make())
+        spec = self.make().spec
         promise(isinstance(spec, ScoreSpec), f"the class has a `spec`, a ScoreSpec; got {spec!r}")
         for attribute in ("name", "symbol", "source", "description"):
             text = getattr(spec, attribute)

@@ -10,7 +10,7 @@ from itertools import zip_longest
 import numpy as np
 
 from robocontrast_ros.configuration import load_configured, make_plugin, resolve_uri
-from robocontrast_ros.contracts.checking import once, promise
+from robocontrast_ros.contracts.checking import has_all, once, promise
 from robocontrast_ros.domain import BASE, Outcome, Scene, Start, TestInstance, TrialResult, find_spec
 from robocontrast_ros.episodes.scoring import load_scores
 from robocontrast_ros.perturbations.protocol import Perturbation
@@ -126,14 +126,15 @@ class StrategyContract:
     def test_it_says_what_it_is(self) -> None:
         """Its name, and what it does with perturbations."""
         strategy = self.make()
+        has_all("strategies", strategy)
         for attribute in ("name", "description"):
-            text = getattr(strategy, attribute, None)
+            text = getattr(strategy, attribute)
             promise(isinstance(text, str) and text, f"a strategy has a `{attribute}`, a text; got {text!r}")
-        use = getattr(strategy, "uses_perturbations", None)
+        use = strategy.uses_perturbations
         promise(
             isinstance(use, PerturbationUse), f"`uses_perturbations` is one of the enum PerturbationUse; got {use!r}"
         )
-        iid = getattr(strategy, "base_trials_iid", None)
+        iid = strategy.base_trials_iid
         promise(isinstance(iid, bool), f"`base_trials_iid` is True or False; got {iid!r}")
 
     def test_the_same_results_give_the_same_trials(self) -> None:

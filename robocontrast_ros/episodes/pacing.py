@@ -12,8 +12,7 @@ class Lockstep:
     """The world waits: each control period is asked for.
 
     Attributes:
-        steps_world: whether it needs a world that can be stepped.
-        errors: see ``ports.Pacer``.
+        steps_world, errors: see ``ports.NamedPacer``.
     """
 
     steps_world = True
@@ -42,8 +41,7 @@ class WallClock:
     distance from that: lost time is not caught up, for that would be faster than the control rate.
 
     Attributes:
-        steps_world: whether it needs a world that can be stepped.
-        errors: see ``ports.Pacer``.
+        steps_world, errors: see ``ports.NamedPacer``.
     """
 
     steps_world = False

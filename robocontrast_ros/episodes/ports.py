@@ -6,7 +6,7 @@ An episode is put together from them by ``episodes.assembly``, for all of these 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +31,7 @@ class RobotPort(Protocol):
     homes: bool
 
     def prepare(self) -> None:
-        """Check the driver, and have it ready to move the robot, before an episode's first motion, or one to rest.
-
-        A port may have a method ``check``, too, which moves and switches nothing: it is called when a session on the
-        wall clock begins, before anybody sets a scene up.
-        """
+        """Check the driver, and have it ready to move the robot, before an episode's first motion, or one to rest."""
 
     def state(self, after: int) -> Reading:
         """Return the first reading later than a time [ns], in the clock of the stamps; wait for it."""
@@ -59,6 +55,39 @@ class RobotPort(Protocol):
 
     def stop(self) -> None:
         """Have the robot stop where its newest reading has it, without waiting for another."""
+
+
+class DriverPort(RobotPort, Protocol):
+    """A robot's driver in the graph. Its entry point names the class, made as ``nodes.rollout.robot.TopicRobot`` is.
+
+    Attributes:
+        topic: of the robot's state, which the inbox receives.
+    """
+
+    topic: str
+
+    def let_go(self) -> None:
+        """From now on send nothing more without a new command."""
+
+
+class FullDriverPort(DriverPort, Protocol):
+    """What the port of a driver may have besides, each alone.
+
+    Attributes:
+        stop_answered: whether the driver has answered a ``stop``; without it one that was sent counts.
+        limits: what slows or holds the robot from outside, a ``nodes.rollout.drivers.outside_limits.OutsideLimits``.
+        pose_source: what a base's pose comes from, in words.
+    """
+
+    stop_answered: bool
+    limits: Any
+    pose_source: str
+
+    def check(self) -> None:
+        """Check the driver, and move and switch nothing, when a session on the wall clock begins, before any set-up."""
+
+    def close(self) -> None:
+        """Let the driver go, in the state in which it was found."""
 
 
 class Pacer(Protocol):
@@ -88,6 +117,16 @@ class Pacer(Protocol):
             pending: the answer.
             wait: whether to wait for it until the present control period ends.
         """
+
+
+class NamedPacer(Pacer, Protocol):
+    """A pacer that a session names. Its entry point names the class, made as ``pacing.Lockstep`` is.
+
+    Attributes:
+        steps_world: whether it needs a world that can be stepped.
+    """
+
+    steps_world: ClassVar[bool]
 
 
 class Surroundings(Protocol):

@@ -17,14 +17,8 @@ from robocontrast_ros.policies.protocol import Observation
 class ObservationFilter(Protocol):
     """Changes what a policy is shown; made anew for each trial, so it may remember what came before.
 
-    One that changes nothing but the list of objects says so in the class attribute ``of_objects``: it is no test of a
-    policy that is shown none.
-
-    One that has the world draw images from elsewhere says so in the class attribute ``moves_cameras`` and is a
-    ``CameraFilter``: it is not run where the world cannot.
-
-    One that has the world go on while the policy thinks says so in the class attribute ``delays_answers`` and is a
-    ``DelayFilter``.
+    What one may have besides is in ``ObjectsFilter``, ``CameraFilter`` and ``DelayFilter``, each of which says so in a
+    class attribute that is true.
 
     Attributes:
         levels: what each severity is, the least first, with units; one to five of them.
@@ -51,8 +45,17 @@ class ObservationFilter(Protocol):
         """Return what the policy is shown in place of an observation; called once for each that it is asked about."""
 
 
+class ObjectsFilter(ObservationFilter, Protocol):
+    """Changes nothing but the list of objects: it is no test of a policy that is shown none."""
+
+    of_objects: ClassVar[bool]
+
+
 class CameraFilter(ObservationFilter, Protocol):
-    """Has cameras moved for a trial; images are then of the moved ones, and ``apply`` is not called."""
+    """Has cameras moved for a trial; images are then of the moved ones, and ``apply`` is not called.
+
+    It is not run where the world moves no cameras.
+    """
 
     moves_cameras: ClassVar[bool]
 
@@ -64,16 +67,22 @@ class CameraFilter(ObservationFilter, Protocol):
 
 
 class DelayFilter(ObservationFilter, Protocol):
-    """Has the world go on while the policy thinks; what it is shown stays, and ``apply`` is not called.
-
-    One that knows the time of an answer at each severity beforehand, or its median, has it in the class attribute
-    ``seconds`` [s]: results then have success against latency.
-    """
+    """Has the world go on while the policy thinks; what it is shown stays, and ``apply`` is not called."""
 
     delays_answers: ClassVar[bool]
 
     def delay(self, latency: float) -> float:
         """Return how long an answer counts as having taken [s], given how long it did [s]."""
+
+
+class TimedDelayFilter(DelayFilter, Protocol):
+    """Knows the time of an answer beforehand, or its median: results then have success against latency.
+
+    Attributes:
+        seconds: that time at each severity [s].
+    """
+
+    seconds: ClassVar[tuple[float, ...]]
 
 
 class Filters:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -13,10 +13,8 @@ from robocontrast_ros.tasks.protocol import Task
 class Perturbation(Protocol):
     """One perturbation function delta of the set P.
 
-    Its entry point names the class, which is called without arguments. One that takes parameters names their record
-    in the class attribute ``parameters``, is also called with such a record, and tells by its ``name`` what it was
-    called with, so that a session can have it more than once. One whose instances' proofs have the same numbers every
-    time names them in the class attribute ``measures``, so that a study's claims can be about them.
+    Its entry point names the class, which is called without arguments. What it may have besides is in
+    ``FullPerturbation``.
 
     Attributes:
         name: the name in parameter files and tables, for instance ``LB1``.
@@ -53,6 +51,21 @@ class Perturbation(Protocol):
             scene: the actual scene, which the previous trial left (Algorithm 1: x').
             rng: the only source of randomness.
         """
+
+
+class FullPerturbation(Perturbation, Protocol):
+    """What a perturbation may have besides, each alone.
+
+    Attributes:
+        parameters: the record of its parameters. It is also called with such a record, and tells by its ``name`` what
+            it was called with, so that a session can have it more than once.
+        measures: what numbers the proofs of its instances have every time, so that a study's claims can be about them.
+        camera: the session's camera whose images alone it changes; empty for all.
+    """
+
+    parameters: ClassVar[type[Any]]
+    measures: ClassVar[tuple[str, ...]]
+    camera: str
 
 
 def spec_of(perturbation: Perturbation) -> PerturbationSpec:

@@ -10,7 +10,7 @@ from typing import Literal, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import ActionConventions, Fault, Pose, RobotState, Scene
+from robocontrast_ros.domain import ActionConventions, Fault, Pose, RobotState, Scene, Segment
 from robocontrast_ros.domain.channels import OBSERVATIONS
 
 Case = Literal["any", "lower"]
@@ -181,19 +181,8 @@ class PolicyFault(Exception):
 class Policy(Protocol):
     """A language-guided policy f(l, s).
 
-    A policy is made by its entry point: ``Policy.from_file(path)`` reads its parameter file. Beside the four
-    methods it may have any of these, which are called where they exist:
-
-    - ``describe_file(path)``, a class method: its description by the parameter file alone, without loading weights
-      or connecting to a server; for lists of policies.
-    - ``needs(path)``, a class method: requirements besides the robot, in a few words each, such as the address of a
-      server; for lists of policies.
-    - ``warm_up()``: answer once to made-up input, so that no trial waits for the slow first answer. It must not
-      change later answers.
-    - ``close()``: free memory, connections and processes; the policy is not used again.
-
-    A policy that declares ``referents: crop`` or ``mask: native`` must have ``reset_segments(segments, seed)``. It is
-    called in place of ``reset``, with a tuple of ``domain.Segment``: ``policies.segments.as_told`` says which.
+    A policy is made by its entry point: ``Policy.from_file(path)`` reads its parameter file. What it may have besides
+    is in ``FullPolicy``.
     """
 
     @classmethod
@@ -216,3 +205,31 @@ class Policy(Protocol):
         Raises:
             PolicyFault: it failed in a way that has a code; any other exception is POLICY_RAISED.
         """
+
+
+class FullPolicy(Policy, Protocol):
+    """What a policy may have besides, each alone; it is called where it exists."""
+
+    @classmethod
+    def describe_file(cls, path: Path) -> PolicyDescription:
+        """Return its description by the parameter file, without loading weights or connecting to a server; for lists.
+
+        Raises:
+            ConfigurationError: the file does not fit.
+        """
+
+    @classmethod
+    def needs(cls, path: Path) -> tuple[str, ...]:
+        """Return requirements besides the robot, in a few words each, such as the address of a server; for lists."""
+
+    def warm_up(self) -> None:
+        """Answer once to made-up input, so that no trial waits for the first, slow answer; it changes no later one."""
+
+    def reset_segments(self, segments: tuple[Segment, ...], seed: int) -> None:
+        """Begin a trial, in place of ``reset``, with what ``policies.segments.as_told`` says.
+
+        A policy that declares ``referents: crop`` or ``mask: native`` must have it.
+        """
+
+    def close(self) -> None:
+        """Free memory, connections and processes; the policy is not used again."""

@@ -126,18 +126,12 @@ class Strategy(Protocol):
         uses_perturbations: whether it takes, or needs, a set P.
         base_trials_iid: whether base trials are run each in its own scene and in the shuffled order of the
             test set, as far as it goes, so that at every moment those that were run are an i.i.d. sample.
-        needs_bounds: whether it takes no metric whose range is open.
-        blocks_independent: whether its blocks (the successive trials of one test instance) are in the order of the
-            test set, and the trials of each follow from the block's own results and the context without its budget.
-            Such blocks can be run each on its own. A strategy that does not say so is taken as one whose cannot.
     """
 
     name: str
     description: str
     uses_perturbations: PerturbationUse
     base_trials_iid: bool
-    needs_bounds: bool = False
-    blocks_independent: bool = False
 
     def run(self, context: StrategyContext) -> StrategyRun:
         """Return the trials, one at a time."""
@@ -146,6 +140,20 @@ class Strategy(Protocol):
         """Return how many trials there are when nothing is skipped and the budget suffices: |X| (1 + |P|) repeats."""
         used = () if self.uses_perturbations is PerturbationUse.NONE else context.perturbations
         return len(context.test_set) * (1 + len(used)) * context.repeats
+
+
+class FullStrategy(Strategy, Protocol):
+    """What a strategy may say besides; false of one that does not.
+
+    Attributes:
+        needs_bounds: whether it takes no metric whose range is open.
+        blocks_independent: whether its blocks (the successive trials of one test instance) are in the order of the
+            test set, and the trials of each follow from the block's own results and the context without its budget.
+            Such blocks can be run each on its own.
+    """
+
+    needs_bounds: bool
+    blocks_independent: bool
 
 
 def solved_at_start(task: Task, instance: TestInstance) -> bool:

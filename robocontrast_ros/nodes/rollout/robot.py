@@ -28,7 +28,7 @@ from robocontrast_ros.robots.state_estimation import Reading
 
 
 class TopicRobot:
-    """The ``episodes.ports.RobotPort`` of a driver with a topic for its state and one for commands.
+    """The ``episodes.ports.DriverPort`` of a driver with a topic for its state and one for commands.
 
     Attributes:
         stop_answered: whether the driver has answered a ``stop``; always where it does not answer.

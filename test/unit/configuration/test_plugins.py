@@ -75,12 +75,70 @@ def refusal(monkeypatch, kind, load):
     return str(caught.value)
 
 
-@pytest.mark.parametrize("kind", list(plugins.METHODS))
+@pytest.mark.parametrize("kind", plugins.PROTOCOLS)
 def test_a_registered_class_without_the_methods_of_its_kind_is_refused_in_one_line(monkeypatch, kind):
-    methods = ", ".join(plugins.METHODS[kind])
+    methods = ", ".join(plugins.members(kind)[0])
     said = refusal(monkeypatch, kind, lambda: NoMethods)
     assert said.startswith("session.yaml: `key`: got 'mine', expected a ")
     assert said.endswith(f", which has {methods}. It lacks {methods}.")
+
+
+SHIPPED = [(kind, name) for kind in plugins.PROTOCOLS for name in plugins.plugin_names(kind)]
+
+
+@pytest.mark.parametrize(("kind", "name"), SHIPPED)
+def test_a_shipped_plug_in_has_all_that_the_protocol_of_its_kind_has(kind, name):
+    if kind == "robot_ports":
+        pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+    made = ("strategies", "perturbations", "judges")  # their contracts make the others
+    found = (make_plugin if kind in made else load_plugin)(kind, name, "test", "name")
+    assert [member for member in plugins.members(kind)[kind in made] if not hasattr(found, member)] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "member"),
+    [
+        ("observation_filters", "of_images"),
+        ("scene_backends", "features"),
+        ("pacers", "steps_world"),
+        ("pacers", "answered"),
+        ("robot_ports", "prepare"),
+        ("robot_ports", "let_go"),
+        ("robot_kinds", "axes"),
+        ("end_effectors", "drive_speed"),
+    ],
+)
+def test_a_plug_in_that_lacks_one_member_of_its_protocol_is_refused_by_its_name(monkeypatch, kind, member):
+    rest = {name: None for name in plugins.members(kind)[0] if name != member}
+    said = refusal(monkeypatch, kind, lambda: SimpleNamespace(**rest))
+    assert said.endswith(f" It lacks {member}.")
+
+
+@pytest.mark.parametrize("member", ["difficulty", "looks", "walkable", "store", "path_dimensions", "make_instance"])
+def test_a_task_that_lacks_one_member_of_its_protocol_is_refused_by_its_name(monkeypatch, tmp_path, member):
+    task = SimpleNamespace(**{name: None for name in plugins.members("tasks")[1] if name != member})
+    maker = SimpleNamespace(from_file=lambda path: task)
+    monkeypatch.setitem(sys.modules, "makers", SimpleNamespace(Maker=maker))
+    (tmp_path / "task.yaml").write_text("task: makers:Maker\n")
+    with pytest.raises(ConfigurationError, match=rf"expected a task, which has name, .* It lacks {member}\.$"):
+        load_configured("tasks", tmp_path / "task.yaml")
+
+
+@pytest.mark.parametrize(
+    ("kind", "of_class", "of_made"),
+    [
+        ("policies", "from_file", "describe, reset, act"),
+        ("recipes", "from_file", "parameters, train"),
+        (
+            "strategies",
+            "run, trials_expected",
+            "name, description, uses_perturbations, base_trials_iid, run, trials_expected",
+        ),
+        ("pacers", "steps_world, begin, step, answered", "errors, steps_world, begin, step, answered"),
+    ],
+)
+def test_a_class_is_asked_for_less_than_what_it_makes_and_neither_for_what_may_be_left_out(kind, of_class, of_made):
+    assert [", ".join(names) for names in plugins.members(kind)] == [of_class, of_made]
 
 
 @pytest.mark.parametrize("kind", ["strategies", "perturbations"])

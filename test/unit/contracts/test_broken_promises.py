@@ -40,7 +40,7 @@ from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.profile_base import Shape
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention
-from robocontrast_ros.strategies.protocol import Proposal
+from robocontrast_ros.strategies.protocol import PerturbationUse, Proposal, Strategy
 from robocontrast_ros.strategies.repeats import run_repeats
 from robocontrast_ros.strategies.standard import Standard
 from robocontrast_ros.tasks.protocol import Infeasible
@@ -303,6 +303,10 @@ class GivingUp(Standard):
                 return
 
 
+class Nameless(Strategy):
+    description, uses_perturbations, base_trials_iid = "none", PerturbationUse.NONE, False
+
+
 class Wordless(Standard):
     uses_perturbations = "none"
 
@@ -315,6 +319,7 @@ class Talking(Standard):
 @pytest.mark.parametrize(
     ("strategy", "test", "message"),
     [
+        (Nameless, "it_says_what_it_is", "a strategy has name, .* it lacks name"),
         (Wordless, "it_says_what_it_is", "one of the enum PerturbationUse; got 'none'"),
         (Shuffled, "the_same_results_give_the_same_trials", "the same results yields the same trials"),
         (WithMemory, "the_same_results_give_the_same_trials", "in an object that was used before, step 0"),

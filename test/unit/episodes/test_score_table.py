@@ -97,7 +97,7 @@ def test_a_session_has_the_scores_of_its_task_and_success_and_those_it_adds():
         ("smoothness", "unknown score 'smoothness'|got 'smoothness'"),
         ("spl", "scores that the task does not have; it has success, spl, progress"),
         ("own_scores:NoSpec", "a score, whose `spec` is a `robocontrast_ros.domain.ScoreSpec`"),
-        ("own_scores:End", "It lacks update, value, spec"),
+        ("own_scores:End", "It lacks spec, update, value"),
     ],
 )
 def test_what_is_no_further_score_is_refused_in_one_line(further, words):

@@ -410,9 +410,9 @@ def test_a_policy_file_that_names_no_plug_in_is_refused(write, tmp_path):
         ("perturbation", "supports, apply"),
         ("policy", "from_file"),
         ("task", "from_file"),
-        ("score", "update, value, spec"),
+        ("score", "spec, update, value"),
         ("judge", "begin"),
-        ("backend", "read, set_up, features"),
+        ("backend", "features, read, set_up"),
     ],
 )
 def test_a_plug_in_that_is_none_of_its_kind_is_refused_by_what_it_lacks(write, tmp_path, kind, methods):
