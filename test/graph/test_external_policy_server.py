@@ -30,9 +30,11 @@ with spun_node("operator") as operator:
     abort = operator.create_client(AbortSession, "episode_manager/abort")
     DiscoveryProbe(operator, "episode_manager").wait(240.0)
     wait_for(abort, 240.0)
+    print("ready", flush=True)
+    input()
     assert call(abort, AbortSession.Request(), 120.0).accepted
 """
-"""Ends a session."""
+"""Waits for a session, and ends it once it reads a line."""
 
 
 @pytest.fixture
@@ -151,13 +153,22 @@ def test_what_a_server_elsewhere_does_not_deliver_is_void_and_after_its_death_on
 
     place.environment |= hosts.environment
     serving(place.begin("serve", policy, "--domain", str(domain), before=hosts.there))
+    # It begins before the session, whose trials are short, and knows it by the time of its first one.
+    abort = subprocess.Popen(
+        [*hosts.there, sys.executable, "-c", ABORT],
+        env={**os.environ, "PYTHONPATH": str(SUPPORT), **hosts.environment},
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     process = place.begin("evaluate", "--resume", run, before=hosts.here)
     try:
         wait_until(lambda: len(finished(run)) > done, "a trial by the server that is there now")
-        abort = [*hosts.there, sys.executable, "-c", ABORT]
-        environment = {**os.environ, "PYTHONPATH": str(SUPPORT), **hosts.environment}
-        subprocess.run(abort, env=environment, check=True, timeout=400.0)
+        assert abort.stdout.readline() == "ready\n"
+        abort.communicate("\n", timeout=400.0)
+        assert abort.returncode == 0
     finally:
+        abort.kill()
         code, output = finish(process)
     assert code == 3 and "--resume" in output, output
     assert f"robocontrast serve POLICY --domain {domain}" in output
