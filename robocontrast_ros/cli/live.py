@@ -137,7 +137,7 @@ class LiveView:
     def _count(self, event: Event) -> None:
         if isinstance(event, SessionStarted):
             self._metric = find_spec(event.scores, event.metric)
-            self._blind = bool(event.parameters.get("session", {}).get("blind"))
+            self._blind = bool(event.recorded.blind_policies)
         if isinstance(event, SetUp):
             self._spent += event.cost
         if isinstance(event, TrialFinished):

@@ -277,7 +277,7 @@ def blinding_of(events: Sequence[Event]) -> Blinding | None:
     started = next((event for event in events if isinstance(event, SessionStarted)), None)
     events = as_counted(events)
     began = next((event for event in events if isinstance(event, BlindingBegan)), None)
-    if began is None and (started is None or not started.parameters.get("session", {}).get("blind")):
+    if began is None and (started is None or not started.recorded.blind_policies):
         return None
     opened = next((event for event in events if isinstance(event, BlindingOpened)), None)
     finished = any(isinstance(event, SessionFinished) for event in events)
@@ -405,9 +405,9 @@ def _of_policy(
 
 def _session_of(started: SessionStarted, name: str, who: int) -> SessionStarted:
     """Return how the session of one policy would have begun."""
-    session = dict(started.parameters.get("session", {}))
-    blind, policies = session.pop("blind", None) or {}, started.parameters.get("policy")
-    given = blind.get("policies", ())
+    recorded = started.recorded
+    given, policies = recorded.blind_policies, recorded.policy_parameters
+    session = {key: value for key, value in started.parameters.get("session", {}).items() if key != "blind"}
     session |= {"blind": None, "policy": given[who] if who < len(given) else name}
     content = policies[who] if isinstance(policies, list) else policies
     parameters = {**started.parameters, "session": session, "policy": content}

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
+from robocontrast_ros.configuration.loading import parse_record
 from robocontrast_ros.domain import (
     EpisodeRecord,
     Fault,
@@ -26,6 +27,7 @@ from robocontrast_ros.domain import (
 from robocontrast_ros.episodes.bench import Recording
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.runs.recorded_session import RecordedSession
 
 Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 """A cost, or a duration [s]: finite and not negative."""
@@ -71,6 +73,15 @@ class SessionStarted:
     pairs: Annotated[int, Field(ge=1)] | None = None
     scores: tuple[ScoreSpec, ...] = STANDARD_SPECS
     event: Literal["session_started"] = "session_started"
+
+    @property
+    def recorded(self) -> RecordedSession:
+        """What is read of the parameters.
+
+        Raises:
+            ConfigurationError: a value is of another type.
+        """
+        return parse_record(RecordedSession, self.parameters, f"the journal of session '{self.session}'")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration import ConfigurationError, parse_record
 from robocontrast_ros.configuration.differences import first_difference
 from robocontrast_ros.domain import ScoreSpec, TestInstance
 from robocontrast_ros.domain.words import counted
@@ -17,6 +17,7 @@ from robocontrast_ros.runs.blinding import is_of_several_policies
 from robocontrast_ros.runs.events import PolicyLoaded, SequentialTest, SessionStarted, TrialFinished
 from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import Journal, JournalError, read_journal
+from robocontrast_ros.runs.recorded_session import RecordedSession
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.schema import StopEarlyParameters
 from robocontrast_ros.statistics.sequential import BettingTest
@@ -239,7 +240,8 @@ def stopping_score(parameters: StopEarlyParameters, evaluation: Evaluation) -> S
 
 def _refuse_other_trials(journal: Journal, session: dict[str, Any]) -> None:
     """Refuse a run whose base trials are of another test set, or are scored differently."""
-    there, here = (_compared(parameters) for parameters in (journal.started.parameters, session))
+    there = _compared(journal.started.recorded)
+    here = _compared(parse_record(RecordedSession, session, "the session"))
     if there == here:
         return
     key, got, expected = first_difference(there, here)
@@ -252,17 +254,16 @@ def _refuse_other_trials(journal: Journal, session: dict[str, Any]) -> None:
     )
 
 
-def _compared(parameters: dict[str, Any]) -> dict[str, Any]:
+def _compared(session: RecordedSession) -> dict[str, Any]:
     """Return the parameters that determine the base trials and their scores."""
-    session = parameters.get("session", {})
     return {
         "session": {
-            "seed": session.get("seed"),
-            "test_set": {"families": session.get("test_set", {}).get("families") or None},
-            "stop_on_success": session.get("stop_on_success"),
+            "seed": session.seed,
+            "test_set": {"families": list(session.families or ()) or None},
+            "stop_on_success": session.stop_on_success,
         },
-        "task": parameters.get("task"),
-        "test_set": parameters.get("test_set"),
+        "task": session.task_parameters,
+        "test_set": session.test_set_parameters,
     }
 
 

@@ -134,7 +134,7 @@ def find_golden(started: SessionStarted) -> Golden | None:
     own = _conditions(started.parameters)
     for golden in found:
         # By the policy's file first: resolving a session takes as long as many a run's tables.
-        if golden.session == started.session and _policy_of(golden) == started.parameters.get("policy"):
+        if golden.session == started.session and _policy_of(golden) == started.recorded.policy_parameters:
             from robocontrast_ros.sessions.overrides import Overrides
             from robocontrast_ros.sessions.resolving import resolve
 

@@ -67,4 +67,4 @@ def path_ends(files: Sequence[str]) -> tuple[str, ...]:
 def _name_in_parameters(events: Sequence[Event]) -> str:
     """Return the policy of a journal that does not say which policies were loaded."""
     started = next((event for event in events if isinstance(event, SessionStarted)), None)
-    return Path(started.parameters.get("session", {}).get("policy") or "").stem if started else ""
+    return Path(started.recorded.policy).stem if started else ""

@@ -393,7 +393,6 @@ def _scenes_of(results: Results) -> pl.DataFrame:
     """Return the cluttered trials of a run that count, and their twins."""
     table = results.trials.filter("counts")
     proofs = [json.loads(proof) if proof else {} for proof in table["proof"]]
-    limit = (results.parameters.get("task") or {}).get("step_limit")
     kinds: dict[str, Any] = dict.fromkeys(_PROOF, pl.Float64)
     measures = pl.DataFrame([{name: proof.get(name) for name in _PROOF} for proof in proofs], schema=kinds)
     known = [name for name in _SCORES if name in table.columns]
@@ -401,7 +400,7 @@ def _scenes_of(results: Results) -> pl.DataFrame:
         *("policy", "index", "bag", "family", *KEY),
         pl.col(known).cast(pl.Float64),
         *(pl.lit(None, pl.Float64).alias(name) for name in _SCORES if name not in known),
-        step_limit=pl.lit(limit, pl.Float64),
+        step_limit=pl.lit(results.recorded.step_limit, pl.Float64),
     ).hstack(measures)
     is_base = pl.col("perturbation") == BASE
     table = table.with_columns(

@@ -318,13 +318,12 @@ def _name(results: Results) -> str:
 
 
 def _asked(results: Results) -> dict[str, str]:
-    session = results.parameters.get("session", {})
-    task = results.parameters.get("task") or {}
+    recorded = results.recorded
     return {
         # A task's file may be named by its path, which differs between machines; its name does not.
-        "task": str(task.get("name", session.get("task", ""))),
+        "task": recorded.task_name or recorded.task,
         "seed": str(results.summary.seed),
-        "families": ", ".join(session.get("test_set", {}).get("families") or ()) or "all",
+        "families": ", ".join(recorded.families or ()) or "all",
     }
 
 

@@ -190,9 +190,8 @@ def _within(started: SessionStarted | None, standard: Sequence[StandardTrial]) -
     """Return the cost up to which trials are counted, and which cost it is."""
     if started is None:
         return None, ""
-    named = started.parameters.get("session", {}).get("compare_within")
-    if named is not None:
-        return float(named), "compare_within"
+    if (named := started.recorded.compare_within) is not None:
+        return named, "compare_within"
     if math.isfinite(started.budget):
         return started.budget, "the budget"
     paid = math.fsum(t.effort.of(started.cost_unit) for t in standard)

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -33,6 +32,7 @@ from robocontrast_ros.domain import BASE, Delivery, PerturbationSpec, TestInstan
 from robocontrast_ros.runs.blinding import refuse_several_policies
 from robocontrast_ros.runs.events import SessionFinished, TrialFinished, TrialSkipped
 from robocontrast_ros.runs.journal import Journal, JournalError
+from robocontrast_ros.runs.recorded_session import RecordedSession
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.tasks.levels import Levels, levels_naming
 
@@ -48,7 +48,7 @@ class Results:
         warning: one sentence when the journal's last line was cut off; else empty.
         figure: the picture, when it was written.
         run: folder of the run.
-        parameters: the session's resolved parameters, by file.
+        recorded: what is read of the session's parameters.
         perturbations: perturbation's name -> what it says of itself; empty where the journal does not tell.
         instances: name -> test instance, of those whose base trials were begun.
         trained: policy -> what its training showed, where a file of config/levels/ names it.
@@ -60,7 +60,7 @@ class Results:
     warning: str = ""
     figure: Path | None = None
     run: Path = Path()
-    parameters: dict[str, Any] = field(default_factory=dict)
+    recorded: RecordedSession = field(default_factory=RecordedSession)
     perturbations: Mapping[str, PerturbationSpec] = field(default_factory=dict)
     instances: Mapping[str, TestInstance] = field(default_factory=dict)
     trained: Mapping[str, Levels] = field(default_factory=dict)
@@ -89,15 +89,14 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
     table = trials_table(journal.events, levels)
     model, metric = EffortModel(started), find_spec(started.scores, started.metric)
     standard = standard_evaluation(journal.events, model)
-    session = started.parameters.get("session", {})
-    strategy = session.get("strategy", {})
+    recorded, session = started.recorded, started.parameters.get("session", {})
     skips = [
         (p, e.perturbation, e.base_id)
         for e, p in zip(journal.events, serving, strict=True)
         if isinstance(e, TrialSkipped) and e.repeat == 0  # else earlier repeats count
     ]
     # The names that they tell, which their parameters are part of; older journals have names alone.
-    planned = tuple(started.symbols) or tuple(strategy.get("perturbations", ()))
+    planned = tuple(started.symbols) or recorded.perturbations
     # A journal written without a session's file names its perturbations in its trials alone.
     found = tuple(table["perturbation"].unique(maintain_order=True))
     names = tuple(name for name in dict.fromkeys((*planned, *found, *(name for _, name, _ in skips))) if name != BASE)
@@ -121,9 +120,9 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
     latencies = latencies_of(journal.events)
     summary = Summary(
         session=started.session,
-        robot=session.get("robot", ""),
-        policy=_shown(session.get("policy") or "", policies),
-        strategy=strategy.get("name", ""),
+        robot=recorded.robot,
+        policy=_shown(recorded.policy, policies),
+        strategy=recorded.strategy,
         seed=started.seed,
         metric=started.metric,
         scores=started.scores,
@@ -159,7 +158,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
         standard,
         journal.warning,
         run=folder.path,
-        parameters=started.parameters,
+        recorded=recorded,
         perturbations=started.perturbations,
         instances=instances,
         trained=trained,

@@ -292,9 +292,8 @@ def specs_of(results: Results) -> Mapping[str, PerturbationSpec]:
     """
     if results.perturbations:
         return results.perturbations
-    strategy = (results.parameters.get("session") or {}).get("strategy") or {}
     found: dict[str, PerturbationSpec] = {}
-    for entry in (*strategy.get("perturbations", ()), *results.trials["perturbation"].unique(maintain_order=True)):
+    for entry in (*results.recorded.perturbations, *results.trials["perturbation"].unique(maintain_order=True)):
         # One of somebody else's package may say less of itself than this version asks for.
         try:
             one = load_perturbation(entry, "journal", "perturbations")
@@ -344,7 +343,7 @@ def _parts(runs: Sequence[Results]) -> list[_Part]:
     for number, run in enumerate(runs):
         counting = _counting(run, number)
         parts += [
-            _Part(policy, run, _task_of(run), counting.filter(pl.col("policy") == policy))
+            _Part(policy, run, Path(run.recorded.task).stem, counting.filter(pl.col("policy") == policy))
             for policy in counting["policy"].unique(maintain_order=True)
         ]
     trained = {levels.name: levels for part in parts if (levels := part.run.trained.get(part.policy))}
@@ -364,10 +363,6 @@ def _counting(run: Results, number: int) -> pl.DataFrame:
     """Return the trials of a run that count; two runs share no instance, whose own name is in ``instance``."""
     own = pl.concat_str(pl.lit(f"{number} "), "base_id")
     return run.trials.filter("counts").with_columns(instance="base_id", base_id=own)
-
-
-def _task_of(run: Results) -> str:
-    return Path(str((run.parameters.get("session") or {}).get("task") or "")).stem
 
 
 def _name_alone(part: _Part, parts: Sequence[_Part]) -> str:

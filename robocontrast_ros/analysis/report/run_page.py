@@ -107,13 +107,11 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
     summary, started = results.summary, journal.started
     assert started is not None, "compute_results refuses a journal without"
     symbols = symbols_of(results)
-    asked = started.parameters.get("session", {})
     sequential = summary.sequential
     return {
         "run": run.name,
         "started": started,
-        # Not its description: options such as --policy and --size change what that says.
-        "session": {key: asked.get(key) for key in ("task", "repeats")},
+        "session": started.recorded,
         "summary": summary,
         "spl_changes": SPL_CHANGES if summary.metric == "spl" else "",
         "selected": SELECTED,

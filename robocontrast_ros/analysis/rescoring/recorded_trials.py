@@ -11,12 +11,13 @@ from pathlib import Path
 
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import TrialRecording
-from robocontrast_ros.configuration import load_configured, read_yaml
+from robocontrast_ros.configuration import load_configured, parse_record, read_yaml
 from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.episodes.scoring import Score, load_scores
 from robocontrast_ros.runs.events import TrialFinished
 from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import read_begun
+from robocontrast_ros.runs.recorded_session import RecordedSession
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.tasks.protocol import Task
 
@@ -140,9 +141,8 @@ def find_scores(recording: TrialRecording, task: Task) -> tuple[type[Score], ...
     Raises:
         ConfigurationError: the session has a score that is not installed here.
     """
-    session = run_of(recording.bag).session_file
-    further = read_yaml(session).get("scores") or () if session.is_file() else ()
-    return load_scores(task, tuple(further), str(session))
+    session = session_of(recording.bag)
+    return load_scores(task, session.scores if session else (), str(run_of(recording.bag).session_file))
 
 
 @lru_cache(maxsize=16)
@@ -150,6 +150,16 @@ def _load_task(path: Path, digest: str) -> Task:
     """Load a task once; a file that has changed has another digest."""
     task: Task = load_configured("tasks", path)
     return task
+
+
+def session_of(bag: Path) -> RecordedSession | None:
+    """Return the session that a bag's run folder has the file of; None where the bag lies in none.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or a value is of another type.
+    """
+    file = run_of(bag).session_file
+    return parse_record(RecordedSession, {"session": read_yaml(file)}, str(file)) if file.is_file() else None
 
 
 def run_of(bag: Path) -> RunFolder:

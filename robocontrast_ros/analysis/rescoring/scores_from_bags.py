@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from robocontrast_ros.analysis.rescoring.recorded_trials import RecordedTrial, find_scores, find_task, run_of
+from robocontrast_ros.analysis.rescoring.recorded_trials import RecordedTrial, find_scores, find_task, session_of
 from robocontrast_ros.analysis.rescoring.thresholds import Rescored, Thresholds, load_other, rescore
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.reader import TrialRecording, read_trial
-from robocontrast_ros.configuration import ConfigurationError, load_plugin, read_yaml
+from robocontrast_ros.configuration import ConfigurationError, load_plugin
 from robocontrast_ros.domain import Judgement, ScoreSpec, Trial, TrialResult, seconds
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS, EpisodeScorer, Sample, Score
 from robocontrast_ros.runs.blinding import is_code
@@ -194,8 +194,8 @@ def _compared(trial: RecordedTrial, recording: TrialRecording, thresholds: Thres
 
 def _stops_on_success(recording: TrialRecording, went_on: bool) -> bool:
     """Tell whether the trial's session ends trials at success; without a session's file, guess from the trial."""
-    session = run_of(recording.bag).session_file
-    return bool(read_yaml(session).get("stop_on_success", True)) if session.is_file() else not went_on
+    session = session_of(recording.bag)
+    return session.stop_on_success if session else not went_on
 
 
 def _differences(of: str, journal: object, bag: object) -> list[str]:

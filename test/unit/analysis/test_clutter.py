@@ -28,6 +28,7 @@ from robocontrast_ros.analysis.estimates.clutter import (
 from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.tables.clutter import COLUMNS, clutter_tables
 from robocontrast_ros.runs.journal import read_journal
+from robocontrast_ros.runs.recorded_session import RecordedSession
 
 BY_HAND = {
     "sr_base": 1 / 2,
@@ -202,6 +203,6 @@ def test_bins_have_equal_populations_and_do_not_overlap(values, bins):
 
 def test_a_run_needs_no_more_than_its_table_and_its_step_limit(tmp_path):
     whole = results_of(tmp_path)
-    lean = SimpleNamespace(trials=whole.trials, run=whole.run, parameters={})
+    lean = SimpleNamespace(trials=whole.trials, run=whole.run, recorded=RecordedSession())
     (row,) = clutter_of([lean]).by("all")
     assert "er" not in row.measures and row.of("sr").mean == 2 / 5

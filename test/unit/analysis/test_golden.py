@@ -1,18 +1,19 @@
 """How a run compares with the golden digests of its session."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 from line_world import LineBench, line_evaluation, with_scores
 
-from robocontrast_ros.analysis.data.golden import Golden, compared, find_golden, golden_words, trial_digest
+from robocontrast_ros.analysis.data.golden import UNRELATED, Golden, compared, find_golden, golden_words, trial_digest
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.runs.events import PolicyLoaded, SessionStarted, TrialFinished
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.sessions.schema import SessionParameters
 
 GOLDEN = {
     file.stem: Golden.load(file)
@@ -113,6 +114,10 @@ def start_of(events, session, **overrides):
 def test_a_run_of_a_shipped_session_finds_its_golden_digests(events, name):
     golden = GOLDEN[name]
     assert find_golden(start_of(events, golden.session, policy=golden.policy)) == golden
+
+
+def test_keys_that_no_trial_depends_on_are_named_as_in_the_session_s_file():
+    assert {field.name for field in fields(SessionParameters)} >= UNRELATED
 
 
 def test_what_only_changes_how_a_session_is_run_does_not_change_what_it_is_compared_with(events, tmp_path):

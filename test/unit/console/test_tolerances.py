@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -16,6 +15,7 @@ from robocontrast_ros.console.table_map import place_in_words
 from robocontrast_ros.console.tolerances import tolerances_of
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.graph.description import nodes_of
+from robocontrast_ros.runs.events import SessionStarted
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.strategies.effort import Tolerance
 
@@ -88,7 +88,7 @@ def test_what_a_person_may_leave_is_what_the_session_asks_and_pays_for_and_is_no
     assert asked == found.set_up_tolerances and asked.usual == Tolerance(0.01, 0.15)
     assert asked.fixed == {"oak_table", "ceiling_lamp", "beige_room"}
     # The effort that a standard evaluation would have taken is computed from the journal alone.
-    started = SimpleNamespace(parameters=found.snapshot())
+    started = SessionStarted("mine", 1, {}, found.snapshot(), "", "s", 1.0, 0.0)
     assert EffortModel(started).tolerance == asked
     content = yaml.safe_load((tmp_path / "mine.yaml").read_text())
     (tmp_path / "mine.yaml").write_text(yaml.safe_dump(content | {"setup": {"orientation_tolerance": 0.1}}))
