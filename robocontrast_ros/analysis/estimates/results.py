@@ -89,7 +89,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
     table = trials_table(journal.events, levels)
     model, metric = EffortModel(started), find_spec(started.scores, started.metric)
     standard = standard_evaluation(journal.events, model)
-    recorded, session = started.recorded, started.parameters.get("session", {})
+    recorded = started.recorded
     skips = [
         (p, e.perturbation, e.base_id)
         for e, p in zip(journal.events, serving, strict=True)
@@ -139,7 +139,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
         judges=judges_of(
             # What the camera and the person said at first.
             (event for event in judged.events if isinstance(event, TrialFinished)),
-            (session.get("world") or {}).get("judge", ""),
+            recorded.judge,
         ),
         corrections=tuple(judged.corrections.values()),
         delivery_unknown=len(table.filter(pl.col("delivered") == Delivery.UNKNOWN.name)),
