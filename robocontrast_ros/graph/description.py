@@ -201,8 +201,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     }
     watched, limits = not world.lockstep, session.parameters.watchdog
     simulator_services = {name: f"{named.simulator.rstrip('/')}/{name}" for name in SIMULATOR_SERVICES}
-    console, features = session.parameters.operator, world.features
-    tolerances = session.set_up_tolerances.own if features.console else {}
+    features = world.features
     bridge = {
         **simulator_services,
         "task": task_file,
@@ -213,11 +212,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
         "contacts_topic": robot.contacts_topic if robot.reports_contacts else "",
         "scene_period": period,
         "operator": OPERATOR,
-        "position_tolerance": console.position_tolerance,
-        "orientation_tolerance": console.orientation_tolerance,
-        "tolerance_models": list(tolerances),
-        "position_tolerances": [own.position for own in tolerances.values()],
-        "orientation_tolerances": [own.orientation for own in tolerances.values()],
+        "run": str(run.path) if features.person else "",
         "timeout": timeouts.set_up,
         "sensor_timeout": timeouts.sensors,
         "startup_timeout": timeouts.start_up,

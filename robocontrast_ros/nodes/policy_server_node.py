@@ -12,9 +12,8 @@ from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.messages.decoding import segments_from_msg
-from robocontrast_ros.nodes.conversions.domain import fault_to_msg
+from robocontrast_ros.nodes.conversions.domain import description_to_msg, fault_to_msg
 from robocontrast_ros.nodes.conversions.observation import observation_from_msg
-from robocontrast_ros.nodes.conversions.policy import description_to_msg
 from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record

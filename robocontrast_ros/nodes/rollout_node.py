@@ -25,8 +25,7 @@ from robocontrast_ros.graph.names import NO_SHARED_MEMORY
 from robocontrast_ros.messages.decoding import filters_from_msg, pose_from_msg, segments_from_msg, stamp_from_msg
 from robocontrast_ros.messages.encoding import episode_fields
 from robocontrast_ros.msg import TopicCount
-from robocontrast_ros.nodes.conversions.domain import fault_to_msg, progress_to_msg
-from robocontrast_ros.nodes.conversions.encoders import DOMAIN
+from robocontrast_ros.nodes.conversions.domain import fault_to_msg, interventions_to_msg, progress_to_msg
 from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.rollout.bench import RosEpisodeBench
 from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
@@ -158,7 +157,7 @@ def _result(report: EpisodeReport, bench: RosEpisodeBench) -> RunEpisode.Result:
         fault=fault_to_msg(report.fault, report.detail),
         steps=report.steps,
         clamped_steps=report.clamped_steps,
-        interventions=DOMAIN.interventions(report.interventions),
+        interventions=interventions_to_msg(report.interventions),
         stopped=report.stopped,
         last_stamp=time_to_msg(report.last_stamp),
         published=[TopicCount(topic=topic, count=count) for topic, count in bench.published().items()],

@@ -58,13 +58,13 @@ class SimBridge(Node):
         self._schedule = Periodic(parameters.scene_period)
         self._channel = Channel(self)
         self._publisher = HandingPublisher(self._channel.node, SceneMsg, "scene", RECORDED)
-        robot = load_profile(parameters.robot)
+        robot, task = load_profile(parameters.robot), load_configured("tasks", parameters.task)
         if self._streams:
             self._subscribe()
         self._channel.start()
         self._backend = kind(
             BackendContext(
-                task=load_configured("tasks", parameters.task),
+                task=task,
                 robot=robot,
                 now=lambda: now(self, parameters.sensor_timeout),
                 simulation=lambda: self._connected(robot.world_frame),
@@ -72,7 +72,7 @@ class SimBridge(Node):
                 tolerance=parameters.tolerance,
                 plays=parameters.plays,
                 console=lambda: ConsoleClient(self._channel.node, parameters.operator, parameters.startup_timeout),
-                set_up_tolerances=parameters.tolerances,
+                set_up_tolerances=parameters.set_up_tolerances(task),
             )
         )
         group = ReentrantCallbackGroup()

@@ -21,7 +21,6 @@ from robocontrast_ros.configuration import (
     read_yaml,
 )
 from robocontrast_ros.configuration.files import find_file, is_file, is_path
-from robocontrast_ros.console.tolerances import tolerances_of
 from robocontrast_ros.domain import TestInstance
 from robocontrast_ros.episodes.scoring import Score, load_scores
 from robocontrast_ros.perturbations.protocol import Perturbation
@@ -127,10 +126,7 @@ class ResolvedSession:
     @property
     def set_up_tolerances(self) -> Tolerances:
         """How far a person may leave objects from where they should be."""
-        console = self.parameters.operator
-        usual = Tolerance(console.position_tolerance, console.orientation_tolerance)
-        own = {model: given.beside(usual) for model, given in console.tolerances.items()}
-        return tolerances_of(self.task, usual, own)
+        return self.parameters.operator.set_up_tolerances(self.task)
 
     @property
     def tolerance(self) -> AnyTolerance:

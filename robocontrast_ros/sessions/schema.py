@@ -10,10 +10,11 @@ from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, Seria
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.configuration.loading import FILE_NAME
-from robocontrast_ros.console.tolerances import PERSON
+from robocontrast_ros.console.tolerances import PERSON, tolerances_of
 from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
 from robocontrast_ros.robots.speed_scaling import SpeedScalingRule
-from robocontrast_ros.strategies.effort import HandlingTimes, Tolerance
+from robocontrast_ros.strategies.effort import HandlingTimes, Tolerance, Tolerances
+from robocontrast_ros.tasks.protocol import Task
 
 NO_RECORDING = "none"
 """In place of what is recorded: nothing is."""
@@ -223,6 +224,11 @@ class OperatorParameters:
         """Refuse a certificate without a key, and a key without one."""
         if bool(self.certificate) != bool(self.key):
             raise ValueError("`certificate` and `key`, or neither")
+
+    def set_up_tolerances(self, task: Task) -> Tolerances:
+        """Return how far a person may leave a task's objects from where they should be."""
+        usual = Tolerance(self.position_tolerance, self.orientation_tolerance)
+        return tolerances_of(task, usual, {model: own.beside(usual) for model, own in self.tolerances.items()})
 
 
 @record

@@ -15,7 +15,7 @@ from spinning import spun_node
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import ActionConventions
-from robocontrast_ros.nodes.conversions.policy import description_to_msg
+from robocontrast_ros.nodes.conversions.domain import description_to_msg
 from robocontrast_ros.policies.protocol import PolicyDescription
 
 MAIN = "from robocontrast_ros.nodes.rollout_node import main; main()"

@@ -33,7 +33,7 @@ from simulator_process import OK, SimulatorClient, start_process  # noqa: E402
 
 from robocontrast_ros.configuration import resolve_uri  # noqa: E402
 from robocontrast_ros.messages.decoding import stamp_from_msg  # noqa: E402
-from robocontrast_ros.nodes.conversions.observation import image_to_array  # noqa: E402
+from robocontrast_ros.messages.images import image_to_array  # noqa: E402
 from robocontrast_ros.robots.commands import JointTrajectoryCommand  # noqa: E402
 from robocontrast_ros.robots.profile import load_profile  # noqa: E402
 

@@ -13,7 +13,7 @@ from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import PolicyRefusal, ServingPolicy
 from robocontrast_ros.nodes.bench.asking import answer, ask
 from robocontrast_ros.nodes.bench.parameters import BenchParameters
-from robocontrast_ros.nodes.conversions.policy import description_from_msg
+from robocontrast_ros.nodes.conversions.domain import description_from_msg
 from robocontrast_ros.nodes.runtime.channel import PendingResponse
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.srv import DescribePolicy, LoadPolicy

@@ -8,7 +8,7 @@ from geometry_msgs.msg import Twist
 from std_msgs.msg import Float64MultiArray
 
 from robocontrast_ros.domain import NANOSECONDS
-from robocontrast_ros.nodes.conversions.encoders import DRIVER
+from robocontrast_ros.nodes.conversions.types import DRIVER
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand, TwistCommand
 
 command_to_msgs = DRIVER.command

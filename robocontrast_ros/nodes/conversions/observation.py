@@ -9,7 +9,7 @@ from sensor_msgs.msg import CompressedImage, Image
 from robocontrast_ros.messages.decoding import pose_from_msg, scene_from_msg, stamp_from_msg
 from robocontrast_ros.messages.images import image_to_array
 from robocontrast_ros.msg import Observation as ObservationMsg
-from robocontrast_ros.nodes.conversions.encoders import DRIVER
+from robocontrast_ros.nodes.conversions.types import DRIVER
 from robocontrast_ros.policies.protocol import Observation
 
 array_to_image = DRIVER.image

@@ -7,7 +7,7 @@ from typing import Any
 from nav_msgs.msg import Odometry
 
 from robocontrast_ros.messages.decoding import pose_from_msg, stamp_from_msg
-from robocontrast_ros.nodes.conversions.encoders import DRIVER
+from robocontrast_ros.nodes.conversions.types import DRIVER
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading, Reading
 
 clock_to_msg = DRIVER.clock

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from robocontrast_ros.nodes.conversions.encoders import DOMAIN
+from robocontrast_ros.nodes.conversions.types import DOMAIN
 
 time_to_msg = DOMAIN.time

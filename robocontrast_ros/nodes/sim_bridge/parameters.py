@@ -6,11 +6,14 @@ from pathlib import Path
 
 from pydantic import Field
 
-from robocontrast_ros.configuration import record
+from robocontrast_ros.configuration import load_record, record
 from robocontrast_ros.console.tolerances import PERSON
 from robocontrast_ros.nodes.runtime.parameters import LedParameters
 from robocontrast_ros.nodes.sim_bridge.simulation_client import SimulationServices
-from robocontrast_ros.strategies.effort import Tolerance, Tolerances
+from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.schema import SessionParameters
+from robocontrast_ros.strategies.effort import Tolerances
+from robocontrast_ros.tasks.protocol import Task
 
 
 @record
@@ -56,31 +59,24 @@ class SimBridgeParameters(LedParameters, SimulationServices):
         default=0.01, gt=0.0, description="How far an object may settle from where it was put [m]."
     )
     operator: str = Field(default="operator", description="Name of the console's node, for a backend that has one.")
-    position_tolerance: float = Field(
-        default=PERSON.position,
-        gt=0.0,
-        description="How far a person may leave an object from where it should be [m].",
+    run: str = Field(
+        default="",
+        description="The run folder, whose session's key `operator` says how far a person may leave objects from where "
+        "they should be; empty for what is usual.",
     )
-    orientation_tolerance: float = Field(default=PERSON.orientation, gt=0.0, description="… and turned [rad].")
-    tolerance_models: tuple[str, ...] = Field(
-        default=(), description="Models whose objects have tolerances of their own."
-    )
-    position_tolerances: tuple[float, ...] = Field(default=(), description="That of each of these models [m].")
-    orientation_tolerances: tuple[float, ...] = Field(default=(), description="… and of its turn [rad].")
     timeout: float = Field(default=30.0, gt=0.0, description="Limit of each call of the simulator [s].")
     sensor_timeout: float = Field(
         default=10.0, gt=0.0, description="Wait for the contacts of the scene that was set up [s]."
     )
     startup_timeout: float = Field(default=60.0, gt=0.0, description="Time for the simulator to come up [s].")
 
-    def __post_init__(self) -> None:
-        """Refuse lists of different lengths."""
-        if not len(self.tolerance_models) == len(self.position_tolerances) == len(self.orientation_tolerances):
-            raise ValueError("`tolerance_models`, `position_tolerances`, `orientation_tolerances`: of one length")
+    def set_up_tolerances(self, task: Task) -> Tolerances:
+        """Return how far a person may leave a task's objects from where they should be.
 
-    @property
-    def tolerances(self) -> Tolerances:
-        """How far a person may leave objects from where they should be."""
-        own = map(Tolerance, self.position_tolerances, self.orientation_tolerances)
-        usual = Tolerance(self.position_tolerance, self.orientation_tolerance)
-        return Tolerances(usual, dict(zip(self.tolerance_models, own, strict=True)))
+        Raises:
+            ConfigurationError: `run` is no run folder, or its session cannot be read.
+        """
+        if not self.run:
+            return Tolerances(PERSON)
+        session = load_record(SessionParameters, RunFolder.open(Path(self.run)).session_file)
+        return session.operator.set_up_tolerances(task)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -64,9 +65,7 @@ def test_a_session_names_tolerances_of_single_objects_and_the_bridge_has_the_sam
     assert own.of("banana") == Tolerance(0.05, 0.15) and own.of("padlock") == Tolerance(0.02, 1.0)
     assert own.of("red_can") == Tolerance(0.02, math.pi)
     given = {node.name: node.parameters for node in nodes_of(found, found.new_run(0.0))}["sim_bridge"]
-    names = {field.name for field in fields(SimBridgeParameters)}
-    bridge = SimBridgeParameters(**{k: v for k, v in given.items() if k in names}).tolerances
-    assert (bridge.usual, bridge.own) == (own.usual, own.own)
+    assert SimBridgeParameters(**given).set_up_tolerances(found.task) == own
 
 
 @pytest.mark.parametrize(
