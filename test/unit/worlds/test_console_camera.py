@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import yaml
-from board_images import looking_at
 from language_table_instances import EIGHT
 from perceived_scenes import CAMERA, LENS, noisy, put_tag, table
 from tabletop_scenes import scene, tabletop
@@ -42,7 +41,7 @@ def robot():
 
 @pytest.fixture
 def calibration(tmp_path):
-    pose = looking_at((0.95, 0.0, 0.75), (0.48, 0.0, 0.0))
+    pose = CAMERA.pose
     content = {
         "frame_id": "world",
         "position": list(map(float, pose.position)),
@@ -54,6 +53,13 @@ def calibration(tmp_path):
     }
     (tmp_path / "camera.yaml").write_text(yaml.safe_dump(content))
     return tmp_path / "camera.yaml"
+
+
+@pytest.fixture
+def tags_file(tmp_path):
+    content = {"tags": {name: [dump_record(tag)] for name, (tag,) in TAGS.items()}}
+    (tmp_path / "tags.yaml").write_text(yaml.safe_dump(content))
+    return tmp_path / "tags.yaml"
 
 
 class Pictures:
@@ -81,21 +87,18 @@ def reader(image, silence=""):
     return TableReader(pictures, TableCamera(TASK, CAMERA, TAGS)), pictures
 
 
-def test_the_files_of_a_camera_are_loaded_and_fixed_tags_have_other_numbers_than_those_on_objects(
-    calibration, tmp_path
-):
-    (tmp_path / "tags.yaml").write_text(yaml.safe_dump({"tags": {"red_cube": [dump_record(TAGS["red_cube"][0])]}}))
-    (tmp_path / "fixed.yaml").write_text("tags: [{number: 100, size: 0.05, position: [0.3, 0.2, 0.0]}]")
-    files = {"calibration": calibration, "tags": tmp_path / "tags.yaml"}
+def test_the_files_of_a_camera_are_loaded_and_no_fixed_tag_has_the_number_of_another(calibration, tags_file, tmp_path):
+    (tmp_path / "fixed.yaml").write_text("tags: [{number: 101, size: 0.05, position: [0.3, 0.2, 0.0]}]")
+    files = {"calibration": calibration, "tags": tags_file}
     calibrated, tags, fixed = load_camera_files(files, TASK, SEEN, "session.yaml")
-    assert calibrated.intrinsics.width == 640 and tags == {"red_cube": TAGS["red_cube"]} and fixed == ()
+    assert calibrated.intrinsics.width == 640 and tags == TAGS and fixed == ()
     files["fixed_tags"] = tmp_path / "fixed.yaml"
-    with pytest.raises(ConfigurationError, match=r"fixed.yaml: `tags.0.number`: .* a tag on 'red_cube'"):
+    with pytest.raises(ConfigurationError, match=r"fixed.yaml: `tags.0.number`: .* a tag on 'blue_cube'"):
         load_camera_files(files, TASK, SEEN, "session.yaml")
-    calibrated, tags, (fixed,) = load_camera_files(
-        {"calibration": calibration, "fixed_tags": tmp_path / "fixed.yaml"}, EIGHT, SEEN, "session.yaml"
-    )
-    assert tags is None and fixed.number == 100
+    del files["tags"]
+    # The blocks of this task have no tags.
+    calibrated, tags, (tag,) = load_camera_files(files, EIGHT, SEEN, "session.yaml")
+    assert tags is None and tag.number == 101
 
 
 def test_in_practice_the_table_is_read_with_the_calibration_of_the_simulator(robot):
@@ -109,11 +112,14 @@ def test_in_practice_the_table_is_read_with_the_calibration_of_the_simulator(rob
         assert reading.scene[item.name].pose.distance_to(item.pose) < 0.003
 
 
-def test_a_real_table_is_read_with_its_own_calibration(robot, calibration):
-    wanted, camera = console_camera(BOARD, {"calibration": calibration}, robot, EIGHT, SEEN, "session.yaml")
+def test_a_real_table_is_read_with_its_own_calibration_and_tags(robot, calibration, tags_file):
+    files = {"calibration": calibration, "tags": tags_file}
+    wanted, camera = console_camera(BOARD, files, robot, TASK, SEEN, "session.yaml")
     wanted.close()
-    small = np.zeros((10, 20, 3), np.uint8)
-    assert "The picture has 20x10 pixels, the calibration is for 640x480." in camera.problems(small)[0]
+    reading = camera.read(seen(START), START)
+    assert not reading.unsure, reading.unsure
+    for item in START:
+        assert reading.scene[item.name].pose.distance_to(item.pose) < 0.005
 
 
 def test_where_no_camera_reads_the_table_scenes_are_drawn_as_it_sees_them_if_it_was_calibrated(robot, calibration):
