@@ -29,7 +29,6 @@ from robocontrast_ros.graph.description import namespace_of, processes_of
 from robocontrast_ros.graph.environment import node_environment, quiet_environment
 from robocontrast_ros.graph.fork_server import policy_ahead
 from robocontrast_ros.graph.ros_domain import Domain
-from robocontrast_ros.perception import load_camera
 from robocontrast_ros.runs import events
 from robocontrast_ros.runs.journal import (
     Journal,
@@ -47,7 +46,7 @@ from robocontrast_ros.sessions.plan import Plan, plan_session
 from robocontrast_ros.sessions.policy_check import check_policies
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
 from robocontrast_ros.system.disk import DiskError, OpenPath
-from robocontrast_ros.worlds.table_camera import load_fixed_tags, load_tags, standard_tags
+from robocontrast_ros.worlds.camera_files import load_camera_files
 
 INTERRUPTED = 3
 """Exit code of a session that ended early and can be resumed."""
@@ -167,21 +166,8 @@ def _check(session: ResolvedSession, ahead: GraphAhead, domain: Domain | None) -
     environment = None if domain is None else node_environment(domain.number, session.parameters.policy_server.external)
     load = policy_ahead(ahead.server, session, environment)
     check_policies(session, load)
-    check_camera(session)
+    load_camera_files(session.console_files(), session.task, session.world.features, str(session.source))
     begin_stopping(session.evaluation())
-
-
-def check_camera(session: ResolvedSession) -> None:
-    """Refuse files of the camera that looks at the table which the console could not use."""
-    files, features = session.console_files(), session.world.features
-    tags = load_tags(files["tags"], session.task) if "tags" in files else None
-    if "calibration" in files:
-        load_camera(files["calibration"])
-    elif features.camera and not features.embedded:
-        expected = "the file that `robocontrast calibrate` wrote for the camera that reads the table"
-        raise ConfigurationError(str(session.source), "operator.calibration", "nothing", expected)
-    if "fixed_tags" in files:
-        load_fixed_tags(files["fixed_tags"], tags or standard_tags(session.task.scenes.models.values()))
 
 
 def _run(

@@ -114,3 +114,8 @@ class Answer:
     overruled: bool = False
     seconds: float = 0.0
     judgement: Judgement | None = field(default=None)
+
+    @property
+    def fault(self) -> Fault:
+        """Whose fault it is that the attempt does not count; ``NONE`` if what was asked for is done."""
+        return {"void": Fault.VOIDED, "skip": Fault.SKIPPED}.get(self.decision, Fault.NONE)

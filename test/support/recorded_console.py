@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from robocontrast_ros.console.commands import Command
+from robocontrast_ros.console.commands import Command, Prompt
 from robocontrast_ros.console.console import Console, Phase, Refused, Reply
-from robocontrast_ros.console.questions import Answer, JudgeQuestion, Question, SetUpQuestion, StartQuestion
+from robocontrast_ros.console.questions import Answer, JudgeQuestion, SetUpQuestion, StartQuestion
 from robocontrast_ros.domain import Pose, Scene, SetupMove
 
 PATIENCE = 30.0
@@ -19,6 +20,7 @@ SET_UP = SetUpQuestion(Scene(), Scene(), MOVES, expected=20.0)
 DOUBTED = SetUpQuestion(Scene(), Scene(), MOVES, problems=("cup is 4.0 cm off, allowed is 1.0 cm",))
 START = StartQuestion("t1", "pick the cup")
 JUDGE = JudgeQuestion("t1", "pick the cup", "the time was over", 2)
+NUMBERS = itertools.count()
 
 
 class Steered:
@@ -51,12 +53,12 @@ class Clock:
 
 
 class Asked:
-    """A question in a thread of its own."""
+    """A question in a thread of its own, asked by ``ask`` if that is not the console itself."""
 
-    def __init__(self, console: Console, question: Question) -> None:
-        before = console.version
+    def __init__(self, console: Console, question: Any, ask: Callable[[Any], Answer] | None = None) -> None:
+        before, ask = console.version, ask or console.ask
         self._answers: list[Answer] = []
-        self._thread = threading.Thread(target=lambda: self._answers.append(console.ask(question)), daemon=True)
+        self._thread = threading.Thread(target=lambda: self._answers.append(ask(question)), daemon=True)
         self._thread.start()
         wait_until(lambda: console.version > before)
 
@@ -79,6 +81,14 @@ def wait_until(holds: Callable[[], bool]) -> None:
             return
         pause.wait(0.002)
     raise AssertionError("did not come to hold")
+
+
+def given(console: Console, kind: type[Command], step: int | None = None, **more: Any) -> Reply:
+    """Give a command of the present step, unless another one is named."""
+    number, view = f"n{next(NUMBERS)}", console.view()
+    if issubclass(kind, Prompt):
+        more = {"at": view.now, **more}
+    return console.carry_out(kind(id=number, step=view.step if step is None else step, **more))
 
 
 def phase_of(console: Console) -> Phase:

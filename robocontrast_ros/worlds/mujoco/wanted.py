@@ -104,23 +104,6 @@ class WantedScenes:
         return picture if self._lens is None else cv2.remap(picture, *self._lens, cv2.INTER_LINEAR)
 
 
-def wanted_scenes(
-    robot: RobotProfile, task: Task, camera: Camera | None, practice: bool, real: CalibratedCamera | None
-) -> WantedScenes | None:
-    """Return what draws scenes as the camera of a session sees them; None where nobody knows how that camera stands.
-
-    Args:
-        robot: of the session.
-        task: of the session.
-        camera: whose pictures are shown; None for none.
-        practice: whether the camera is that of the simulator.
-        real: else, the camera as it was calibrated; None where it was not.
-    """
-    if camera is None or (real is None and not practice):
-        return None
-    return WantedScenes(robot, task, camera, None if practice else real)
-
-
 def _put_as(cameras: Cameras, camera: Camera, real: CalibratedCamera) -> Lens:
     """Have a camera of a world see all that a real one sees, from its place; return what maps the pictures."""
     cameras.move({camera.name: compose(inverse(cameras.pose(camera.name)), real.pose)})

@@ -12,7 +12,6 @@ from perceived_scenes import put_tag
 from PIL import Image
 from typer.testing import CliRunner
 
-from robocontrast_ros.cli.evaluate import check_camera
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.configuration import ConfigurationError, load_configured, read_yaml, resolve_uri
 from robocontrast_ros.domain import Pose
@@ -23,6 +22,7 @@ from robocontrast_ros.perception.plates import tags_for
 from robocontrast_ros.perception.tag_pages import tag_pages
 from robocontrast_ros.perception.tags import TagReader
 from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.worlds.camera_files import load_camera_files
 from robocontrast_ros.worlds.table_camera import load_fixed_tags, load_tags, standard_tags
 
 BOARD = Board()
@@ -287,8 +287,9 @@ def test_a_session_whose_camera_could_not_be_used_is_refused_before_it_starts(op
         "operator": operator,
     }
     (tmp_path / "session.yaml").write_text(yaml.safe_dump(session))
+    found = resolve(tmp_path / "session.yaml")
     with pytest.raises(ConfigurationError, match=words):
-        check_camera(resolve(tmp_path / "session.yaml"))
+        load_camera_files(found.console_files(), found.task, found.world.features, str(found.source))
 
 
 def test_a_calibration_that_a_session_only_draws_with_is_checked_before_it_starts_too(tmp_path):

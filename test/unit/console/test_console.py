@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 import weakref
 from pathlib import Path
@@ -16,12 +15,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from recorded_console import (
     DOUBTED,
     JUDGE,
+    NUMBERS,
     PATIENCE,
     SET_UP,
     START,
     Asked,
     Clock,
     Steered,
+    given,
     phase_of,
     wait_until,
 )
@@ -40,21 +41,12 @@ from robocontrast_ros.console.console import (
     SessionFacts,
 )
 from robocontrast_ros.console.new_instances import NewInstances
-from robocontrast_ros.console.questions import Answer, why_ended
+from robocontrast_ros.console.questions import Answer
 from robocontrast_ros.domain import Fault, Judgement
 
-NUMBERS = itertools.count()
 BOARD = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
 INSTANCE = BOARD.sample(np.random.default_rng(1), "x")
 GOOD = {"success": True, "progress": 0.5, "by": "Ada", "tags": ("slipped",)}
-
-
-def given(console, kind, step=None, **more):
-    """Give a command of the present step, unless another one is named."""
-    number, view = f"n{next(NUMBERS)}", console.view()
-    if issubclass(kind, c.Prompt):
-        more = {"at": view.now, **more}
-    return console.carry_out(kind(id=number, step=view.step if step is None else step, **more))
 
 
 def made(checklist=(), **more):
@@ -388,18 +380,6 @@ def test_the_checklist_is_asked_again_after_a_long_pause_and_not_after_a_short_o
 )
 def test_an_interim_look_says_continue_or_stop_where_there_is_a_question(state, look):
     assert SessionFacts(state, looks=True).look == look and SessionFacts(state).look == ""
-
-
-@pytest.mark.parametrize("fault", [fault for fault in Fault if fault.of_policy])
-def test_in_a_blind_session_the_words_of_a_policy_s_fault_are_not_shown(fault):
-    assert why_ended(fault, False, blind=True) == "The policy failed."
-    assert why_ended(fault, False, blind=False) == fault.words
-
-
-def test_why_a_trial_ended_is_said_in_words():
-    assert why_ended(Fault.ROBOT_FAULT, False, blind=True) == "A fault of the robot or of its computer."
-    assert why_ended(Fault.NONE, True, blind=True) == "The policy stopped."
-    assert why_ended(Fault.NONE, False, blind=True) == "The time was over."
 
 
 # -- once -----------------------------------------------------------------------------------------

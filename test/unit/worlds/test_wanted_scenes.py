@@ -16,7 +16,7 @@ from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.objects.frames import compose
 from robocontrast_ros.perception import CalibratedCamera
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.worlds.mujoco.wanted import WantedScenes, wanted_scenes
+from robocontrast_ros.worlds.mujoco.wanted import WantedScenes
 from robocontrast_ros.worlds.table_camera import TableCamera
 
 CAMERA = Camera("board", 640, 480)
@@ -56,12 +56,6 @@ def test_a_wanted_scene_is_drawn_as_the_calibrated_camera_sees_it(robot):
     assert picture.shape == (480, 640, 3) and max(off(picture, real)) < 0.003
     # The corners of the picture are drawn, too, although the modelled camera does not see that much.
     assert picture[[0, 0, -1, -1], [0, -1, 0, -1]].any(axis=1).all()
-
-
-def test_nothing_is_drawn_for_a_real_camera_that_was_not_calibrated(robot):
-    assert wanted_scenes(robot, EIGHT, CAMERA, practice=False, real=None) is None
-    assert wanted_scenes(robot, EIGHT, None, practice=True, real=None) is None
-    wanted_scenes(robot, EIGHT, CAMERA, practice=True, real=None).close()
 
 
 def test_nothing_is_drawn_for_a_camera_that_the_modelled_world_does_not_have(robot):
