@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
-from types import SimpleNamespace
 
 import pytest
 import yaml
