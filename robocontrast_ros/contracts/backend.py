@@ -89,9 +89,7 @@ class BackendContract:
     def set_up(self, backend: SceneBackend, target: Scene) -> Scene:
         """Have a scene set up by the moves that a session would ask for; return it as read back."""
         before, present = backend.read()
-        outcome = backend.set_up(target, setup_moves(present, target, Tolerance()))
-        promise(isinstance(outcome, SetUpOutcome), f"`set_up` returns a SetUpOutcome; got {outcome!r}")
-        after, scene = outcome.stamp, outcome.scene
+        after, scene, _ = SetUpOutcome(*backend.set_up(target, setup_moves(present, target, Tolerance())))
         promise(after >= before, f"time does not go back; the scene is of {before} s and, set up, of {after} s")
         self.check_is(scene, target, "`set_up` returns")
         self.check_is(backend.read()[1], target, "after `set_up`, `read` returns")

@@ -9,7 +9,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import yaml
 
@@ -231,8 +231,7 @@ class SetByPerson:
     overruled: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class SetUpOutcome:
+class SetUpOutcome(NamedTuple):
     """A scene that was set up.
 
     Attributes:

@@ -13,7 +13,7 @@ from rosgraph_msgs.msg import Clock
 
 from robocontrast_ros.configuration import load_configured, load_plugin
 from robocontrast_ros.domain import Fault, Scene, stamp_text
-from robocontrast_ros.episodes.bench import BenchFault, SetByPerson
+from robocontrast_ros.episodes.bench import BenchFault, SetByPerson, SetUpOutcome
 from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, stamp_from_msg
 from robocontrast_ros.msg import Contacts
 from robocontrast_ros.msg import Scene as SceneMsg
@@ -159,7 +159,7 @@ class SimBridge(Node):
         response.seconds, asked = math.nan, time.monotonic()
         try:
             moves = tuple(move_from_msg(move) for move in request.moves)
-            outcome = self._backend.set_up(scene_from_msg(request.target), moves)
+            outcome = SetUpOutcome(*self._backend.set_up(scene_from_msg(request.target), moves))
             self._forget_contacts(outcome.stamp)
         except BenchFault as error:
             self.get_logger().error(str(error))

@@ -190,6 +190,8 @@ class SceneBackend(Protocol):
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> SetUpOutcome:
         """Carry out moves, so that the scene is the target.
 
+        A backend without a person may return a plain pair of time and scene, as ``read`` does.
+
         Args:
             target: the scene that is wanted; an object without a move is to stay where it is.
             moves: what has to be moved, in order.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from robocontrast_ros.episodes.bench import SetUpOutcome
 from robocontrast_ros.episodes.judging import Camera
 from robocontrast_ros.worlds.backends import BackendFeatures
 
@@ -21,7 +20,7 @@ class CameraTable:
 
     def set_up(self, target, moves):
         self.scene = target
-        return SetUpOutcome(*self.read())
+        return self.read()
 
 
 class TagJudge(Camera):
