@@ -85,7 +85,6 @@ class Execution(EpisodeRecord):
 
     Attributes:
         result: the scores; its outcome may be a policy fault or void.
-        observed: what the policy received.
         recording: where it was recorded.
         wall_time: how long it took on the wall clock [s].
         left: the scene after the robot went to rest, which may have moved something; None where it did not go.

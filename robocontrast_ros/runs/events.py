@@ -279,7 +279,6 @@ class TrialFinished(EpisodeRecord):
         trial: what was run.
         attempt: how many void attempts came before it.
         result: the scores.
-        observed: what the policy received.
         recording: where it was recorded.
         cost: of all its set-ups, void attempts included.
         wall_time: of the execution, on the wall clock [s].
