@@ -27,6 +27,7 @@ from robocontrast_ros.domain import Fault, Pose, Scene
 from robocontrast_ros.messages.decoding import scene_from_msg, stamp_from_msg
 from robocontrast_ros.nodes.conversions.domain import scene_to_msg
 from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, call, wait_for
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.sessions.overrides import Overrides
@@ -160,8 +161,9 @@ def test_a_backend_has_the_tolerances_of_the_session_of_the_run_and_without_a_ru
     try:
         with spun_node("asking") as node:
             client = node.create_client(GetScene, "sim_bridge/get_scene")
-            assert client.wait_for_service(240.0)
-            world = client.call(GetScene.Request()).world
+            DiscoveryProbe(node, "sim_bridge").wait(240.0)
+            wait_for(client, 240.0)
+            world = call(client, GetScene.Request(), 120.0).world
     finally:
         process.terminate()
         process.communicate(timeout=120)
