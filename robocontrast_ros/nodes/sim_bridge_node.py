@@ -12,6 +12,7 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 
 from robocontrast_ros.configuration import load_configured, load_plugin
+from robocontrast_ros.configuration.errors import raised
 from robocontrast_ros.domain import Fault, Scene, stamp_text
 from robocontrast_ros.episodes.bench import BenchFault, SetByPerson, SetUpOutcome
 from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, stamp_from_msg
@@ -164,6 +165,11 @@ class SimBridge(Node):
         except BenchFault as error:
             self.get_logger().error(str(error))
             response.fault = fault_to_msg(error.fault, error.detail)
+            return response
+        except Exception as error:  # of a backend of somebody's own: rclpy would say nothing, and nobody would answer
+            words = f"the backend '{self._node_parameters.backend}' raised {raised(error)}"
+            self.get_logger().error(words)
+            response.fault = fault_to_msg(Fault.SETUP_FAILED, words)
             return response
         response.scene = self._answered(outcome.stamp, outcome.scene)
         if self._person:

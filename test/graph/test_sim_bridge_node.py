@@ -164,11 +164,16 @@ def test_a_backend_has_the_tolerances_of_the_session_of_the_run_and_without_a_ru
             DiscoveryProbe(node, "sim_bridge").wait(240.0)
             wait_for(client, 240.0)
             world = call(client, GetScene.Request(), 120.0).world
+            setup = node.create_client(SetupScene, "sim_bridge/setup_scene")
+            wait_for(setup, 240.0)
+            fault = call(setup, SetupScene.Request(), 120.0).fault
     finally:
         process.terminate()
         process.communicate(timeout=120)
     usual, banana = (Tolerance(0.02, 0.15), Tolerance(0.02, 0.5)) if named else (PERSON, PERSON)
     assert world == f"{usual} {banana}"
+    assert fault.code == Fault.SETUP_FAILED, "what it cannot do is answered"
+    assert fault.detail.startswith("the backend 'my_table:Table' raised TypeError: ")
 
 
 def test_a_run_that_is_no_run_folder_ends_the_bridge_with_one_line(tmp_path, monkeypatch):
