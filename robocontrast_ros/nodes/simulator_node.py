@@ -21,6 +21,7 @@ from simulation_interfaces.srv import (
 from tf2_msgs.msg import TFMessage
 
 from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.graph.parameters.simulator import SimulatorParameters
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import pose_from_msg
 from robocontrast_ros.messages.topics import TF_MESSAGE, Topic
@@ -45,7 +46,6 @@ from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED
 from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.nodes.simulator.cameras import CameraPublishers
 from robocontrast_ros.nodes.simulator.entities import EntityServices
-from robocontrast_ros.nodes.simulator.parameters import SimulatorParameters
 from robocontrast_ros.nodes.simulator.state import PlayControl
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import CaptureImages, MoveCameras
