@@ -14,8 +14,7 @@ from robocontrast_ros.graph.parameters.episode_manager import BenchSettings, Epi
 from robocontrast_ros.msg import BudgetStatus
 from robocontrast_ros.msg import SessionStatus as SessionStatusMsg
 from robocontrast_ros.nodes.bench.ros_bench import RosBench
-from robocontrast_ros.nodes.conversions.domain import fault_to_msg
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import fault_to_msg, time_to_msg
 from robocontrast_ros.nodes.episode_manager.services import SessionServices
 from robocontrast_ros.nodes.runtime.diagnostics import Diagnostics, Level, Report
 from robocontrast_ros.nodes.runtime.main import run_node

@@ -12,7 +12,7 @@ from robocontrast_ros.domain import Fault
 from robocontrast_ros.graph.parameters.policy_server import PolicyServerParameters
 from robocontrast_ros.messages.decoding import segments_from_msg
 from robocontrast_ros.nodes.conversions.domain import description_to_msg, fault_to_msg
-from robocontrast_ros.nodes.conversions.observation import observation_from_msg
+from robocontrast_ros.nodes.conversions.driver import observation_from_msg
 from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record

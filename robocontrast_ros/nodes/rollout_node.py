@@ -26,8 +26,7 @@ from robocontrast_ros.graph.parameters.rollout import RolloutParameters
 from robocontrast_ros.messages.decoding import filters_from_msg, pose_from_msg, segments_from_msg, stamp_from_msg
 from robocontrast_ros.messages.encoding import episode_fields
 from robocontrast_ros.msg import TopicCount
-from robocontrast_ros.nodes.conversions.domain import fault_to_msg, interventions_to_msg, progress_to_msg
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import fault_to_msg, interventions_to_msg, progress_to_msg, time_to_msg
 from robocontrast_ros.nodes.rollout.bench import RosEpisodeBench
 from robocontrast_ros.nodes.runtime.diagnostics import Diagnostics
 from robocontrast_ros.nodes.runtime.intra_process import published_together

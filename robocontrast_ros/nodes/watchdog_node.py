@@ -19,7 +19,7 @@ from robocontrast_ros.episodes.watch import BEATS, Beat, Limits, Phase, Stop, Wa
 from robocontrast_ros.graph.parameters.rollout import WatchdogParameters
 from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.msg import Heartbeat, Stopped
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import time_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.recorder_watch import Uncounted
 from robocontrast_ros.nodes.runtime.main import run_node

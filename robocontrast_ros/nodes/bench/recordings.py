@@ -13,7 +13,7 @@ from robocontrast_ros.episodes.bench import BenchFault, Recording, bag_name
 from robocontrast_ros.graph.parameters.episode_manager import BenchSettings
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.bench.asking import answer, ask, checked
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import time_to_msg
 from robocontrast_ros.nodes.runtime.channel import patient_call
 from robocontrast_ros.srv import StartRecording, StopRecording
 

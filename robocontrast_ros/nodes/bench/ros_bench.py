@@ -40,9 +40,9 @@ from robocontrast_ros.nodes.conversions.domain import (
     pose_to_msg,
     scene_to_msg,
     segments_to_msg,
+    time_to_msg,
     trial_to_msg,
 )
-from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.runtime.channel import (
     POLL,
     Channel,

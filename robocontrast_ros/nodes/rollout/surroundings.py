@@ -22,9 +22,8 @@ from robocontrast_ros.msg import Observation as ObservationMsg
 from robocontrast_ros.msg import Progress as ProgressMsg
 from robocontrast_ros.msg import SafetyIntervention
 from robocontrast_ros.msg import Scene as SceneMsg
-from robocontrast_ros.nodes.conversions.domain import intervention_to_msg, tool_pose_to_msg
-from robocontrast_ros.nodes.conversions.observation import decompressed, observation_to_msg
-from robocontrast_ros.nodes.conversions.types import message_class
+from robocontrast_ros.nodes.conversions.domain import intervention_to_msg, message_class, tool_pose_to_msg
+from robocontrast_ros.nodes.conversions.driver import decompressed, observation_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher
