@@ -16,7 +16,7 @@ from typing import Protocol
 
 from robocontrast_ros.console import commands
 from robocontrast_ros.console.new_instances import NewInstances, NotRecorded, Recording
-from robocontrast_ros.console.questions import Answer, JudgeQuestion, Question, SetUpQuestion, StartQuestion
+from robocontrast_ros.console.questions import JudgeQuestion, OperatorAnswer, Question, SetUpQuestion, StartQuestion
 from robocontrast_ros.domain import Fault, Judgement, Scene
 
 UNDO = 10.0
@@ -35,7 +35,7 @@ PREPARED = 3600.0
 """After a pause that is at least as long, the checklist is asked again [s]."""
 
 
-class Phase(str, Enum):
+class ConsolePhase(str, Enum):
     """What the page shows."""
 
     WAITING = "waiting"
@@ -60,17 +60,17 @@ ENDED = (
 )
 """The answer to a stop that comes too late."""
 
-ALLOWED: dict[Phase, frozenset[str]] = {
-    Phase.WAITING: frozenset({"pause", "resume", "end"}),
-    Phase.CHECKLIST: frozenset({"tick", "checked", "end"}),
-    Phase.SET_UP: frozenset({"tick", "ready", "skip", "correct", "pause", "end"}),
-    Phase.START: frozenset({"start", "void", "skip", "correct", "pause", "end"}),
-    Phase.RUNNING: frozenset({"pause", "resume", "reached"}),
-    Phase.JUDGE: frozenset({"judge", "void"}),
-    Phase.CONFIRMED: frozenset({"undo", "next"}),
-    Phase.PAUSED: frozenset({"resume", "correct", "survey", "propose", "keep", "discard", "end"}),
-    Phase.STOPPED: frozenset({"release", "end"}),
-    Phase.FINISHED: frozenset(),
+ALLOWED: dict[ConsolePhase, frozenset[str]] = {
+    ConsolePhase.WAITING: frozenset({"pause", "resume", "end"}),
+    ConsolePhase.CHECKLIST: frozenset({"tick", "checked", "end"}),
+    ConsolePhase.SET_UP: frozenset({"tick", "ready", "skip", "correct", "pause", "end"}),
+    ConsolePhase.START: frozenset({"start", "void", "skip", "correct", "pause", "end"}),
+    ConsolePhase.RUNNING: frozenset({"pause", "resume", "reached"}),
+    ConsolePhase.JUDGE: frozenset({"judge", "void"}),
+    ConsolePhase.CONFIRMED: frozenset({"undo", "next"}),
+    ConsolePhase.PAUSED: frozenset({"resume", "correct", "survey", "propose", "keep", "discard", "end"}),
+    ConsolePhase.STOPPED: frozenset({"release", "end"}),
+    ConsolePhase.FINISHED: frozenset(),
 }
 """Phase -> commands that make sense in it, besides ``ALWAYS``."""
 
@@ -195,7 +195,7 @@ class _SetUpTime:
 @dataclass(eq=False)
 class _Asked:
     question: Question
-    answer: Answer | None = None
+    answer: OperatorAnswer | None = None
 
 
 class Console:
@@ -251,12 +251,12 @@ class Console:
         # No page that was open before a session was resumed has the same number for something else.
         self._step, self.version = secrets.randbelow(2**40), 0
         self._questions = self._step
-        self._shown = (Phase.WAITING, self._questions)
+        self._shown = (ConsolePhase.WAITING, self._questions)
         self._since = clock()
 
     # -- what the session says ---------------------------------------------------------------------
 
-    def ask(self, question: Question) -> Answer:
+    def ask(self, question: Question) -> OperatorAnswer:
         """Show a question and return its answer, however long it takes.
 
         Where another question is asked meanwhile, or the console is closed, the first one is void.
@@ -271,7 +271,7 @@ class Console:
             while mine.answer is None and not self._closed and self._asked is mine:
                 left = None if self._confirmed_until is None else self._confirmed_until - self._clock()
                 if left is not None and left <= 0.0:
-                    self._settle(Answer("done", judgement=self._draft))
+                    self._settle(OperatorAnswer("done", judgement=self._draft))
                     break
                 self._changed.wait(left)
             if self._asked is mine:
@@ -279,7 +279,7 @@ class Console:
                 if isinstance(question, StartQuestion) and mine.answer is not None and mine.answer.decision == "done":
                     self._running, self._reached = question, False
                 self._note_change()
-            return mine.answer or Answer("void", "the console was asked something else, or has ended")
+            return mine.answer or OperatorAnswer("void", "the console was asked something else, or has ended")
 
     def _begin_set_up(self, question: SetUpQuestion) -> None:
         """Begin to time a set-up, unless it goes on: what was wrong is asked again, or it was paused."""
@@ -292,7 +292,7 @@ class Console:
         self._set_up.paused = False
 
     def _set_up_seconds(self) -> float:
-        now = self._clock() - self._since if self._shown[0] is Phase.SET_UP else 0.0
+        now = self._clock() - self._since if self._shown[0] is ConsolePhase.SET_UP else 0.0
         return self._set_up.seconds + now
 
     def trial_ended(self) -> None:
@@ -366,7 +366,7 @@ class Console:
         with self._changed:
             confirmed = self._confirmed_until is not None
             if confirmed:
-                self._settle(Answer("done", judgement=self._draft))
+                self._settle(OperatorAnswer("done", judgement=self._draft))
             return confirmed
 
     def close(self) -> None:
@@ -409,7 +409,7 @@ class Console:
     def _refusal(self, command: commands.Command) -> str:
         name, phase = command.command, self._phase()
         if name in ALWAYS:
-            return ENDED if phase is Phase.FINISHED else ""
+            return ENDED if phase is ConsolePhase.FINISHED else ""
         if name not in self._allowed(phase):
             return f"'{name}' cannot be done now: the session is at '{phase.value}'"
         if name not in STEPLESS and command.step != self._step:
@@ -419,7 +419,7 @@ class Console:
         if name == "checked" and not all(self._checklist.values()):
             return "not all items are checked yet"
         if isinstance(command, commands.Tick):
-            names = self._checklist if phase is Phase.CHECKLIST else self._moved
+            names = self._checklist if phase is ConsolePhase.CHECKLIST else self._moved
             if command.name and command.name not in names:
                 return f"there is no '{command.name}'"
         if isinstance(command, commands.Correct) and command.trial not in self._judgements:
@@ -428,11 +428,11 @@ class Console:
             return "there is nothing to overrule"
         return ""
 
-    def _allowed(self, phase: Phase) -> frozenset[str]:
+    def _allowed(self, phase: ConsolePhase) -> frozenset[str]:
         without = set() if self._judged else {"correct"}
         if not self._ends_trials or self._moving_since is None:
             without.add("reached")
-        if phase in (Phase.WAITING, Phase.RUNNING):
+        if phase in (ConsolePhase.WAITING, ConsolePhase.RUNNING):
             # A pause that was asked for can be taken back until it begins.
             without.add("pause" if self._pausing else "resume")
         if self._instances is None:
@@ -482,7 +482,7 @@ class Console:
                     if isinstance(self._open, SetUpQuestion | StartQuestion):
                         self._set_up.paused = isinstance(self._open, SetUpQuestion)
                         why = "the session was paused before the trial began"
-                        self._settle(Answer("void", why, moved=self._ticked))
+                        self._settle(OperatorAnswer("void", why, moved=self._ticked))
             case commands.Resume():
                 self._steering.resume()
                 self._pausing = False
@@ -529,15 +529,15 @@ class Console:
     def _answer_with(self, command: commands.Command) -> None:
         match command:
             case commands.Tick():
-                names = self._checklist if self._phase() is Phase.CHECKLIST else self._moved
+                names = self._checklist if self._phase() is ConsolePhase.CHECKLIST else self._moved
                 names.update(dict.fromkeys([command.name] if command.name else names, command.done))
             case commands.Checked():
                 self._checked = True
             case commands.Ready():
                 done, seconds = self._ticked, self._set_up_seconds()
-                self._settle(Answer("done", moved=done, overruled=command.overrule, seconds=seconds))
+                self._settle(OperatorAnswer("done", moved=done, overruled=command.overrule, seconds=seconds))
             case commands.Start():
-                self._settle(Answer("done"))
+                self._settle(OperatorAnswer("done"))
             case commands.Judge():
                 self._draft = Judgement(
                     command.success,
@@ -551,14 +551,14 @@ class Console:
             case commands.Undo():
                 self._confirmed_until = None
             case commands.Next():
-                self._settle(Answer("done", judgement=self._draft))
+                self._settle(OperatorAnswer("done", judgement=self._draft))
             case commands.Void():
-                self._settle(Answer("void", command.reason))
+                self._settle(OperatorAnswer("void", command.reason))
             case commands.Skip():
-                self._settle(Answer("skip", command.reason, moved=self._ticked))
+                self._settle(OperatorAnswer("skip", command.reason, moved=self._ticked))
         self._note_change()
 
-    def _settle(self, answer: Answer) -> None:
+    def _settle(self, answer: OperatorAnswer) -> None:
         if answer.judgement is not None:
             self._keep(answer.judgement)
         if self._asked is not None:
@@ -583,23 +583,23 @@ class Console:
     def _open(self) -> Question | None:
         return self._asked.question if self._asked is not None and self._asked.answer is None else None
 
-    def _phase(self) -> Phase:
+    def _phase(self) -> ConsolePhase:
         if self._closed or self._facts.state in ("finished", "interrupted"):
-            return Phase.FINISHED
+            return ConsolePhase.FINISHED
         if self._stop:
-            return Phase.STOPPED
+            return ConsolePhase.STOPPED
         question = self._open
         if question is not None and not self._checked:
-            return Phase.CHECKLIST
+            return ConsolePhase.CHECKLIST
         if isinstance(question, SetUpQuestion):
-            return Phase.SET_UP
+            return ConsolePhase.SET_UP
         if isinstance(question, StartQuestion):
-            return Phase.START
+            return ConsolePhase.START
         if isinstance(question, JudgeQuestion):
-            return Phase.CONFIRMED if self._confirmed_until is not None else Phase.JUDGE
+            return ConsolePhase.CONFIRMED if self._confirmed_until is not None else ConsolePhase.JUDGE
         if self._facts.state == "paused":
-            return Phase.PAUSED
-        return Phase.RUNNING if self._running is not None else Phase.WAITING
+            return ConsolePhase.PAUSED
+        return ConsolePhase.RUNNING if self._running is not None else ConsolePhase.WAITING
 
     def _note_change(self) -> None:
         shown = self._phase(), self._questions
@@ -611,19 +611,19 @@ class Console:
         self.version += 1
         self._changed.notify_all()
 
-    def view(self) -> View:
+    def view(self) -> ConsoleView:
         """Return what the pages show now."""
         with self._changed:
             phase, question = self._phase(), self._asked.question if self._asked is not None else self._running
             since = self._since
-            if phase is Phase.RUNNING and self._moving_since is not None:
+            if phase is ConsolePhase.RUNNING and self._moving_since is not None:
                 since = max(since, self._moving_since)
             limit = {
-                Phase.RUNNING: self._limit if self._moving_since is not None else 0.0,
-                Phase.SET_UP: self._set_up.expected,
-                Phase.CONFIRMED: UNDO,
+                ConsolePhase.RUNNING: self._limit if self._moving_since is not None else 0.0,
+                ConsolePhase.SET_UP: self._set_up.expected,
+                ConsolePhase.CONFIRMED: UNDO,
             }.get(phase, 0.0)
-            return View(
+            return ConsoleView(
                 version=self.version,
                 step=self._step,
                 asked=self._questions,
@@ -636,7 +636,7 @@ class Console:
                 stop=self._stop,
                 problems=self._problems,
                 now=self._clock(),
-                elapsed=self._set_up_seconds() if phase is Phase.SET_UP else self._clock() - since,
+                elapsed=self._set_up_seconds() if phase is ConsolePhase.SET_UP else self._clock() - since,
                 limit=limit,
                 reached=self._reached,
                 pausing=self._pausing,
@@ -644,21 +644,23 @@ class Console:
                 notes=tuple(reversed(self._notes))[:RECURRING],
                 by=self._by,
                 judgements=tuple(reversed(self._judgements.items()))[:RECURRING],
-                recording=self._recording if phase is Phase.PAUSED else Recording(),
+                recording=self._recording if phase is ConsolePhase.PAUSED else Recording(),
                 recorder=self._instances,
-                allowed=tuple(sorted(self._allowed(phase) | (ALWAYS if phase is not Phase.FINISHED else frozenset()))),
+                allowed=tuple(
+                    sorted(self._allowed(phase) | (ALWAYS if phase is not ConsolePhase.FINISHED else frozenset()))
+                ),
             )
 
 
 @dataclass(frozen=True)
-class View:
+class ConsoleView:
     """What the pages show at one instant.
 
     Attributes:
         version: grows with every change.
         step: grows when something else is shown; a command names the one that its page showed.
         asked: grows when something else is asked; the same after what interrupted it, such as a robot that is stopped.
-        phase: see ``Phase``.
+        phase: see ``ConsolePhase``.
         question: what is asked, or the running trial's.
         checklist: item -> whether it is done.
         moved: object -> whether it was moved, as the person ticks it off.
@@ -684,7 +686,7 @@ class View:
     version: int
     step: int
     asked: int
-    phase: Phase
+    phase: ConsolePhase
     question: Question | None
     checklist: dict[str, bool]
     moved: dict[str, bool]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from robocontrast_ros.console.console import Console
-from robocontrast_ros.console.questions import Answer, JudgeQuestion, why_ended
+from robocontrast_ros.console.questions import JudgeQuestion, OperatorAnswer, why_ended
 from robocontrast_ros.domain import Fault, Instruction, Judgement, Scene, Trial
 from robocontrast_ros.perception import Verdict
 from robocontrast_ros.tasks.protocol import Goal, StagedGoal, Task
@@ -63,7 +63,7 @@ class TrialJudgements:
         goal = self._task.goals.goal(trial.instance.instruction, start)
         self._console.remember(trial.trial_id, judgement, _subgoals(goal))
 
-    def judge(self, ended: EndedTrial) -> Answer:
+    def judge(self, ended: EndedTrial) -> OperatorAnswer:
         """Return the person's answer, however long it takes; without a judgement if the camera decides alone.
 
         Their judgement ``advises`` if the camera is certain. It is not of a success that may be something dropped.
@@ -73,7 +73,7 @@ class TrialJudgements:
         seen = self._verdict and self._verdict(goal, words)
         certain = seen is not None and seen.certain and not (seen.success and ended.may_have_dropped)
         if certain and not self._ask_always:
-            answer = Answer("done")
+            answer = OperatorAnswer("done")
         else:
             why = why_ended(fault, ended.stopped, self._blind)
             detail = "" if self._blind and fault.of_policy else ended.detail

@@ -95,7 +95,7 @@ def why_ended(fault: Fault, stopped: bool, blind: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Answer:
+class OperatorAnswer:
     """What the person answers.
 
     Attributes:

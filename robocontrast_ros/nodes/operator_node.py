@@ -16,7 +16,7 @@ from robocontrast_ros.console.console import Console, SessionFacts
 from robocontrast_ros.console.judgements import EndedTrial, TrialJudgements
 from robocontrast_ros.console.new_instances import NewInstances
 from robocontrast_ros.console.operator_view import ConsoleOperatorView
-from robocontrast_ros.console.questions import Answer, SetUpQuestion, StartQuestion
+from robocontrast_ros.console.questions import OperatorAnswer, SetUpQuestion, StartQuestion
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.console.web import console_app
@@ -214,7 +214,7 @@ class Operator(Node):
         self._console.tell_problems(self._table.problems())
 
 
-def _fault_of(answer: Answer) -> Any:
+def _fault_of(answer: OperatorAnswer) -> Any:
     return fault_to_msg(answer.fault, answer.reason)
 
 

@@ -49,7 +49,7 @@ class Unreachable(ValueError):
 
 
 @dataclass(frozen=True)
-class Motion:
+class JointMotion:
     """A motion of the joints towards a target.
 
     Attributes:
@@ -112,7 +112,7 @@ class Kinematics:
         period: float,
         iterations: int = STEP_ITERATIONS,
         tilt_weight: float = TILT_WEIGHT,
-    ) -> Motion:
+    ) -> JointMotion:
         """Move the joints towards a place of the tool for one period.
 
         Args:
@@ -136,7 +136,7 @@ class Kinematics:
             tilt = math.acos(min(max(-float(self._matrix[8]), -1.0), 1.0))
         else:
             tilt = math.hypot(*self._turn_to(turn))
-        return Motion(tuple(end.tolist()), error, tilt, tuple(tool.tolist()))
+        return JointMotion(tuple(end.tolist()), error, tilt, tuple(tool.tolist()))
 
     def _displacement(
         self,
@@ -199,7 +199,7 @@ class Kinematics:
             Unreachable: there are none within the joint limits.
         """
         positions: Sequence[float] = self.profile.home
-        motion = Motion(tuple(positions), np.inf, np.inf, (np.nan, np.nan, np.nan))
+        motion = JointMotion(tuple(positions), np.inf, np.inf, (np.nan, np.nan, np.nan))
         for _ in range(POSTURE_ITERATIONS // STEP_ITERATIONS):
             motion = self.step(positions, target, POSTURE_PERIOD * STEP_ITERATIONS)
             if np.allclose(motion.positions, positions, atol=1e-7):

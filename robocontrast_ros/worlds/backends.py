@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, runtime_checkable
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names
-from robocontrast_ros.console.questions import Answer, SetUpQuestion
+from robocontrast_ros.console.questions import OperatorAnswer, SetUpQuestion
 from robocontrast_ros.console.tolerances import PERSON
 from robocontrast_ros.domain import Fault, Scene, SetupMove
 from robocontrast_ros.episodes.bench import BenchFault, SetUpOutcome
@@ -102,7 +102,7 @@ class BrokenOff(BenchFault):
 class ConsolePort(Protocol):
     """The console, as a backend reaches it."""
 
-    def ask_moves(self, question: SetUpQuestion) -> Answer:
+    def ask_moves(self, question: SetUpQuestion) -> OperatorAnswer:
         """Return the person's answer, however long it takes.
 
         Raises:

@@ -12,7 +12,7 @@ from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryComm
 from robocontrast_ros.robots.controllers.arm import workspace_margins
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
-from robocontrast_ros.robots.safety.filter import Bound, Checked, Motion, greatest_share, stops
+from robocontrast_ros.robots.safety.filter import AxisMotion, Bound, Checked, greatest_share, stops
 from robocontrast_ros.robots.state_estimation import JointReading, Reading
 
 SIDES = ("least x", "least y", "least z", "greatest x", "greatest y", "greatest z")
@@ -32,7 +32,7 @@ class ArmFilter:
         self._limits, self._names, self._period = limits, profile.joint_names, period
         self._kinematics = Kinematics(profile)
         count = len(profile.joints)
-        self._motion = Motion(
+        self._motion = AxisMotion(
             self._names,
             [Bound.of(limits.velocity, "rad/s", joint.velocity) for joint in profile.joints],
             [Bound.of(limits.acceleration, "rad/s^2")] * count,

@@ -10,7 +10,7 @@ import numpy as np
 from robocontrast_ros.domain import Intervention, RobotState, seconds
 from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
-from robocontrast_ros.robots.safety.filter import Bound, Checked, Motion, greatest_share, stops
+from robocontrast_ros.robots.safety.filter import AxisMotion, Bound, Checked, greatest_share, stops
 from robocontrast_ros.robots.safety_limits import Area
 from robocontrast_ros.robots.state_estimation import Reading
 
@@ -26,7 +26,7 @@ class BaseFilter:
         limits = profile.safety
         self._limits, self._period = limits, period
         self._radius, self._braking = profile.body.radius, profile.limits.linear_deceleration
-        self._motion = Motion(
+        self._motion = AxisMotion(
             ("linear", "angular"),
             [
                 Bound.of(limits.linear_velocity, "m/s", profile.limits.linear_speed),

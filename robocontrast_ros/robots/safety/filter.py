@@ -89,7 +89,7 @@ class Bound:
         return cls(own if given.limit is None else min(given.limit, own), given.action, unit)
 
 
-class Motion:
+class AxisMotion:
     """The commanded velocities of a robot's axes, period after period, and how fast they may become."""
 
     def __init__(

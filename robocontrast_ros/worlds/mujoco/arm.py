@@ -18,7 +18,7 @@ from robocontrast_ros.robots.mjcf import TOOL_SITE
 from robocontrast_ros.robots.state_estimation import JointReading
 from robocontrast_ros.worlds.mujoco.embodiment import Embodiment, xyzw
 from robocontrast_ros.worlds.mujoco.entities import Triple
-from robocontrast_ros.worlds.mujoco.hand import Hand
+from robocontrast_ros.worlds.mujoco.hand import SimulatedHand
 from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Sensor
 
 AHEAD = 50
@@ -38,7 +38,7 @@ class Arm(Embodiment):
         self._kinematics = Kinematics(profile)
         home = self._kinematics.rest if start is None else self._kinematics.posture(start)
         self._home = np.asarray(home, dtype=float)
-        self._hand = Hand(profile.end_effector) if profile.end_effector.joints else None
+        self._hand = SimulatedHand(profile.end_effector) if profile.end_effector.joints else None
         self._lead = np.asarray(profile.servo.damping) / np.asarray(profile.servo.stiffness)
         self._ahead: list[NDArray[np.float64]] = []
         self._go(_Trajectory(self._home, self._home, 1))

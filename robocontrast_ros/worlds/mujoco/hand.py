@@ -11,7 +11,7 @@ from robocontrast_ros.robots.end_effectors.base import DRIVE, EndEffector
 from robocontrast_ros.worlds.mujoco.sensors import JointState
 
 
-class Hand:
+class SimulatedHand:
     """The fingers of an arm.
 
     The drive's set point goes to where it is told at the hand's greatest speed. Where the fingers are held up, by an
