@@ -19,8 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from robocontrast_ros.policies.prompted.description import LONGEST
-from robocontrast_ros.policies.prompted.structure import CLASSES, ROLES
+from robocontrast_ros.policies.prompted.structure import CLASSES, LONGEST, ROLES
 
 Conditioning = Literal["early", "late"]
 

@@ -6,6 +6,7 @@ left*) among those that the words fit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.tabletop_bc.things import CENTRE, UNIT, Attributes, Catalogue
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
 
@@ -151,3 +153,16 @@ class Grounding(nn.Module):
         network = cls(Catalogue(**checkpoint["catalogue"]), GroundingSizes(**checkpoint["sizes"]))
         network.load_state_dict(checkpoint["weights"])
         return network
+
+
+def token_vectors(encoder: SentenceEncoder, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
+    """Return instructions as vectors of their tokens, float32 of shape (n, l, 384), and which there are, shape (n, l).
+
+    The vectors are those of the encoder's table, without their context.
+    Tokens after the first LONGEST are left out; l is the length of the longest text, at least 1.
+    """
+    ids = [encoder.tokens(text)[:LONGEST] for text in texts]
+    length = max(1, *map(len, ids))
+    padded = torch.tensor([[*own, *[0] * (length - len(own))] for own in ids])
+    spoken = torch.arange(length) < torch.tensor([[len(own)] for own in ids])
+    return torch.from_numpy(encoder.token_vectors(padded.numpy())), spoken

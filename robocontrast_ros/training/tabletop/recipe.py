@@ -14,8 +14,8 @@ from robocontrast_ros.configuration import ConfigurationError, load_record, reco
 from robocontrast_ros.policies.checkpoints import restored
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
-from robocontrast_ros.policies.tabletop_bc.description import describe
 from robocontrast_ros.policies.tabletop_bc.grounding import Grounding
+from robocontrast_ros.policies.tabletop_bc.loading import describe
 from robocontrast_ros.policies.tabletop_bc.motion import STEP, TURN
 from robocontrast_ros.policies.tabletop_bc.policy import STILL, STILL_TURN
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue
@@ -107,7 +107,7 @@ class TabletopFile:
                 expected = f"at most the {len(names)} objects of the task"
                 raise ConfigurationError(str(path), f"{part}.objects", list(objects), expected)
         if parameters.grounding_file:
-            given = restored(Grounding, parameters.grounding_file, path, "grounding_file")
+            given = restored(Grounding, parameters, "grounding_file", path)
             if tuple(given.catalogue.names) != tuple(names):
                 expected = f"a network that was trained with the {len(names)} objects of the task"
                 raise ConfigurationError(str(path), "grounding_file", parameters.grounding_file, expected)

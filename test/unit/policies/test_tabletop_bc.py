@@ -22,7 +22,14 @@ from robocontrast_ros.contracts.policy import PolicyContract  # noqa: E402
 from robocontrast_ros.domain import ObjectState, Pose, Scene  # noqa: E402
 from robocontrast_ros.policies.protocol import Observation  # noqa: E402
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder  # noqa: E402
-from robocontrast_ros.policies.tabletop_bc.grounding import LONGEST, Grounding, GroundingSizes, Things  # noqa: E402
+from robocontrast_ros.policies.tabletop_bc.grounding import (  # noqa: E402
+    LONGEST,
+    Grounding,
+    GroundingSizes,
+    Things,
+    token_vectors,
+)
+from robocontrast_ros.policies.tabletop_bc.loading import describe  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.motion import (  # noqa: E402
     FETCH,
     NEAR,
@@ -36,7 +43,6 @@ from robocontrast_ros.policies.tabletop_bc.motion import (  # noqa: E402
 )
 from robocontrast_ros.policies.tabletop_bc.policy import TabletopBc, true_things  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue  # noqa: E402
-from robocontrast_ros.policies.tabletop_bc.words import token_vectors  # noqa: E402
 from robocontrast_ros.tasks.tabletop.hand import ToolPlace, grasp_place  # noqa: E402
 from robocontrast_ros.training.tabletop.motion import Steps, chosen  # noqa: E402
 
@@ -86,7 +92,7 @@ def networks(task):
 
 @pytest.fixture
 def policy(networks):
-    return TabletopBc("learned", *networks, SentenceEncoder.shipped())
+    return TabletopBc(describe("learned", sees=False), *networks, SentenceEncoder.shipped())
 
 
 def _scene(*models: str) -> Scene:
