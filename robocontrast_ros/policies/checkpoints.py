@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import Field
 
@@ -16,7 +16,7 @@ from robocontrast_ros.policies.catalogue import package_need
 from robocontrast_ros.policies.protocol import Policy, PolicyDescription
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from robocontrast_ros.policies.networks import Network
 
 
 @record
@@ -73,16 +73,7 @@ class CheckpointPolicy(ABC):
         """Return the policy with its networks, which are imported here; see ``from_file``."""
 
 
-class Restorable(Protocol):
-    """A network that a checkpoint's content, only names, numbers and tensors, makes again."""
-
-    @classmethod
-    def restored(cls, checkpoint: dict[str, Any]) -> Self:
-        """Return the network."""
-        ...
-
-
-Network = TypeVar("Network", bound=Restorable)
+Restored = TypeVar("Restored", bound="Network")
 
 
 @contextmanager
@@ -104,7 +95,7 @@ def pytorch_needed(path: Path, policy: str) -> Iterator[None]:
         ) from None
 
 
-def restored(kind: type[Network], parameters: Any, key: str, path: Path) -> Network:
+def restored(kind: type[Restored], parameters: Any, key: str, path: Path) -> Restored:
     """Return the network of a checkpoint's file, which holds names, numbers and tensors, no code.
 
     Args:

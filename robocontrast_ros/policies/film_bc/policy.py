@@ -12,9 +12,9 @@ from robocontrast_ros.policies.film_bc.model import FilmBc, LanguageFeatures, Sl
 from robocontrast_ros.policies.film_bc.observations import CAMERA, planar_state, reduced
 from robocontrast_ros.policies.film_bc.traced import TracedFilmBc
 from robocontrast_ros.policies.film_bc.tracking import Tracker
+from robocontrast_ros.policies.networks import one_thread
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
-from robocontrast_ros.policies.threads import one_thread
 
 DECIMALS = 6
 """Decimals of an action in metres. Matrix products differ in their last bits between processors, which contacts amplify

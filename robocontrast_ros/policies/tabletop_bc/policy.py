@@ -12,6 +12,7 @@ from torch import Tensor
 
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.objects import load_library
+from robocontrast_ros.policies.networks import one_thread
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.tabletop_bc.grounding import Grounding, Things, token_vectors
@@ -19,7 +20,6 @@ from robocontrast_ros.policies.tabletop_bc.motion import STEP, TURN, Motion, Sit
 from robocontrast_ros.policies.tabletop_bc.sight import Sight
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue
 from robocontrast_ros.policies.tabletop_bc.tracking import Watcher
-from robocontrast_ros.policies.threads import one_thread
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
 
 DECIMALS = 6

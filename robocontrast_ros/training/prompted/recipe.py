@@ -12,8 +12,8 @@ import yaml
 from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record, resolve_uri
+from robocontrast_ros.policies.networks import one_thread
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
-from robocontrast_ros.policies.threads import one_thread
 from robocontrast_ros.system.processes import process_pool
 from robocontrast_ros.tasks.language_table import LanguageTable
 from robocontrast_ros.training.prompted.card import Data, model_card

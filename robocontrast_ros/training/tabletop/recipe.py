@@ -13,13 +13,13 @@ from pydantic import Field
 from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
 from robocontrast_ros.policies.checkpoints import restored
 from robocontrast_ros.policies.fit import check_fit
+from robocontrast_ros.policies.networks import one_thread
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.tabletop_bc.grounding import Grounding
 from robocontrast_ros.policies.tabletop_bc.loading import describe
 from robocontrast_ros.policies.tabletop_bc.motion import STEP, TURN
 from robocontrast_ros.policies.tabletop_bc.policy import STILL, STILL_TURN
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue
-from robocontrast_ros.policies.threads import one_thread
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.training.epochs import EpochTrainer
