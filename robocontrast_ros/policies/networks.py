@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from typing_extensions import Self
 
@@ -25,6 +27,11 @@ class Batch:
     def to(self, device: torch.device) -> Self:
         """Return the same on a device."""
         return type(self)(*(value.to(device) for value in vars(self).values()))
+
+
+def joined(parts: Iterable[Sequence[NDArray[Any]]]) -> tuple[Tensor, ...]:
+    """Return the arrays of several parts, which each has in the same order, one part after the other."""
+    return tuple(torch.from_numpy(np.concatenate(column)) for column in zip(*parts, strict=True))
 
 
 class Network(nn.Module):

@@ -118,7 +118,7 @@ class GroundingTrainer(EpochTrainer[Grounding]):
         if noise is not None:
             words = words + noise[:, :length]
         scene = told.scene[index]
-        return self.network(words, spoken[:, :length], Things(things.models[scene], things.poses[scene]))
+        return self.network(words, spoken[:, :length], things[scene])
 
     def _batches(self, generator: torch.Generator) -> list[Tensor]:
         """Return batches in an order that is drawn, of instructions of about the same length; shift the things."""
