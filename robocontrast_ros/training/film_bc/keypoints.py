@@ -49,16 +49,17 @@ class Views(Batch):
 class KeypointTrainer(EpochTrainer[Keypoints]):
     """Trains the network that finds the blocks."""
 
-    CHECKPOINT = "keypoints.pt"
+    CHECKPOINT, SAMPLES = "keypoints.pt", "images"
 
     def __init__(self, parameters: KeypointTraining, names: tuple[str, ...], views: Views, held_out: Views) -> None:
         """Take the parameters, the blocks' names, and the data on the device to train on."""
         self._p, self._views, self._held_out = parameters, views, held_out
-        device = views.images.device
-        torch.manual_seed(parameters.seed)
-        network = Keypoints(names, parameters.width).to(device, memory_format=torch.channels_last)
-        self._symmetry = symmetries(names).to(device)
-        super().__init__(network, parameters, len(views), device)
+        self._symmetry = symmetries(names).to(views.images.device)
+
+        def make() -> Keypoints:
+            return Keypoints(names, parameters.width).to(memory_format=torch.channels_last)
+
+        super().__init__(make, parameters, views, held_out, views.images.device)
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:

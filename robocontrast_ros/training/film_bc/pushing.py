@@ -111,7 +111,7 @@ class _Pool:
 class Trainer(EpochTrainer[FilmBc]):
     """Trains the network that chooses actions."""
 
-    CHECKPOINT = "network.pt"
+    CHECKPOINT, SAMPLES = "network.pt", "steps"
     CLIP = 1.0
 
     def __init__(
@@ -119,10 +119,8 @@ class Trainer(EpochTrainer[FilmBc]):
     ) -> None:
         """Take the parameters, the blocks' names, and the data on the device to train on."""
         self._p, self._steps, self._held_out, self._words = parameters, steps, held_out, words
-        torch.manual_seed(parameters.seed)
         sizes = Sizes(language=parameters.language, trunk=parameters.trunk)
-        network = FilmBc(names, sizes).to(steps.tool.device)
-        super().__init__(network, parameters, len(steps), steps.tool.device)
+        super().__init__(lambda: FilmBc(names, sizes), parameters, steps, held_out, steps.tool.device)
 
     def start_from(self, network: FilmBc) -> None:
         """Begin with another network's weights."""

@@ -98,7 +98,7 @@ class Drawn:
 class PromptedTrainer(EpochTrainer[Prompted]):
     """Trains the network of one variant; sentences, pictures and orders are drawn anew in each epoch."""
 
-    CHECKPOINT = "network.pt"
+    CHECKPOINT, SAMPLES = "network.pt", "instances"
     CLIP = 1.0
 
     def __init__(
@@ -125,12 +125,12 @@ class PromptedTrainer(EpochTrainer[Prompted]):
         self._said = [[place[token] for token in own] for own in self._said]
         self._parts = {part: [place[token] for token in own] for part, own in self._parts.items()}
         self._drawn: Drawn | None = None
-        torch.manual_seed(parameters.seed)
         sizes = PromptedSizes(
             variant.conditioning, width=parameters.width, layers=parameters.layers, narrow=parameters.narrow
         )
         album = torch.from_numpy(material.album.pictures[:, 0])
-        super().__init__(Prompted(known, album, sizes), parameters, len(material.instances), torch.device("cpu"))
+        held_out = material.held_out
+        super().__init__(lambda: Prompted(known, album, sizes), parameters, material.instances, held_out)
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:

@@ -86,14 +86,13 @@ class Told:
 class GroundingTrainer(EpochTrainer[Grounding]):
     """Trains the network that understands."""
 
-    CHECKPOINT = "grounding.pt"
+    CHECKPOINT, SAMPLES = "grounding.pt", "instructions"
     CLIP = 1.0
 
     def __init__(self, parameters: GroundingTraining, catalogue: Catalogue, told: Told, held_out: Told) -> None:
         self._p, self._told, self._held_out, self._shifted = parameters, told, held_out, told.things
-        torch.manual_seed(parameters.seed)
-        network = Grounding(catalogue, GroundingSizes(width=parameters.width, layers=parameters.layers))
-        super().__init__(network, parameters, len(told), torch.device("cpu"))
+        sizes = GroundingSizes(width=parameters.width, layers=parameters.layers)
+        super().__init__(lambda: Grounding(catalogue, sizes), parameters, told, held_out)
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:

@@ -181,15 +181,13 @@ def _nearest(angle: Tensor, count: int, period: float) -> Tensor:
 class MotionTrainer(EpochTrainer[Motion]):
     """Trains the network that moves the hand."""
 
-    CHECKPOINT = "motion.pt"
+    CHECKPOINT, SAMPLES = "motion.pt", "steps"
     CLIP = 1.0
 
     def __init__(self, parameters: MotionTraining, catalogue: Catalogue, steps: Steps, held_out: Steps) -> None:
         self._p, self._steps, self._held_out = parameters, steps, held_out
-        torch.manual_seed(parameters.seed)
-        network = Motion(catalogue, MotionSizes())
-        network.seen.copy_(_seen(network, steps))
-        super().__init__(network, parameters, len(steps), torch.device("cpu"))
+        super().__init__(lambda: Motion(catalogue, MotionSizes()), parameters, steps, held_out)
+        self.network.seen.copy_(_seen(self.network, steps))
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:

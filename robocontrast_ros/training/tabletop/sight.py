@@ -90,15 +90,13 @@ class Scenes(Batch):
 class SightTrainer(EpochTrainer[Sight]):
     """Trains both stages at once."""
 
-    CHECKPOINT = "sight.pt"
+    CHECKPOINT, SAMPLES = "sight.pt", "scenes"
 
     def __init__(self, parameters: SightTraining, kinds: Kinds, scenes: Scenes, held_out: Scenes) -> None:
         """Take the parameters, the models, and the images."""
         self._p, self._scenes, self._held_out = parameters, scenes, held_out
-        torch.manual_seed(parameters.seed)
-        network = Sight(kinds).to(memory_format=torch.channels_last)
         self._types, self._symmetry = torch.tensor(kinds.types), torch.tensor(kinds.symmetry)
-        super().__init__(network, parameters, len(scenes), torch.device("cpu"))
+        super().__init__(lambda: Sight(kinds).to(memory_format=torch.channels_last), parameters, scenes, held_out)
 
     def validate(self) -> dict[str, float]:
         """Return measures over held-out images with the arm at its start; what it finds behind the arm has ``arm_``."""
