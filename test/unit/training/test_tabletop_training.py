@@ -19,7 +19,7 @@ from robocontrast_ros.cli.main import app  # noqa: E402
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record, resolve_uri  # noqa: E402
 from robocontrast_ros.policies.baselines.tabletop.handling import Phase  # noqa: E402
 from robocontrast_ros.policies.baselines.tabletop.oracle import TabletopOracle  # noqa: E402
-from robocontrast_ros.policies.threads import one_thread  # noqa: E402
+from robocontrast_ros.policies.networks import one_thread  # noqa: E402
 from robocontrast_ros.tasks.tabletop import Tabletop  # noqa: E402
 from robocontrast_ros.tasks.tabletop.hand import ToolPlace  # noqa: E402
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES  # noqa: E402
