@@ -6,15 +6,14 @@ proved, the task says: ``Task.difficulty``.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
-from robocontrast_ros.domain import Expectation, NotApplicable, Perturbed, Proof, Scene, TestInstance
+from robocontrast_ros.domain import Expectation, NotApplicable, Scene, TestInstance
 from robocontrast_ros.perturbations.protocol import NamedPerturbation
 from robocontrast_ros.tasks.protocol import Answer, Harder, Task
+from robocontrast_ros.tasks.proven import proven
 
 OWN_SCENE = "an instance is made harder in the scene of the test instance itself"
 
@@ -140,8 +139,7 @@ class ExtremelyDistracting(_Difficulty):
             return both
         first, second = extreme.instance.proof, both.instance.proof
         measures = {**dict(first.measures), **dict(second.measures), "path_before_m": base.optimal_path_length}
-        proof = Proof(f"{first.claim}; {second.claim}", tuple(measures.items()))
-        return Perturbed(replace(both.instance, proof=proof), f"{extreme.note}; {both.note}")
+        return proven(both.instance, f"{first.claim}; {second.claim}", f"{extreme.note}; {both.note}", measures)
 
 
 _WORDS = {

@@ -18,7 +18,7 @@ from robocontrast_ros.tasks.navigation.grammar import ROLES
 from robocontrast_ros.tasks.navigation.language import VisitLanguage, visit
 from robocontrast_ros.tasks.navigation.neighbourhood import VisitNeighbourhood
 from robocontrast_ros.tasks.navigation.parameters import GENERATED, NavigationParameters
-from robocontrast_ros.tasks.navigation.planner import BothPlaces, RoutePlanner, VisitRoutes
+from robocontrast_ros.tasks.navigation.planner import BothPlaces, RoutePlanner
 from robocontrast_ros.tasks.navigation.routes import Point
 from robocontrast_ros.tasks.navigation.sampler import draw_scene, has_wanted_length
 from robocontrast_ros.tasks.navigation.scenes import Apartment, room
@@ -49,7 +49,7 @@ class VisionLanguageNavigation(Task):
         self.goals = VisitGoals(self.planner, parameters.reach)
         self.scenes = Apartment(self.planner.shapes)
         self.portraits = ModelPortraits(self.scenes.models)
-        self.neighbourhood = VisitNeighbourhood(self, VisitRoutes(parameters, self.planner, self.language))
+        self.neighbourhood = VisitNeighbourhood(self, parameters, self.planner, self.language)
         self.walkable = self._why_not_walked
         self.backdrop = room(parameters.room.length, parameters.room.width)
 

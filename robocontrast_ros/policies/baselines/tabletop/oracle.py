@@ -65,7 +65,7 @@ class TabletopOracle(scripted.OraclePolicy):
         """
         # Large; a policy's description asks for parameters alone.
         from robocontrast_ros.policies.baselines.tabletop.handling import Handler
-        from robocontrast_ros.tasks.tabletop.planner import NoPlan
+        from robocontrast_ros.tasks.plans import NoPlan
 
         try:
             return Handler(instruction, start, self._task, self._p.handling)
