@@ -8,17 +8,15 @@ from pathlib import Path
 import numpy as np
 
 from robocontrast_ros.configuration import ConfigurationError, load_record
-from robocontrast_ros.domain import Instruction, SegmentKind, TestInstance
+from robocontrast_ros.domain import Instruction, TestInstance
 from robocontrast_ros.tasks.language_table.difficulty import BoardDifficulty
 from robocontrast_ros.tasks.language_table.goals import DISTANCES, BlockGoals
-from robocontrast_ros.tasks.language_table.grammar import GRAMMAR, ROLES
 from robocontrast_ros.tasks.language_table.language import BlockLanguage
 from robocontrast_ros.tasks.language_table.parameters import FAMILIES, LanguageTableParameters
 from robocontrast_ros.tasks.language_table.planner import PushPlanner
 from robocontrast_ros.tasks.language_table.scenes import BlockRelocation, BoardScenes, SourceAlone, draw_scene
 from robocontrast_ros.tasks.portraits import ModelPortraits
 from robocontrast_ros.tasks.protocol import Backdrop, Task
-from robocontrast_ros.tasks.wording import GrammarWording
 
 
 class LanguageTable(Task):
@@ -31,9 +29,8 @@ class LanguageTable(Task):
         self.name = parameters.name
         self.families = parameters.families or FAMILIES
         self.control_rate, self.step_limit = parameters.control_rate, parameters.step_limit
-        self.language = self.rewording = BlockLanguage(parameters.blocks, parameters.further, self.families)
-        blocks = dict.fromkeys(ROLES, SegmentKind.OBJECT)
-        self.wording = GrammarWording(GRAMMAR, blocks, self.language.descriptors)
+        self.language = BlockLanguage(parameters.blocks, parameters.further, self.families)
+        self.rewording = self.wording = self.language
         self.handling = SourceAlone()
         self.scenes = BoardScenes(parameters)
         self.portraits = ModelPortraits(self.scenes.models)

@@ -11,10 +11,9 @@ import numpy as np
 import shapely
 
 from robocontrast_ros.configuration import ConfigurationError, load_record
-from robocontrast_ros.domain import Instruction, Pose, Scene, SegmentKind, TestInstance
+from robocontrast_ros.domain import Instruction, Pose, Scene, TestInstance
 from robocontrast_ros.tasks.navigation.arrangements import arranged_scene, check_arrangements, check_parameters
 from robocontrast_ros.tasks.navigation.goals import VisitGoals
-from robocontrast_ros.tasks.navigation.grammar import ROLES
 from robocontrast_ros.tasks.navigation.language import VisitLanguage, visit
 from robocontrast_ros.tasks.navigation.neighbourhood import VisitNeighbourhood
 from robocontrast_ros.tasks.navigation.parameters import GENERATED, NavigationParameters
@@ -24,7 +23,6 @@ from robocontrast_ros.tasks.navigation.sampler import draw_scene, has_wanted_len
 from robocontrast_ros.tasks.navigation.scenes import Apartment, room
 from robocontrast_ros.tasks.portraits import ModelPortraits
 from robocontrast_ros.tasks.protocol import Infeasible, Task
-from robocontrast_ros.tasks.wording import GrammarWording
 
 STRIDE = 0.05
 """A walked path is looked at in steps of at most this length [m]."""
@@ -41,9 +39,7 @@ class VisionLanguageNavigation(Task):
         self.name = parameters.name
         self.families = (*parameters.arrangements, GENERATED)
         self.control_rate, self.step_limit = parameters.control_rate, parameters.step_limit
-        self.language = self.rewording = VisitLanguage(parameters)
-        places = dict.fromkeys(ROLES, SegmentKind.SCENE)
-        self.wording = GrammarWording(self.language.grammar, places, self.language.descriptors)
+        self.language = self.rewording = self.wording = VisitLanguage(parameters)
         self.planner = RoutePlanner(parameters)
         self.handling = BothPlaces(self.planner)
         self.goals = VisitGoals(self.planner, parameters.reach)

@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from robocontrast_ros.configuration import ConfigurationError, load_record
-from robocontrast_ros.domain import Instruction, Scene, SegmentKind, TestInstance
+from robocontrast_ros.domain import Instruction, Scene, TestInstance
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.portraits import ModelPortraits
 from robocontrast_ros.tasks.protocol import Backdrop, Infeasible, Task
 from robocontrast_ros.tasks.tabletop.clutter import TabletopClutter, TargetAlone, Views
 from robocontrast_ros.tasks.tabletop.difficulty import TabletopDifficulty
 from robocontrast_ros.tasks.tabletop.goals import TabletopGoals
-from robocontrast_ros.tasks.tabletop.grammar import ROLES
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
 from robocontrast_ros.tasks.tabletop.neighbourhood import TabletopNeighbourhood
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, TabletopParameters
@@ -29,7 +28,6 @@ from robocontrast_ros.tasks.tabletop.scenes import (
     objects_in_use,
     views_of,
 )
-from robocontrast_ros.tasks.wording import GrammarWording
 
 RIM = 0.1
 """Width of the table around region and start that maps show [m]."""
@@ -61,9 +59,7 @@ class Tabletop(Task):
         high = region.x_max + RIM, region.y_max + RIM
         self.backdrop = Backdrop((low, (high[0], low[1]), high, (low[0], high[1])), up="x")
         self._draw = SceneDraw(parameters, library, self.planner, settle)
-        self.language = self.rewording = TabletopLanguage(library, self._draw.pairs)
-        things = dict.fromkeys(ROLES, SegmentKind.OBJECT)
-        self.wording = GrammarWording(self.language.grammar, things, self.language.descriptors)
+        self.language = self.rewording = self.wording = TabletopLanguage(library, self._draw.pairs)
         self.handling = TargetAlone(library)
         self.neighbourhood = TabletopNeighbourhood(self, parameters, library, self.planner, self.goals, self.language)
         if parameters.distracting is not None:
