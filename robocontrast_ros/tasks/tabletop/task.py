@@ -10,8 +10,8 @@ import numpy as np
 from robocontrast_ros.configuration import ConfigurationError, load_record
 from robocontrast_ros.domain import Instruction, Scene, TestInstance
 from robocontrast_ros.objects import ObjectModel
-from robocontrast_ros.tasks.portraits import ModelPortraits
-from robocontrast_ros.tasks.protocol import Backdrop, Infeasible, Task
+from robocontrast_ros.tasks.base import ModelTask
+from robocontrast_ros.tasks.protocol import Backdrop, Infeasible
 from robocontrast_ros.tasks.tabletop.clutter import TabletopClutter, TargetAlone, Views
 from robocontrast_ros.tasks.tabletop.difficulty import TabletopDifficulty
 from robocontrast_ros.tasks.tabletop.goals import TabletopGoals
@@ -23,9 +23,9 @@ from robocontrast_ros.tasks.tabletop.scenes import (
     NoRoom,
     SceneDraw,
     Settle,
-    TabletopScenes,
     at_rest,
     objects_in_use,
+    table_scenes,
     views_of,
 )
 
@@ -33,10 +33,9 @@ RIM = 0.1
 """Width of the table around region and start that maps show [m]."""
 
 
-class Tabletop(Task):
+class Tabletop(ModelTask):
     """Pick, move near, stack, put on and put in, on a table with other things."""
 
-    families = FAMILIES
     metric = "success"
     path_dimensions = 3
     # Collisions with anything, which a grasp is one of, say nothing here, and there is no reference path.
@@ -46,12 +45,8 @@ class Tabletop(Task):
         self, parameters: TabletopParameters, library: dict[str, ObjectModel], settle: Settle, views: Views
     ) -> None:
         """Take the task file, the objects in use, what settles scenes and what looks at them."""
-        self.parameters, self.library = parameters, library
-        self.name = parameters.name
-        self.control_rate, self.step_limit = parameters.control_rate, parameters.step_limit
-        self.store = parameters.store
-        self.scenes = TabletopScenes(parameters, library)
-        self.portraits = ModelPortraits(self.scenes.models)
+        super().__init__(parameters, FAMILIES, table_scenes(parameters, library))
+        self.library, self.store = library, parameters.store
         self.goals = TabletopGoals(parameters, library)
         self.planner = TabletopPlanner(parameters, library, self.goals)
         region = parameters.region
@@ -104,10 +99,8 @@ class Tabletop(Task):
             ValueError: the family is unknown.
             ConfigurationError: too few scenes suit the task's parameters.
         """
-        if family is not None and family not in self.families:
-            raise ValueError(f"family: got '{family}', expected one of {', '.join(self.families)}")
         p = self.parameters.sampling
-        chosen = family or self.families[rng.integers(len(self.families))]
+        chosen = self.family(rng, family)
         pairs = self._draw.pairs(chosen)
         if not pairs:
             raise ConfigurationError(
