@@ -68,7 +68,7 @@ class PromptedPolicy:
             raise ValueError(f"{self._name}: the observation has no scene; it needs the list of objects")
         if not self._begun:
             meant = self.understood(scene)
-            self._pusher = None if meant is None else self._oracle.pusher(meant, scene)
+            self._pusher = None if meant is None else self._oracle.skill(meant, scene)
             self._begun = True
         if self._pusher is None:
             return STAY.copy()
