@@ -19,11 +19,11 @@ STAGES = (
     "disturbed other things",
     "ran out of time",
 )
-"""What a trial may have failed at, in the order in which it happens; the person picks the first."""
+"""Possible failures of a trial, in the order in which they happen; the person picks the first."""
 
 
 def view_as_json(view: ConsoleView, tables: TableMap, session: str, practice: bool) -> Any:
-    """Return a state as the page takes it.
+    """Return a state as JSON for the page.
 
     Args:
         view: the state.
