@@ -2,136 +2,31 @@
 
 from __future__ import annotations
 
-import shlex
-import signal
 import sys
-from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from robocontrast_ros.cli.app import app, one_line_errors
+from robocontrast_ros.cli.evaluate import evaluate
 from robocontrast_ros.cli.options import (
-    SETTING,
     BoardOption,
-    BudgetOption,
-    FastOption,
     NamespaceOption,
-    OutputOption,
-    PolicyOption,
-    RepeatsOption,
     RobotOption,
-    SeedOption,
-    ServerOption,
-    SessionArgument,
-    SetOption,
-    SizeOption,
-    StrategyOption,
-    TrialsOption,
 )
+from robocontrast_ros.cli.plan import plan
 from robocontrast_ros.cli.signals import exit_code
 from robocontrast_ros.cli.terminal import Console
-from robocontrast_ros.configuration import ConfigurationError, parse_settings
-from robocontrast_ros.configuration.files import find_file, known_names
-from robocontrast_ros.system.disk import DiskError
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.files import known_names
 
 if TYPE_CHECKING:
     from robocontrast_ros.runs.run_folder import RunFolder
 
 
-@app.command()
-@one_line_errors
-def evaluate(
-    session: SessionArgument = None,
-    robot: RobotOption = None,
-    policy: PolicyOption = None,
-    budget: BudgetOption = None,
-    seed: SeedOption = None,
-    max_trials: TrialsOption = None,
-    output: OutputOption = None,
-    policy_server: ServerOption = None,
-    fast: FastOption = None,
-    repeats: RepeatsOption = None,
-    size: SizeOption = None,
-    strategy: StrategyOption = None,
-    settings: SetOption = None,
-    namespace: NamespaceOption = "",
-    practice: Annotated[
-        bool,
-        typer.Option("--practice", help="Practise: a simulated table and robot, set up by the person at the console."),
-    ] = False,
-    resume: Annotated[Path | None, typer.Option(help="Run folder of a session to resume.", show_default=False)] = None,
-) -> None:
-    """Run an evaluation session in simulation and show its results.
-
-    Nodes run as separate processes; with --fast the session is one process without ROS.
-    Ctrl-C, SIGTERM and SIGHUP stop the robot and end cleanly.
-    Exit codes: 0 done, 2 invalid input, 3 interrupted (can be resumed), 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP.
-    """
-    if resume is None:
-        if session is None:
-            raise ConfigurationError(
-                "command line",
-                "SESSION",
-                "nothing",
-                f"one of {', '.join(known_names('sessions'))}, or a .yaml file",
-            )
-        _refuse_unknown(session, robot, policy)
-    settings_given = parse_settings(settings or (), SETTING)
-    changes: dict[str, Any] = {
-        "robot": robot,
-        "policy": policy,
-        "budget": budget,
-        "seed": seed,
-        "max_trials": max_trials,
-        "output": output,
-        "policy_server": policy_server,
-        "fast": fast,
-        "repeats": repeats,
-        "size": size,
-        "strategy": strategy,
-        "practice": practice or None,
-    }
-    if resume is not None:
-        given = [f"--{name.replace('_', '-')}" for name, value in changes.items() if value is not None]
-        given += [f"--set {key}" for key in settings_given] + (["SESSION"] if session is not None else [])
-        if given:
-            raise ConfigurationError(
-                "command line",
-                "--resume",
-                ", ".join(given),
-                "nothing else",
-                "A session is resumed with its own parameters.",
-            )
-        _open(resume)
-    from robocontrast_ros.cli.ahead import GraphAhead
-
-    # It takes longer than all that is imported here meanwhile.
-    with closing(GraphAhead(namespace, fast=bool(fast))) as ahead:
-        from robocontrast_ros.cli import evaluate as runner
-        from robocontrast_ros.sessions.overrides import Overrides
-
-        console = Console()
-        if resume is not None:
-            run, code = runner.resume(resume, console, namespace, ahead)
-        else:
-            overrides = Overrides(**changes, settings=settings_given)
-            run, code = runner.start(session, overrides, console, namespace, ahead)
-    if run is not None:
-        code = _show_results_of(run, code, console)
-    raise typer.Exit(code)
-
-
-def _refuse_unknown(session: str, robot: str | None, policy: str | None) -> None:
-    """Raise ConfigurationError where there is no such session, robot or policy; nothing large is imported for it."""
-    for kind, key, name in (
-        ("sessions", "session", session),
-        ("robots", "robot", robot),
-        ("policies", "policy", policy),
-    ):
-        if name:
-            find_file(kind, name, "command line", key, Path.cwd())
+app.command()(one_line_errors(evaluate))
+app.command()(one_line_errors(plan))
 
 
 def _open(run: Path) -> RunFolder:
@@ -139,60 +34,6 @@ def _open(run: Path) -> RunFolder:
     from robocontrast_ros.runs.run_folder import RunFolder
 
     return RunFolder.open(run)
-
-
-def _show_results_of(run: RunFolder, code: int, console: Console) -> int:
-    """Show the results of a session, and return the exit code."""
-    again = shlex.join(["robocontrast", "results", str(run.path)])
-    if code in (128 + signal.SIGTERM, 128 + signal.SIGHUP):
-        # After these signals a supervisor kills the process soon.
-        console.print(f"Tables, figure and maps: {again}", soft_wrap=True, highlight=False)
-        return code
-    # Tables and figures need large libraries, which must not keep the session waiting.
-    from robocontrast_ros.cli.results import show_results
-
-    try:
-        show_results(run, console)
-    except DiskError as error:
-        print(f"error: {error} The journal is whole; tables, figure and maps: {again}", file=sys.stderr)
-        return code or 3
-    return code
-
-
-@app.command()
-@one_line_errors
-def plan(
-    session: SessionArgument,
-    robot: RobotOption = None,
-    policy: PolicyOption = None,
-    budget: BudgetOption = None,
-    seed: SeedOption = None,
-    max_trials: TrialsOption = None,
-    repeats: RepeatsOption = None,
-    size: SizeOption = None,
-    strategy: StrategyOption = None,
-    settings: SetOption = None,
-) -> None:
-    """Print a session's trials and their expected cost without running it.
-
-    Every trial is expected to succeed. After a failure the scene is another one, and costs differ from the plan.
-    """
-    _refuse_unknown(str(session), robot, policy)
-    from robocontrast_ros.cli.plan import show_plan
-    from robocontrast_ros.sessions.overrides import Overrides
-
-    overrides = Overrides(
-        robot=robot,
-        policy=policy,
-        budget=budget,
-        seed=seed,
-        max_trials=max_trials,
-        repeats=repeats,
-        size=size,
-        strategy=strategy,
-        settings=parse_settings(settings or (), SETTING),
-    )
-    show_plan(str(session), overrides, Console())
 
 
 @app.command()
