@@ -21,12 +21,12 @@ from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.console.web import console_app
 from robocontrast_ros.episodes.judging import may_have_dropped, success_in_words
+from robocontrast_ros.graph.parameters.operator import OperatorNodeParameters
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, start_scene_from_msg, trial_from_msg
 from robocontrast_ros.msg import Heartbeat, SessionStatus, Stopped
 from robocontrast_ros.nodes.conversions.domain import fault_from_msg, fault_to_msg, judgement_to_msg, scene_to_msg
 from robocontrast_ros.nodes.operator.camera import CameraView
-from robocontrast_ros.nodes.operator.parameters import OperatorNodeParameters
 from robocontrast_ros.nodes.operator.steering import ServiceSteering
 from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.main import run_node
