@@ -12,10 +12,10 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from robocontrast_ros.console.access import Access, new_token
-from robocontrast_ros.console.backstage import ConsoleBackstage
 from robocontrast_ros.console.console import Console, SessionFacts
 from robocontrast_ros.console.judgements import EndedTrial, TrialJudgements
 from robocontrast_ros.console.new_instances import NewInstances
+from robocontrast_ros.console.operator_view import ConsoleOperatorView
 from robocontrast_ros.console.questions import Answer, SetUpQuestion, StartQuestion
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap
@@ -94,7 +94,7 @@ class Operator(Node):
         for event in as_counted(read_journal(run.journal).corrected.events if run.journal.exists() else ()):
             if isinstance(event, TrialFinished):
                 self._judgements.remember(event.trial, event.trial.instance.scene, event.judgement)
-        backstage = ConsoleBackstage(
+        operator_view = ConsoleOperatorView(
             self._console,
             TableMap(task, session.set_up_tolerances),
             self._camera.picture if self._camera else lambda: None,
@@ -103,7 +103,7 @@ class Operator(Node):
             features.embedded,
         )
         token = new_token(run.path)
-        app = console_app(backstage, token)
+        app = console_app(operator_view, token)
         tls = files.get("certificate"), files.get("key")
         self._server = ConsoleServer(app, console.host, console.port, *tls, source=source)
         self._connect(node, features.camera)

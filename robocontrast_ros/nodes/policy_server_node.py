@@ -34,7 +34,7 @@ class PolicyServer(LifecycleNode):
         super().__init__("policy_server")
         p = declare_record(self, PolicyServerParameters)
         self._blind = p.blind
-        self._policies = PolicyLifecycle(p.policy, p.timeout, p.load_timeout, p.answer_time, not p.blind)
+        self._policies = PolicyLifecycle(p.loading)
         self.create_service(DescribePolicy, "~/describe", self._describe)
         self.create_service(ResetPolicy, "~/reset", self._reset)
         self.create_service(Act, "~/act", self._act)

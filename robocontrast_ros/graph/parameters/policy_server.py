@@ -10,7 +10,7 @@ from pydantic import Field
 from robocontrast_ros.configuration import record
 from robocontrast_ros.graph.names import LEADER
 from robocontrast_ros.graph.parameters.led import LedParameters
-from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
+from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT, Loading
 
 if TYPE_CHECKING:
     from robocontrast_ros.sessions.resolving import ResolvedSession
@@ -36,6 +36,11 @@ class PolicyServerParameters(LedParameters):
     )
     blind: bool = Field(default=False, description="Whether the log names no policy.")
     autostart: bool = Field(default=True, description="Whether to configure and activate at start-up.")
+
+    @property
+    def loading(self) -> Loading:
+        """How the policy is loaded."""
+        return Loading(self.policy, self.timeout, self.load_timeout, True, self.answer_time, not self.blind)
 
     @classmethod
     def of(cls, session: ResolvedSession) -> Self:
