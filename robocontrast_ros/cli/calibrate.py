@@ -37,19 +37,15 @@ def print_tags(
         str | None,
         typer.Option(
             help="Task, such as tabletop, or path of its .yaml file: draw the tags for its objects instead, and write "
-            "the YAML file for `operator.tags` beside them.",
-            show_default=False,
+            "the YAML file for `operator.tags` beside them."
         ),
     ] = None,
-    to: Annotated[
-        Path | None, typer.Option(help="PDF or PNG file to write; else board.pdf, or tags.pdf.", show_default=False)
-    ] = None,
+    to: Annotated[Path | None, typer.Option(help="PDF or PNG file to write; else board.pdf, or tags.pdf.")] = None,
     family: Annotated[
         str | None,
         typer.Option(
             help="Family of the tags for objects, such as aruco_5x5_250; else apriltag_36h11. That of a board is in "
-            "its file.",
-            show_default=False,
+            "its file."
         ),
     ] = None,
 ) -> None:
@@ -119,8 +115,7 @@ def calibrate(
         Path | None,
         typer.Option(
             help="YAML file to write the other tags to that lie on the table beside the board, for the session's "
-            "`operator.fixed_tags`.",
-            show_default=False,
+            "`operator.fixed_tags`."
         ),
     ] = None,
 ) -> None:

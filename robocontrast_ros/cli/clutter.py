@@ -15,7 +15,7 @@ from robocontrast_ros.configuration import ConfigurationError
 
 def clutter(
     image: Annotated[Path, typer.Argument(help="A picture of any size: the robot's view.")],
-    top_image: Annotated[Path | None, typer.Argument(help="The same scene from above.", show_default=False)] = None,
+    top_image: Annotated[Path | None, typer.Argument(help="The same scene from above.")] = None,
     to: Annotated[Path, typer.Option(help="PNG file to write.")] = Path("clutter.png"),
 ) -> None:
     """Measure how cluttered a scene looks, by feature congestion, and draw where."""

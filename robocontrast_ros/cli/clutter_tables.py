@@ -17,10 +17,7 @@ def clutter_tables(
         list[Path],
         typer.Argument(help="Run folders with cluttered trials; the first is compared with each of the others."),
     ],
-    to: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the tables, as CSV and LaTeX, and the figures.", show_default=False),
-    ] = None,
+    to: Annotated[Path | None, typer.Option(help="Folder for the tables, as CSV and LaTeX, and the figures.")] = None,
     bins: Annotated[int, typer.Option(help="Bins by DvFC.", min=1)] = 8,
 ) -> None:
     """Show how policies do among distractors: success, contacts, grasps and failures, by DvFC, set size and occlusion.

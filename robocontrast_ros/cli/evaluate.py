@@ -34,7 +34,7 @@ def evaluate(
     overrides: Overrides,
     namespace: NamespaceOption = "",
     practice: Annotated[bool, session_option("practice")] = False,
-    resume: Annotated[Path | None, typer.Option(help="Run folder of a session to resume.", show_default=False)] = None,
+    resume: Annotated[Path | None, typer.Option(help="Run folder of a session to resume.")] = None,
 ) -> None:
     """Run an evaluation session in simulation and show its results.
 

@@ -20,14 +20,11 @@ if TYPE_CHECKING:
 
 
 def levels(
-    run: Annotated[
-        Path | None, typer.Argument(help="Run folder whose trials are sorted by level.", show_default=False)
-    ] = None,
+    run: Annotated[Path | None, typer.Argument(help="Run folder whose trials are sorted by level.")] = None,
     trained_on: Annotated[
         str | None,
         typer.Option(
-            help="Name in config/levels/, or path of a .yaml file, that says what the run's policies were trained on.",
-            show_default=False,
+            help="Name in config/levels/, or path of a .yaml file, that says what the run's policies were trained on."
         ),
     ] = None,
 ) -> None:

@@ -21,7 +21,7 @@ def objects(
         list[str] | None,
         typer.Argument(help="Files and folders of objects; by default config/objects/.", metavar="FILE|FOLDER…"),
     ] = None,
-    picture: Annotated[Path | None, typer.Option(help="PNG file to draw them into.", show_default=False)] = None,
+    picture: Annotated[Path | None, typer.Option(help="PNG file to draw them into.")] = None,
 ) -> None:
     """List the objects of tables: names, colours, sizes, masses, what can be done with them; and draw them.
 

@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 
 def perturbations(
     session: Annotated[
-        str | None,
-        typer.Argument(help="Session whose perturbations are shown on a test instance.", show_default=False),
+        str | None, typer.Argument(help="Session whose perturbations are shown on a test instance.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the test instance.", min=0)] = 0,
-    image: Annotated[Path | None, typer.Option(help="PNG file of what the cameras see.", show_default=False)] = None,
+    image: Annotated[Path | None, typer.Option(help="PNG file of what the cameras see.")] = None,
 ) -> None:
     """List what can be perturbed; with a session, show what becomes of one of its test instances.
 

@@ -58,13 +58,11 @@ class Place:
 
 def policies(
     files: Annotated[
-        list[str] | None,
-        typer.Argument(help="Names in config/policies/, or paths of .yaml files; by default all."),
+        list[str] | None, typer.Argument(help="Names in config/policies/, or paths of .yaml files; by default all.")
     ] = None,
     robot: RobotOption = None,
     session: Annotated[
-        str | None,
-        typer.Option(help="Session whose robot, control rate and cameras the policies must fit.", show_default=False),
+        str | None, typer.Option(help="Session whose robot, control rate and cameras the policies must fit.")
     ] = None,
 ) -> None:
     """List policies: their actions and requirements, the robots they fit, and why they do not fit the others.

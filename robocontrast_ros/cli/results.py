@@ -21,10 +21,7 @@ def results(
     within: Annotated[
         float | None,
         typer.Option(
-            help="Target half-width of the intervals, such as 0.05; prints the sample size for it.",
-            min=0.001,
-            max=0.5,
-            show_default=False,
+            help="Target half-width of the intervals, such as 0.05; prints the sample size for it.", min=0.001, max=0.5
         ),
     ] = None,
 ) -> None:

@@ -26,8 +26,7 @@ NONE = "-"
 def score(
     paths: Annotated[list[Path], typer.Argument(help="Run folders, bags and folders of bags.", metavar="RUN|BAG…")],
     task: Annotated[
-        Path | None,
-        typer.Option(help="Also score under the thresholds of this parameter file of the task.", show_default=False),
+        Path | None, typer.Option(help="Also score under the thresholds of this parameter file of the task.")
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -35,16 +34,11 @@ def score(
             "--set",
             help="Also score with another threshold: a dotted key of the task's file, such as "
             "block_to_block.within=0.04. May be given several times.",
-            show_default=False,
         ),
     ] = None,
-    to: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the scores, as .parquet and .csv.", show_default=False),
-    ] = None,
+    to: Annotated[Path | None, typer.Option(help="Folder for the scores, as .parquet and .csv.")] = None,
     processes: Annotated[
-        int | None,
-        typer.Option(help="Processes that score; by default one per processor.", min=1, show_default=False),
+        int | None, typer.Option(help="Processes that score; by default one per processor.", min=1)
     ] = None,
 ) -> None:
     """Recompute every score from the bags alone, and compare it with the journal if there is one.

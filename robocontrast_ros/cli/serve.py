@@ -17,9 +17,7 @@ from robocontrast_ros.configuration.files import find_file
 
 def serve(
     policy: Annotated[str, typer.Argument(help="Name in config/policies/, or path of a .yaml file.")],
-    domain: Annotated[
-        int | None, typer.Option(help="ROS domain; ROS_DOMAIN_ID, or 0, when left out.", show_default=False)
-    ] = None,
+    domain: Annotated[int | None, typer.Option(help="ROS domain; ROS_DOMAIN_ID, or 0, when left out.")] = None,
     timeout: Annotated[float, typer.Option(help="Time limit of each answer of the policy [s].")] = 10.0,
     load_timeout: Annotated[
         float, typer.Option(help="Time limit of loading the policy, and of warming it up [s].")

@@ -16,10 +16,7 @@ from robocontrast_ros.runs.run_folder import RunFolder
 def stop(
     run: Annotated[
         Path | None,
-        typer.Argument(
-            help="Run folder of a session that is running; when left out, all that run on this machine.",
-            show_default=False,
-        ),
+        typer.Argument(help="Run folder of a session that is running; when left out, all that run on this machine."),
     ] = None,
     release: Annotated[bool, typer.Option("--release", help="Release the stop, once its cause is gone.")] = False,
     by: Annotated[str, typer.Option(help="Name of the person who releases it.", show_default=False)] = "",

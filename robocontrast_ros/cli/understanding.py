@@ -25,23 +25,16 @@ def understanding(
             "config/understanding/, whose sessions are run first.",
         ),
     ],
-    to: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the tables, as CSV and LaTeX, and the figures.", show_default=False),
-    ] = None,
+    to: Annotated[Path | None, typer.Option(help="Folder for the tables, as CSV and LaTeX, and the figures.")] = None,
     processes: Annotated[
         int | None, typer.Option(help="Sessions of a check at a time; by default one per processor.", min=1)
     ] = None,
     margin: Annotated[
-        float | None,
-        typer.Option(help="Loss of the share of successes that does not matter; 0.15.", show_default=False),
+        float | None, typer.Option(help="Loss of the share of successes that does not matter; 0.15.")
     ] = None,
     chance: Annotated[
         Path | None,
-        typer.Option(
-            help="Run folder of the random policy, which measures chance; else `wrong_instruction` does.",
-            show_default=False,
-        ),
+        typer.Option(help="Run folder of the random policy, which measures chance; else `wrong_instruction` does."),
     ] = None,
     no_mistakes: Annotated[
         bool,
