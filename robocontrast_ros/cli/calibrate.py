@@ -96,8 +96,7 @@ def calibrate(
         Path,
         typer.Option(
             help="The camera's intrinsics: what `ros2 topic echo --once …/camera_info` prints, or a file of "
-            "camera_calibration.",
-            show_default=False,
+            "camera_calibration."
         ),
     ],
     at: Annotated[

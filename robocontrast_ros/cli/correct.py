@@ -16,9 +16,9 @@ from robocontrast_ros.runs.run_folder import RunFolder
 def correct(
     run: Annotated[Path, typer.Argument(help="Run folder of a session that is not running.")],
     trial: Annotated[str, typer.Argument(help="The trial, by its number as in the tables, for instance 0007.")],
-    by: Annotated[str, typer.Option(help="Who corrects it.", show_default=False)],
-    reason: Annotated[str, typer.Option(help="Why.", show_default=False)],
-    success: Annotated[bool, typer.Option("--success/--failure", help="Whether it is a success.", show_default=False)],
+    by: Annotated[str, typer.Option(help="Who corrects it.")],
+    reason: Annotated[str, typer.Option(help="Why.")],
+    success: Annotated[bool, typer.Option("--success/--failure", help="Whether it is a success.")],
     progress: Annotated[float, typer.Option(help="How far it came, from 0 to 1, where it is a failure.")] = 0.0,
 ) -> None:
     """Correct how a person, or a camera, judged a trial.

@@ -21,12 +21,11 @@ SETTING = "setup.position_tolerance=0.01"
 def session_option(name: str) -> Any:
     """Return an option of a session for typer."""
     option = OPTIONS[name]
-    return typer.Option(*filter(None, [option.flag]), help=option.help, show_default=False)
+    return typer.Option(*filter(None, [option.flag]), help=option.help)
 
 
 SessionArgument = Annotated[
-    str | None,
-    typer.Argument(help="Name of a session in config/sessions/, or path of a .yaml file.", show_default=False),
+    str | None, typer.Argument(help="Name of a session in config/sessions/, or path of a .yaml file.")
 ]
 RobotOption = Annotated[str | None, session_option("robot")]
 SetOption = Annotated[
@@ -36,18 +35,15 @@ SetOption = Annotated[
         metavar="KEY=VALUE",
         help="Any other key of the session's file (dotted) and its value in YAML, such as "
         f"{SETTING}. May be given several times.",
-        show_default=False,
     ),
 ]
 NamespaceOption = Annotated[
-    str,
-    typer.Option(help="ROS namespace of all nodes, so that several robots can share a domain.", show_default=False),
+    str, typer.Option(help="ROS namespace of all nodes, so that several robots can share a domain.")
 ]
 BoardOption = Annotated[
     Path | None,
     typer.Option(
-        help="YAML file of the board: columns, rows, square [m], tag [m], first_tag; else 5x7 squares of 32 mm.",
-        show_default=False,
+        help="YAML file of the board: columns, rows, square [m], tag [m], first_tag; else 5x7 squares of 32 mm."
     ),
 ]
 

@@ -19,8 +19,8 @@ def stop(
         typer.Argument(help="Run folder of a session that is running; when left out, all that run on this machine."),
     ] = None,
     release: Annotated[bool, typer.Option("--release", help="Release the stop, once its cause is gone.")] = False,
-    by: Annotated[str, typer.Option(help="Name of the person who releases it.", show_default=False)] = "",
-    note: Annotated[str, typer.Option(help="What was wrong, for the log.", show_default=False)] = "",
+    by: Annotated[str, typer.Option(help="Name of the person who releases it.")] = "",
+    note: Annotated[str, typer.Option(help="What was wrong, for the log.")] = "",
 ) -> None:
     """Stop the robot of a session on the wall clock, until a person releases it.
 

@@ -26,8 +26,7 @@ POLL = 0.1
 def swap(
     run: Annotated[Path, typer.Argument(help="Run folder of a session that is running.")],
     policy: Annotated[
-        str,
-        typer.Argument(help="Name in config/policies/, or path of a .yaml file, on the policy server's machine."),
+        str, typer.Argument(help="Name in config/policies/, or path of a .yaml file, on the policy server's machine.")
     ],
 ) -> None:
     """Swap the policy of a running session, from its next trial on.

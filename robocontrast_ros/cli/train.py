@@ -21,8 +21,7 @@ def train(
         Path, typer.Option(help="Parent folder of the training's folder; an existing training is resumed.")
     ] = Path("training"),
     processes: Annotated[
-        int | None,
-        typer.Option(help="Processes that make demonstrations; by default one per processor.", min=1),
+        int | None, typer.Option(help="Processes that make demonstrations; by default one per processor.", min=1)
     ] = None,
 ) -> None:
     """Train a learned policy: demonstrations of the oracle, networks, checkpoints, model card.

@@ -21,8 +21,8 @@ BROKEN = 1
 
 def unblind(
     run: Annotated[Path, typer.Argument(help="Run folder of a blind session.")],
-    by: Annotated[str, typer.Option(help="Who opens it before its end.", show_default=False)] = "",
-    reason: Annotated[str, typer.Option(help="Why, for the journal.", show_default=False)] = "",
+    by: Annotated[str, typer.Option(help="Who opens it before its end.")] = "",
+    reason: Annotated[str, typer.Option(help="Why, for the journal.")] = "",
 ) -> None:
     """Show which policy ran which trial of a blind session, and whether its blinding was kept.
 

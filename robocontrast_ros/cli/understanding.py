@@ -22,7 +22,7 @@ def understanding(
         list[Path],
         typer.Argument(
             help="Run folders with perturbations of what a policy is told or shown; or one name in "
-            "config/understanding/, whose sessions are run first.",
+            "config/understanding/, whose sessions are run first."
         ),
     ],
     to: Annotated[Path | None, typer.Option(help="Folder for the tables, as CSV and LaTeX, and the figures.")] = None,
