@@ -87,6 +87,23 @@ class Domain:
         elif not self._take(given):
             raise _taken(given, self.namespace, _holder(_lock_file(given, self.namespace)))
 
+    @classmethod
+    def probed(
+        cls,
+        namespace: str,
+        environment: Mapping[str, str],
+        server: ForkServer | None = None,
+        number: int | None = None,
+    ) -> Self:
+        """Take a domain and start to look for another session in it; as the constructor and ``start_probe``."""
+        domain = cls(namespace, number)
+        try:
+            domain.start_probe(environment, server)
+        except BaseException:
+            domain.close()
+            raise
+        return domain
+
     def start_probe(self, environment: Mapping[str, str], server: ForkServer | None = None) -> None:
         """Start to look for another session's graph; ``confirm`` takes the result.
 
