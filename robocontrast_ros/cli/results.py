@@ -52,9 +52,9 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
             style="yellow",
         )
     kept = blinding.words if blinding is not None else ""
-    if slowed := speed_scaling_of(events):
+    if slowed := speed_scaling_of(results.record):
         console.print(slowed, style="yellow", highlight=False)
-    for words in filter(None, (kept, pacing_of(events).words, pose_sources_of(events))):
+    for words in filter(None, (kept, pacing_of(results.record).words, pose_sources_of(results.record))):
         console.print(words, highlight=False)
     if within is not None:
         console.print("", sample_size_report(sample_sizes(results, (within,))), sep="\n")
@@ -63,7 +63,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
     _draw_maps(run, journal, console)
     console.print(f"run folder: {run.path}", soft_wrap=True, highlight=False)
     console.print(f"as one page: robocontrast report {shlex.quote(str(run.path))}", soft_wrap=True, highlight=False)
-    said = golden_words(events)
+    said = golden_words(results.record)
     if said:
         console.print(said, soft_wrap=True, highlight=False)
 
