@@ -18,9 +18,8 @@ from robocontrast_ros.analysis.rescoring.scores_from_bags import OfflineScore, s
 from robocontrast_ros.analysis.rescoring.thresholds import Rescored, Thresholds
 from robocontrast_ros.domain import Outcome
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.episodes.scoring.progress import ProgressToGoal
 from robocontrast_ros.episodes.scoring.spl import Spl
-from robocontrast_ros.episodes.scoring.success import Success
+from robocontrast_ros.episodes.scoring.standard import ProgressToGoal, Success
 
 if TYPE_CHECKING:
     from robocontrast_ros.analysis.tables.rescoring import Mean
