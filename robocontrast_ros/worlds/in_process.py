@@ -19,7 +19,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.domain import Intervention, Pose, Progress, Scene, Segment, SetupMove, Trial
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
-from robocontrast_ros.episodes.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
+from robocontrast_ros.episodes.bench import BenchFault, Execution, PolicyBench, PolicyRefusal, Recording, ServingPolicy
 from robocontrast_ros.episodes.judging import TRUE_SCENE, Judge
 from robocontrast_ros.episodes.loop import EpisodeReport, EpisodeRequest, run_episode
 from robocontrast_ros.episodes.pacing import Lockstep
@@ -231,8 +231,8 @@ class LocalPolicy:
         return _PendingAnswer(self.runner, replace(observation, images=self.shown(images)))
 
 
-class InProcessBench:
-    """An ``episodes.bench.Bench`` that records its trials if it has a recorder."""
+class InProcessBench(PolicyBench):
+    """A bench that records its trials if it has a recorder."""
 
     def __init__(
         self,

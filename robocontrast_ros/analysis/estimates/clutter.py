@@ -400,7 +400,7 @@ def _scenes_of(results: Results) -> pl.DataFrame:
         *("policy", "index", "bag", "family", *KEY),
         pl.col(known).cast(pl.Float64),
         *(pl.lit(None, pl.Float64).alias(name) for name in _SCORES if name not in known),
-        step_limit=pl.lit(results.recorded.step_limit, pl.Float64),
+        step_limit=pl.lit(results.record.recorded.step_limit, pl.Float64),
     ).hstack(measures)
     is_base = pl.col("perturbation") == BASE
     table = table.with_columns(

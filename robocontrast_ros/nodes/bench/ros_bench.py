@@ -15,7 +15,7 @@ from std_srvs.srv import Trigger
 
 from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.domain import Fault, Scene, SetupMove, Trial
-from robocontrast_ros.episodes.bench import BenchFault, Execution, ServingPolicy, SetByPerson, too_late
+from robocontrast_ros.episodes.bench import BenchFault, Execution, PolicyBench, ServingPolicy, SetByPerson, too_late
 from robocontrast_ros.graph.parameters.episode_manager import BenchSettings
 from robocontrast_ros.messages.decoding import (
     episode_from_msg,
@@ -71,8 +71,8 @@ START_UP_POLL = 0.5
 """Period at which the wait for the other nodes checks whether the session was aborted [s]."""
 
 
-class RosBench:
-    """An ``episodes.bench.Bench``. Its methods block, so the session calls them in a thread of its own."""
+class RosBench(PolicyBench):
+    """The bench of the other nodes. Its methods block, so they are called from a thread of the session's own."""
 
     def __init__(
         self,
