@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.estimate import Estimate
-from robocontrast_ros.studies.claims import Estimator
 from robocontrast_ros.studies.curves import Curve
-from robocontrast_ros.studies.orders import ExpectedError
+from robocontrast_ros.studies.orders import ESTIMATORS, Estimator, ExpectedError
 from robocontrast_ros.studies.seed_run import SeedRun
 
 # The palette of Okabe and Ito, distinct under the common forms of colour blindness; grey instead of their yellow.
@@ -109,7 +108,6 @@ def draw_estimate(picture: Picture, path: Path) -> None:
 
 def draw_estimators(picture: Picture, path: Path) -> None:
     """Draw the expected error of the estimators from one contrast set, and of the standard evaluation."""
-    words = {"plain": "mean of all trials", "base": "mean of the base trials", "adjusted": "adjusted mean"}
     shown, standard = picture.shown, picture.seed_runs[0].standard
     with rc_context(STYLE):
         figure = Figure(figsize=(4.4, 3.1), layout="constrained")
@@ -119,7 +117,7 @@ def draw_estimators(picture: Picture, path: Path) -> None:
         for (estimator, found), colour, dash in zip(
             picture.expected.items(), ("#009E73", "#000000", "#D55E00"), ("-", DASHES[1], "-"), strict=True
         ):
-            axes.plot(found.costs, found.of, color=colour, linestyle=dash, label=words[estimator])
+            axes.plot(found.costs, found.of, color=colour, linestyle=dash, label=ESTIMATORS[estimator])
         axes.set_xlim(left=0.0)
         axes.set_ylim(bottom=0.0)
         axes.set_xlabel(f"cumulative cost of set-ups [{shown.unit}]")

@@ -11,9 +11,10 @@ Intervals are by a jackknife that leaves out groups of base instances, within ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,18 @@ from scipy import stats
 
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.prediction import adjusted_mean
-from robocontrast_ros.studies.claims import Estimator
 from robocontrast_ros.studies.seed_run import ROUNDING, SeedRun, Trials
 
 Array = NDArray[np.float64]
+
+Estimator = Literal["plain", "base", "adjusted"]
+
+ESTIMATORS: Mapping[Estimator, str] = {
+    "plain": "mean of all trials",
+    "base": "mean of the base trials",
+    "adjusted": "adjusted mean",
+}
+"""Estimator -> what it is, in words."""
 
 COSTS = 20
 """Number of costs, evenly spaced up to that of the standard evaluation, at which errors are taken."""
