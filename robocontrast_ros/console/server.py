@@ -16,7 +16,7 @@ from typing import Any
 import uvicorn
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.console.patience import PatientProtocol
+from robocontrast_ros.console.idle_timeout import IdleTimeoutProtocol
 
 SIOCGIFADDR = 0x8915
 """Of Linux: what asks for the address of a network interface."""
@@ -61,7 +61,7 @@ class ConsoleServer:
         self._tls = certificate is not None
         config = uvicorn.Config(
             self._ending(app),
-            http=PatientProtocol,
+            http=IdleTimeoutProtocol,
             log_config=None,
             access_log=False,
             lifespan="off",

@@ -56,7 +56,7 @@ _PORT = re.compile(r":[0-9]*$")
 Scope = MutableMapping[str, Any]
 
 
-class Backstage(Protocol):
+class OperatorView(Protocol):
     """What the application shows and acts on. Its methods may be called from any thread."""
 
     @property
@@ -77,21 +77,21 @@ class Backstage(Protocol):
         """Return the picture ``camera`` or ``target`` as JPEG; None where there is none now."""
 
 
-def console_app(backstage: Backstage, token: str) -> Callable[..., Awaitable[None]]:
+def console_app(operator_view: OperatorView, token: str) -> Callable[..., Awaitable[None]]:
     """Return the ASGI application.
 
     Args:
-        backstage: what it shows.
+        operator_view: what it shows.
         token: what opens it.
     """
     # Not a `Starlette`: that would answer an error itself and raise it again. And nothing is said of a path but whether
     # it is one of ours, so there are no redirects.
-    return _Guard(Router(_Pages(backstage, token).routes(), redirect_slashes=False))
+    return _Guard(Router(_Pages(operator_view, token).routes(), redirect_slashes=False))
 
 
 class _Pages:
-    def __init__(self, backstage: Backstage, token: str) -> None:
-        self._backstage, self._token = backstage, token.encode()
+    def __init__(self, operator_view: OperatorView, token: str) -> None:
+        self._operator_view, self._token = operator_view, token.encode()
         folder = files("robocontrast_ros.console") / "page"
         self._files = {path: ((folder / name).read_bytes(), kind) for path, (name, kind) in PAGE.items()}
 
@@ -116,7 +116,7 @@ class _Pages:
     async def _view(self, request: Request) -> Response:
         if not self._opens(request):
             return _closed()
-        return JSONResponse(await run_in_threadpool(self._backstage.shown))
+        return JSONResponse(await run_in_threadpool(self._operator_view.shown))
 
     async def _events(self, request: Request) -> Response:
         if not self._opens(request):
@@ -126,20 +126,20 @@ class _Pages:
     async def _stream(self, request: Request) -> AsyncIterator[str]:
         sent, silent = -1, 0.0
         while not await request.is_disconnected():
-            version = self._backstage.version
+            version = self._operator_view.version
             if version != sent:
-                shown = await run_in_threadpool(self._backstage.shown)
+                shown = await run_in_threadpool(self._operator_view.shown)
                 sent, silent = shown["version"], 0.0
                 yield f"data: {json.dumps(shown)}\n\n"
             elif silent >= HEARTBEAT:
                 silent = 0.0
                 # With the time: the clock of a phone that slept stood still.
-                yield f": alive {self._backstage.now:.3f}\n\n"
+                yield f": alive {self._operator_view.now:.3f}\n\n"
             await asyncio.sleep(1.0 / LOOKS_PER_SECOND)
             silent += 1.0 / LOOKS_PER_SECOND
-        if self._backstage.version != sent:
+        if self._operator_view.version != sent:
             # The server closes: what came last, such as the session's end, is still shown.
-            yield f"data: {json.dumps(await run_in_threadpool(self._backstage.shown))}\n\n"
+            yield f"data: {json.dumps(await run_in_threadpool(self._operator_view.shown))}\n\n"
 
     async def _command(self, request: Request) -> Response:
         if not self._opens(request):
@@ -157,13 +157,13 @@ class _Pages:
         return await self._done(Stop(id=secrets.token_urlsafe(12), reason="stopped by a request to /stop"))
 
     async def _done(self, command: Command) -> Response:
-        reply = await run_in_threadpool(self._backstage.carry_out, command)
+        reply = await run_in_threadpool(self._operator_view.carry_out, command)
         return JSONResponse({"accepted": reply.accepted, "detail": reply.detail}, 200 if reply.accepted else 409)
 
     async def _picture(self, request: Request) -> Response:
         if not self._opens(request):
             return _closed()
-        content = await run_in_threadpool(self._backstage.picture, request.path_params["name"])
+        content = await run_in_threadpool(self._operator_view.picture, request.path_params["name"])
         if content is None:
             return PlainTextResponse("no picture", 404)
         return Response(content, media_type="image/jpeg")

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 import threading
-from pathlib import Path
 
-from pydantic import Field
 from rclpy.node import Node
 
-from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.graph.parameters.episode_manager import BenchSettings, EpisodeManagerParameters
 from robocontrast_ros.msg import BudgetStatus
 from robocontrast_ros.msg import SessionStatus as SessionStatusMsg
-from robocontrast_ros.nodes.bench.parameters import BenchParameters
 from robocontrast_ros.nodes.bench.ros_bench import RosBench
-from robocontrast_ros.nodes.conversions.domain import fault_to_msg
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import fault_to_msg, time_to_msg
 from robocontrast_ros.nodes.episode_manager.services import SessionServices
 from robocontrast_ros.nodes.runtime.diagnostics import Diagnostics, Level, Report
 from robocontrast_ros.nodes.runtime.main import run_node
@@ -32,15 +29,6 @@ from robocontrast_ros.sessions.policy_check import check_description
 from robocontrast_ros.sessions.recording import recorded_topics, trial_context
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.system.disk import DiskError
-
-
-@record
-class EpisodeManagerParameters(BenchParameters):
-    """Parameters of the episode manager."""
-
-    run: Path = Field(description="The run folder, which holds the session's parameters.")
-    resume: bool = Field(default=False, description="Whether to go on with the session in the run folder.")
-    autostart: bool = Field(default=True, description="Whether to start at once, or when `~/start` is called.")
 
 
 class EpisodeManager(Node):
@@ -58,7 +46,7 @@ class EpisodeManager(Node):
         self._publisher = self.create_publisher(SessionStatusMsg, "session_status", LATCHED)
         self._bench = RosBench(
             self,
-            parameters,
+            BenchSettings.of(self._session),
             trial_context(self._session, self._run),
             self._run.path,
             self._session.task,

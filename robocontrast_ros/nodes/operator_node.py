@@ -12,21 +12,21 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from robocontrast_ros.console.access import Access, new_token
-from robocontrast_ros.console.backstage import ConsoleBackstage
 from robocontrast_ros.console.console import Console, SessionFacts
 from robocontrast_ros.console.judgements import EndedTrial, TrialJudgements
 from robocontrast_ros.console.new_instances import NewInstances
+from robocontrast_ros.console.operator_view import ConsoleOperatorView
 from robocontrast_ros.console.questions import Answer, SetUpQuestion, StartQuestion
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.console.web import console_app
 from robocontrast_ros.episodes.judging import may_have_dropped, success_in_words
+from robocontrast_ros.graph.parameters.operator import OperatorNodeParameters
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, start_scene_from_msg, trial_from_msg
 from robocontrast_ros.msg import Heartbeat, SessionStatus, Stopped
 from robocontrast_ros.nodes.conversions.domain import fault_from_msg, fault_to_msg, judgement_to_msg, scene_to_msg
 from robocontrast_ros.nodes.operator.camera import CameraView
-from robocontrast_ros.nodes.operator.parameters import OperatorNodeParameters
 from robocontrast_ros.nodes.operator.steering import ServiceSteering
 from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.main import run_node
@@ -94,7 +94,7 @@ class Operator(Node):
         for event in as_counted(read_journal(run.journal).corrected.events if run.journal.exists() else ()):
             if isinstance(event, TrialFinished):
                 self._judgements.remember(event.trial, event.trial.instance.scene, event.judgement)
-        backstage = ConsoleBackstage(
+        operator_view = ConsoleOperatorView(
             self._console,
             TableMap(task, session.set_up_tolerances),
             self._camera.picture if self._camera else lambda: None,
@@ -103,7 +103,7 @@ class Operator(Node):
             features.embedded,
         )
         token = new_token(run.path)
-        app = console_app(backstage, token)
+        app = console_app(operator_view, token)
         tls = files.get("certificate"), files.get("key")
         self._server = ConsoleServer(app, console.host, console.port, *tls, source=source)
         self._connect(node, features.camera)

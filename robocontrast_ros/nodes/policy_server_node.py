@@ -4,49 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 
-from pydantic import Field
 from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 
-from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.graph.parameters.policy_server import PolicyServerParameters
 from robocontrast_ros.messages.decoding import segments_from_msg
 from robocontrast_ros.nodes.conversions.domain import description_to_msg, fault_to_msg
-from robocontrast_ros.nodes.conversions.observation import observation_from_msg
+from robocontrast_ros.nodes.conversions.driver import observation_from_msg
 from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.main import run_node
-from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record
+from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.serving.lifecycle import NothingStaged, PolicyLifecycle
 from robocontrast_ros.policies.serving.local_connection import LocalServer
-from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT, Answer, PolicyRunner
+from robocontrast_ros.policies.serving.runner import Answer, PolicyRunner
 from robocontrast_ros.srv import Act, DescribePolicy, LoadPolicy, ResetPolicy
 
 END_TIMEOUT = 1.0
 """How long the end of the process waits for a policy that is still loading [s]."""
-
-
-@record
-class PolicyServerParameters(LedParameters):
-    """Parameters of the policy server."""
-
-    policy: Path = Field(description="Parameter file of the policy.")
-    timeout: float = Field(default=10.0, gt=0.0, le=3600.0, description="Limit of each call of the policy [s].")
-    load_timeout: float = Field(
-        default=LOAD_TIMEOUT,
-        gt=0.0,
-        le=86400.0,
-        description="Limit of loading a policy, and of warming it up [s].",
-    )
-    answer_time: float = Field(
-        default=0.0,
-        ge=0.0,
-        le=3600.0,
-        description="How long each call of the policy takes at least, so that nobody can tell policies apart [s].",
-    )
-    blind: bool = Field(default=False, description="Whether the log names no policy.")
-    autostart: bool = Field(default=True, description="Whether to configure and activate at start-up.")
 
 
 class PolicyServer(LifecycleNode):
@@ -57,7 +34,7 @@ class PolicyServer(LifecycleNode):
         super().__init__("policy_server")
         p = declare_record(self, PolicyServerParameters)
         self._blind = p.blind
-        self._policies = PolicyLifecycle(p.policy, p.timeout, p.load_timeout, p.answer_time, not p.blind)
+        self._policies = PolicyLifecycle(p.loading)
         self.create_service(DescribePolicy, "~/describe", self._describe)
         self.create_service(ResetPolicy, "~/reset", self._reset)
         self.create_service(Act, "~/act", self._act)

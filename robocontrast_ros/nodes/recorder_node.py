@@ -17,11 +17,11 @@ from robocontrast_ros.bags.recorder_lag import ReportSchedule
 from robocontrast_ros.bags.writer import BagTopic
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault
+from robocontrast_ros.graph.parameters.recorder import RecorderParameters
 from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.messages.topics import Topic
 from robocontrast_ros.msg import RecordingStatus, TopicCount
 from robocontrast_ros.nodes.conversions.domain import fault_to_msg
-from robocontrast_ros.nodes.recorder.parameters import RecorderParameters
 from robocontrast_ros.nodes.recorder.subscriptions import RawSubscriptions
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record

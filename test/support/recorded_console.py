@@ -95,8 +95,8 @@ def phase_of(console: Console) -> Phase:
     return console.view().phase
 
 
-class RecordingBackstage:
-    """A ``console.web.Backstage`` that keeps the commands that it was given."""
+class RecordingOperatorView:
+    """A ``console.web.OperatorView`` that keeps the commands that it was given."""
 
     def __init__(self) -> None:
         self.version, self.now = 1, 100.0

@@ -13,7 +13,7 @@ from rclpy.action import ActionClient
 from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.nodes.bench.parameters import BenchParameters
+from robocontrast_ros.graph.parameters.episode_manager import BenchSettings
 from robocontrast_ros.nodes.runtime.channel import Channel, fault_without_answer
 
 ABORT_TIMEOUT = 5.0
@@ -29,15 +29,15 @@ class EpisodeClient:
     def __init__(
         self,
         channel: Channel,
-        parameters: BenchParameters,
+        settings: BenchSettings,
         aborted: Callable[[], bool],
         stopped: Callable[[], str] = lambda: "",
     ) -> None:
         """Make the client; ``stopped`` says why the robot is stopped, the other arguments are those of ``RosBench``."""
-        self._channel, self._rollout = channel, parameters.rollout
-        self._timeout, self._silence_timeout = parameters.answer_timeout, parameters.silence_timeout
+        self._channel, self._rollout = channel, settings.rollout
+        self._timeout, self._silence_timeout = settings.answer_timeout, settings.silence_timeout
         self._aborted, self._stopped = aborted, stopped
-        name = f"{parameters.rollout}/run_episode"
+        name = f"{settings.rollout}/run_episode"
         self._cancel_all = channel.node.create_client(CancelGoal, f"{name}/_action/cancel_goal")
         self._action = ActionClient(channel.node, RunEpisode, name)
         self._last_heard = 0.0

@@ -11,8 +11,8 @@ from rclpy.node import Node
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import PolicyRefusal, ServingPolicy
+from robocontrast_ros.graph.parameters.episode_manager import BenchSettings
 from robocontrast_ros.nodes.bench.asking import answer, ask
-from robocontrast_ros.nodes.bench.parameters import BenchParameters
 from robocontrast_ros.nodes.conversions.domain import description_from_msg
 from robocontrast_ros.nodes.runtime.channel import PendingResponse
 from robocontrast_ros.policies.protocol import PolicyDescription
@@ -27,13 +27,13 @@ class PolicyClients:
     def __init__(
         self,
         node: Node,
-        parameters: BenchParameters,
+        settings: BenchSettings,
         aborted: Callable[[], bool],
         check: Callable[[PolicyDescription, str], None],
     ) -> None:
         """Make the clients; the other arguments are those of ``RosBench``."""
-        self._server = parameters.policy_server
-        self._load_timeout, self._timeout = parameters.load_timeout, parameters.answer_timeout
+        self._server = settings.policy_server
+        self._load_timeout, self._timeout = settings.load_timeout, settings.answer_timeout
         self._aborted, self._fits = aborted, check
         self._load = node.create_client(LoadPolicy, f"{self._server}/load")
         self._describe = node.create_client(DescribePolicy, f"{self._server}/describe")

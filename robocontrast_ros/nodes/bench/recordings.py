@@ -10,10 +10,10 @@ from rclpy.node import Node
 from robocontrast_ros.bags.recorder_lag import counts_in_words
 from robocontrast_ros.domain import Fault, Trial
 from robocontrast_ros.episodes.bench import BenchFault, Recording, bag_name
+from robocontrast_ros.graph.parameters.episode_manager import BenchSettings
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.bench.asking import answer, ask, checked
-from robocontrast_ros.nodes.bench.parameters import BenchParameters
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import time_to_msg
 from robocontrast_ros.nodes.runtime.channel import patient_call
 from robocontrast_ros.srv import StartRecording, StopRecording
 
@@ -21,9 +21,9 @@ from robocontrast_ros.srv import StartRecording, StopRecording
 class RecordingClients:
     """Opens and closes the bags; does nothing where there is no recorder."""
 
-    def __init__(self, node: Node, parameters: BenchParameters, run_folder: Path, recorded: Container[str]) -> None:
+    def __init__(self, node: Node, settings: BenchSettings, run_folder: Path, recorded: Container[str]) -> None:
         """Make the clients; the other arguments are those of ``RosBench``."""
-        recorder, self._timeout = parameters.recorder, parameters.recording_timeout
+        recorder, self._timeout = settings.recorder, settings.recording_timeout
         self._run_folder, self._recorded = run_folder, recorded
         self._to_stop: StopRecording.Request | None = None
         self.clients = ()

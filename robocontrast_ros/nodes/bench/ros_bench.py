@@ -16,6 +16,7 @@ from std_srvs.srv import Trigger
 from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.domain import Fault, Scene, SetupMove, Trial
 from robocontrast_ros.episodes.bench import BenchFault, Execution, ServingPolicy, SetByPerson, too_late
+from robocontrast_ros.graph.parameters.episode_manager import BenchSettings
 from robocontrast_ros.messages.decoding import (
     episode_from_msg,
     judgement_from_msg,
@@ -28,7 +29,6 @@ from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.msg import Trial as TrialMsg
 from robocontrast_ros.nodes.bench.asking import ask, checked
 from robocontrast_ros.nodes.bench.episodes import EpisodeClient
-from robocontrast_ros.nodes.bench.parameters import BenchParameters
 from robocontrast_ros.nodes.bench.policies import PolicyClients
 from robocontrast_ros.nodes.bench.recordings import RecordingClients
 from robocontrast_ros.nodes.bench.stop_monitor import StopMonitor
@@ -40,9 +40,9 @@ from robocontrast_ros.nodes.conversions.domain import (
     pose_to_msg,
     scene_to_msg,
     segments_to_msg,
+    time_to_msg,
     trial_to_msg,
 )
-from robocontrast_ros.nodes.conversions.time import time_to_msg
 from robocontrast_ros.nodes.runtime.channel import (
     POLL,
     Channel,
@@ -77,7 +77,7 @@ class RosBench:
     def __init__(
         self,
         owner: Node,
-        parameters: BenchParameters,
+        settings: BenchSettings,
         context: TrialContext,
         run_folder: Path,
         task: Task,
@@ -91,7 +91,7 @@ class RosBench:
 
         Args:
             owner: the node whose name and namespace the hidden node takes.
-            parameters: names and limits.
+            settings: names and limits.
             context: what every Trial message has besides the trial.
             run_folder: where ``bags/`` is.
             task: the session's task.
@@ -101,10 +101,10 @@ class RosBench:
             check: given a policy's description and where it is from, raises ConfigurationError where it does not fit.
             asks_judge: whether somebody outside judges the trials.
         """
-        self._parameters, self._context = parameters, context
+        self._settings, self._context = settings, context
         self._task, self._stop_on_success, self._aborted = task, stop_on_success, aborted
         self._channel = Channel(owner)
-        node, p = self._channel.node, parameters
+        node, p = self._channel.node, settings
         self._setup_scene = node.create_client(SetupScene, f"{p.sim_bridge}/setup_scene")
         self._get_scene = node.create_client(GetScene, f"{p.sim_bridge}/get_scene")
         self._start_scoring = node.create_client(StartScoring, f"{p.scorer}/start")
@@ -157,11 +157,11 @@ class RosBench:
             Fault.RECORDER_LOST: self._recordings.clients,
             Fault.JUDGE_LOST: tuple(client for client in (self._judge, self._starter) if client is not None),
         }
-        deadline = time.monotonic() + self._parameters.startup_timeout
+        deadline = time.monotonic() + self._settings.startup_timeout
         for fault, clients in needed.items():
             for client in clients:
                 self._await(client.service_is_ready, f"'{client.srv_name}'", deadline, fault)
-        rollout = f"'{self._parameters.rollout}'"
+        rollout = f"'{self._settings.rollout}'"
         self._await(self._episodes.server_is_ready, rollout, deadline, Fault.SENSOR_LOST)
         for fault, other in self._others.items():
             with fault_without_answer(fault):
@@ -175,7 +175,7 @@ class RosBench:
             if self._aborted():
                 raise BenchFault(Fault.ABORTED, f"the session was aborted before {what} was there")
             if time.monotonic() > deadline:
-                limit = self._parameters.startup_timeout
+                limit = self._settings.startup_timeout
                 raise too_late(fault, f"{what} is not there after {limit:g} s", "start_up")
 
     def stopped(self) -> str:
@@ -188,12 +188,12 @@ class RosBench:
         Raises:
             BenchFault: the session was aborted meanwhile, or the watchdog is lost.
         """
-        lost = time.monotonic() + self._parameters.answer_timeout
+        lost = time.monotonic() + self._settings.answer_timeout
         while reason := self.stopped():
             if self._aborted():
                 raise BenchFault(Fault.ABORTED, "the session was aborted while the robot was stopped")
             if not self._stops.silent:
-                lost = time.monotonic() + self._parameters.answer_timeout
+                lost = time.monotonic() + self._settings.answer_timeout
             elif time.monotonic() > lost:
                 raise BenchFault(Fault.ROBOT_STOPPED, reason)
             time.sleep(POLL)
@@ -204,7 +204,7 @@ class RosBench:
         if self._rollout_speed is None:
             return ""
         with fault_without_answer(Fault.SENSOR_LOST):
-            return first_call(self._rollout_speed, Trigger.Request(), self._parameters.answer_timeout).message
+            return first_call(self._rollout_speed, Trigger.Request(), self._settings.answer_timeout).message
 
     def not_home(self) -> str:
         """Return why the robot stays where it is, and what a person does about it; empty where it could go home."""
@@ -244,7 +244,7 @@ class RosBench:
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
         """Bring the scene to the target and the robot to its start; return the scene as read back."""
         request = SetupScene.Request(target=scene_to_msg(target), moves=[move_to_msg(m) for m in moves])
-        limit = self._parameters.setup_timeout
+        limit = self._settings.setup_timeout
         asked = self._setup_scene, request, Fault.SIMULATOR_LOST, limit, "the scene was set up"
         response = self._patient_ask(*asked, key="set_up")
         scene = scene_from_msg(response.scene)
@@ -280,7 +280,7 @@ class RosBench:
         # The first fault makes the trial void; scoring and recording are ended all the same.
         void = BenchFault(fault, detail) if fault.voids else None
         # What hides the scene from a camera must be gone before it is read.
-        rested = self._parameters.camera_reads and void is None
+        rested = self._settings.camera_reads and void is None
         left = self._rest() if rested else None
         request = FinishScoring.Request(
             fault=fault_to_msg(fault, detail),
@@ -388,12 +388,12 @@ class RosBench:
             )
             judgement = self._judged(asked).judgement
             # Where nobody says it, nobody was asked: the camera has decided alone.
-            request.has_judgement = bool(judgement.by) or not self._parameters.camera_reads
+            request.has_judgement = bool(judgement.by) or not self._settings.camera_reads
             request.judgement = judgement
 
     def _judged(self, request: JudgeTrial.Request) -> JudgeTrial.Response:
         """Return the answer of whoever judges."""
-        limit = self._parameters.judge_timeout
+        limit = self._settings.judge_timeout
         return self._patient_ask(self._judge, request, Fault.JUDGE_LOST, limit, "the trial was judged", self._settles)
 
     def _settles(self) -> bool:
@@ -401,14 +401,14 @@ class RosBench:
         if self._settle is None:
             return False
         try:
-            return call(self._settle, Trigger.Request(), self._parameters.answer_timeout).success
+            return call(self._settle, Trigger.Request(), self._settings.answer_timeout).success
         except NoAnswer:
             return False
 
     def _await_start(self, trial: TrialMsg) -> None:
         """Wait until the person at the robot starts the trial, where there is one."""
         if self._starter is not None:
-            limit, request = self._parameters.setup_timeout, StartTrial.Request(trial=trial)
+            limit, request = self._settings.setup_timeout, StartTrial.Request(trial=trial)
             self._patient_ask(self._starter, request, Fault.JUDGE_LOST, limit, "the trial was started")
 
     def _patient_ask(
@@ -438,7 +438,7 @@ class RosBench:
         response, deadline = PendingResponse(client, request), time.monotonic() + limit
         while not response.arrived(POLL):
             if self._aborted():
-                if hastens() and response.arrived(self._parameters.answer_timeout):
+                if hastens() and response.arrived(self._settings.answer_timeout):
                     break
                 response.give_up()
                 raise BenchFault(Fault.ABORTED, f"the session was aborted before {what}")
@@ -451,4 +451,4 @@ class RosBench:
         return checked(response.result(0.0))
 
     def _ask(self, client: Client, request: Any, lost: Fault) -> Any:
-        return ask(client, request, lost, self._parameters.answer_timeout)
+        return ask(client, request, lost, self._settings.answer_timeout)

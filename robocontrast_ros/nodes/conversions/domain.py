@@ -1,4 +1,4 @@
-"""Domain values and descriptions of policies to messages of rclpy's classes.
+"""Domain values, stamps and descriptions of policies to messages of rclpy's classes.
 
 The way back of most is in ``robocontrast_ros.messages.decoding``.
 """
@@ -6,13 +6,33 @@ The way back of most is in ``robocontrast_ros.messages.decoding``.
 from __future__ import annotations
 
 import math
+from functools import cache
+from importlib import import_module
+from typing import Any
 
 from robocontrast_ros.domain import ActionConventions, Fault
+from robocontrast_ros.messages.encoding import Encoder
 from robocontrast_ros.msg import Fault as FaultMsg
 from robocontrast_ros.msg import PolicyDescription as PolicyDescriptionMsg
-from robocontrast_ros.nodes.conversions.types import DOMAIN
 from robocontrast_ros.policies.protocol import PolicyDescription
 
+
+@cache
+def message_class(type_name: str) -> type:
+    """Return the class of a type such as ``sensor_msgs/msg/Image``, whose package is installed."""
+    package, _, name = type_name.split("/")
+    return getattr(import_module(f"{package}.msg"), name)
+
+
+def make_message(type_name: str, /, **values: Any) -> Any:
+    """Return a message of a type with some of its fields; the others have their default."""
+    return message_class(type_name)(**values)
+
+
+DOMAIN = Encoder(make_message)
+"""Makes messages of rclpy's classes of domain values."""
+
+time_to_msg = DOMAIN.time
 pose_to_msg = DOMAIN.pose
 tool_pose_to_msg = DOMAIN.tool_pose
 header = DOMAIN.header

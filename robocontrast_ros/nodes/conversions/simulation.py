@@ -15,7 +15,7 @@ from std_msgs.msg import Header
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.messages.decoding import pose_from_msg
-from robocontrast_ros.nodes.conversions.types import DRIVER
+from robocontrast_ros.nodes.conversions.driver import DRIVER
 from robocontrast_ros.worlds.mujoco import entities
 from robocontrast_ros.worlds.mujoco.entities import Bounds, Category, EntityState
 from robocontrast_ros.worlds.mujoco.entities import Twist as WorldTwist

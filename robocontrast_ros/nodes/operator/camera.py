@@ -15,7 +15,7 @@ from rclpy.qos import qos_profile_sensor_data
 from robocontrast_ros.domain import nanoseconds, seconds
 from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.messages.images import image_to_array
-from robocontrast_ros.nodes.conversions.types import message_class
+from robocontrast_ros.nodes.conversions.domain import message_class
 from robocontrast_ros.robots.profile_base import CameraInterface
 
 SILENCE = 3.0

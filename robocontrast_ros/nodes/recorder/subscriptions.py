@@ -13,7 +13,7 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from rclpy.subscription import Subscription
 
 from robocontrast_ros.bags.writer import BagTopic
-from robocontrast_ros.nodes.conversions.types import message_class
+from robocontrast_ros.nodes.conversions.domain import message_class
 
 MUTUAL_DISCOVERY = 0.3
 """Longest time between our discovery of a publisher and its of us [s]; measured: some 10 ms, more on a busy machine."""

@@ -12,9 +12,9 @@ from tabletop_scenes import tabletop
 
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.console import commands as c
-from robocontrast_ros.console.backstage import ConsoleBackstage
 from robocontrast_ros.console.console import Console, Phase, SessionFacts
 from robocontrast_ros.console.new_instances import NewInstances
+from robocontrast_ros.console.operator_view import ConsoleOperatorView
 from robocontrast_ros.console.questions import ROBOT, JudgeQuestion, SetUpQuestion
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap
@@ -54,8 +54,8 @@ class Page:
         self.console = Console(self.steered, checklist, instances=instances)
         self.console.set_limit(20.0)
         tables = TableMap(task or tabletop())
-        self.backstage = ConsoleBackstage(self.console, tables, lambda: None, lambda scene: None, "run_1", True)
-        self.server = ConsoleServer(console_app(self.backstage, TOKEN), "127.0.0.1", 0)
+        self.operator_view = ConsoleOperatorView(self.console, tables, lambda: None, lambda scene: None, "run_1", True)
+        self.server = ConsoleServer(console_app(self.operator_view, TOKEN), "127.0.0.1", 0)
         self.server.start()
         self.person = PersonAtThePage(chromium, f"{self.server.url}/#{TOKEN}", timeout=20.0)
 
@@ -688,7 +688,7 @@ def test_the_wanted_scene_is_asked_for_until_it_comes_and_that_of_another_is_not
             raise OSError("no OpenGL just now")
         return shade
 
-    page.backstage._wanted = wanted
+    page.operator_view._wanted = wanted
     shown = "!wanted.hidden && Boolean(wanted.getAttribute('src'))"
     asked = Asked(page.console, SET_UP)
     person.wait_for("set_up")
@@ -730,7 +730,7 @@ def test_two_pedals_judge(page):
 def test_the_judge_page_says_what_counts_and_shows_the_picture_without_scrolling(chromium, size):
     page = Page(chromium)
     person, (width, height, share) = page.person, size
-    page.backstage._camera = lambda: np.full((480, 640, 3), 90, np.uint8)
+    page.operator_view._camera = lambda: np.full((480, 640, 3), 90, np.uint8)
     person.page.set_viewport_size({"width": width, "height": height})
     Asked(page.console, replace(JUDGE, counts="Success: the cup is within 5 cm of the plate.", detail="IndexError: 7"))
     person.wait_for("judge")

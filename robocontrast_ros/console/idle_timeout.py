@@ -14,7 +14,7 @@ MOST = 200
 """Connections at one time; a page has up to six."""
 
 
-class PatientProtocol(H11Protocol):
+class IdleTimeoutProtocol(H11Protocol):
     """HTTP on one connection, which is closed where no whole request comes in time.
 
     uvicorn limits the time between two requests alone, and that only as long as the second has not begun.
@@ -25,7 +25,7 @@ class PatientProtocol(H11Protocol):
         super().connection_made(transport)
         self._begin_to_wait()
         if len(self.connections) > MOST:
-            waiting = [c for c in self.connections if isinstance(c, PatientProtocol) and c.waits]
+            waiting = [c for c in self.connections if isinstance(c, IdleTimeoutProtocol) and c.waits]
             min(waiting, key=lambda connection: connection.since).transport.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -47,8 +47,8 @@ class PatientProtocol(H11Protocol):
 
     def _begin_to_wait(self) -> None:
         self.since = self.loop.time()
-        self._limit = self.loop.call_later(SILENCE, self._end_of_patience)
+        self._limit = self.loop.call_later(SILENCE, self._on_timeout)
 
-    def _end_of_patience(self) -> None:
+    def _on_timeout(self) -> None:
         if self.waits and not self.transport.is_closing():
             self.transport.abort()

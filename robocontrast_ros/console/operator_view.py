@@ -24,8 +24,8 @@ QUALITY = 80
 """Of JPEG pictures, of 100."""
 
 
-class ConsoleBackstage:
-    """A ``console.web.Backstage``."""
+class ConsoleOperatorView:
+    """A ``console.web.OperatorView``."""
 
     def __init__(
         self,

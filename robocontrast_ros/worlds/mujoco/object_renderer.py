@@ -19,7 +19,7 @@ from robocontrast_ros.objects.settling import WORLD
 
 Image = NDArray[np.uint8]
 
-STUDIO = """
+SURROUNDINGS = """
 <mujoco>
   <visual>
     <headlight ambient="0.42 0.42 0.42" diffuse="0.30 0.30 0.30" specular="0.1 0.1 0.1"/>
@@ -36,14 +36,14 @@ STUDIO = """
 </mujoco>
 """
 
-CAMERA, FOVY = "studio", 24.0
+CAMERA, FOVY = "portrait", 24.0
 """The camera of portraits, and its vertical field of view [deg]."""
 
 RAISED, TURNED = math.radians(28.0), math.radians(-56.0)
 """From where portraits are taken: above the ground, and from x towards y."""
 
 
-class Studio:
+class ObjectRenderer:
     """Draws pictures of one size; use it in a ``with`` block, from one thread."""
 
     def __init__(self, width: int, height: int, camera: str = CAMERA) -> None:
@@ -60,7 +60,7 @@ class Studio:
         self._camera = Camera(camera, width, height)
         self._renderer = Renderer((self._camera,), fine=True)
 
-    def __enter__(self) -> Studio:
+    def __enter__(self) -> ObjectRenderer:
         return self
 
     def __exit__(
@@ -70,7 +70,7 @@ class Studio:
 
     def portrait(self, model: ObjectModel) -> Image:
         """Return the picture of an object on a plain ground, which it fills, shape (height, width, 3), RGB."""
-        spec = mujoco.MjSpec.from_string(STUDIO)
+        spec = mujoco.MjSpec.from_string(SURROUNDINGS)
         aim = np.array([0.0, 0.0, model.size[2] * 0.45])
         away = np.array([math.cos(RAISED) * math.cos(TURNED), math.cos(RAISED) * math.sin(TURNED), math.sin(RAISED)])
         right = np.array([-math.sin(TURNED), math.cos(TURNED), 0.0])

@@ -1,0 +1,1 @@
+"""The parameters of each node of a session: declared here, and what they are in a session."""
