@@ -395,11 +395,10 @@ def _scenes_of(results: Results) -> pl.DataFrame:
     proofs = [json.loads(proof) if proof else {} for proof in table["proof"]]
     kinds: dict[str, Any] = dict.fromkeys(_PROOF, pl.Float64)
     measures = pl.DataFrame([{name: proof.get(name) for name in _PROOF} for proof in proofs], schema=kinds)
-    known = [name for name in _SCORES if name in table.columns]
+    scores = {name: pl.col(name) if name in table.columns else pl.lit(None) for name in _SCORES}
     table = table.select(
         *("policy", "index", "bag", "family", *KEY),
-        pl.col(known).cast(pl.Float64),
-        *(pl.lit(None, pl.Float64).alias(name) for name in _SCORES if name not in known),
+        *(values.cast(pl.Float64).alias(name) for name, values in scores.items()),
         step_limit=pl.lit(results.recorded.step_limit, pl.Float64),
     ).hstack(measures)
     is_base = pl.col("perturbation") == BASE
