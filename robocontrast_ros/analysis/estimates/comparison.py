@@ -10,6 +10,7 @@ import polars as pl
 
 from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.estimates.scores import (
+    pairs_with_base,
     score_bootstrap,
     score_change_difference,
     score_difference,
@@ -369,15 +370,14 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> Comp
 def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> Change:
     """Return how a score changes in both runs from the base pairs of the same instances."""
     first, second = score.column, f"{score.column}_of_second"
-    means = [pairs.group_by("base_id").agg(pl.col(first, second).mean()) for pairs in (perturbed, base)]
-    both = means[0].join(means[1], on="base_id", suffix="_in_base").sort("base_id")
+    both = pairs_with_base(perturbed, base, first, second)
     if both.is_empty():
         return NO_CHANGE
     scores = {name: both[name].to_numpy() for name in both.columns if name != "base_id"}
-    changes = [scores[name] - scores[f"{name}_in_base"] for name in (first, second)]
+    changes = [scores[name] - scores[f"{name}_of_base"] for name in (first, second)]
     return Change(
         instances=len(both),
-        first=score_difference(scores[first], scores[f"{first}_in_base"], score),
-        second=score_difference(scores[second], scores[f"{second}_in_base"], score),
+        first=score_difference(scores[first], scores[f"{first}_of_base"], score),
+        second=score_difference(scores[second], scores[f"{second}_of_base"], score),
         difference=score_change_difference(*changes, score),
     )

@@ -20,6 +20,7 @@ import polars as pl
 
 from robocontrast_ros.analysis.data.levels import levels_of
 from robocontrast_ros.analysis.estimates.results import Results
+from robocontrast_ros.analysis.estimates.scores import pairs_with_base
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names
 from robocontrast_ros.domain import BASE, Expectation, PerturbationSpec
 from robocontrast_ros.perturbations.loading import load_perturbation
@@ -515,8 +516,7 @@ def _row(
     """Return a row without adjusted p-values, and without a verdict that needs tests."""
     perturbed = trials.filter(pl.col("perturbation").is_in(names) & (pl.col("perturbation") != BASE))
     base = trials.filter((pl.col("perturbation") == BASE) & pl.col("base_id").is_in(perturbed["base_id"].implode()))
-    means = [table.group_by("base_id").agg(pl.col("success").mean()) for table in (perturbed, base)]
-    pairs = means[0].join(means[1], on="base_id", suffix="_of_base").sort("base_id")
+    pairs = pairs_with_base(perturbed, base, "success")
     a, b, instances = (pairs[column].to_numpy() for column in ("success", "success_of_base", "base_id"))
     first, *others = (specs[name] for name in names if name != BASE)
     differ = any(other.expectation is not first.expectation for other in others)
