@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
-from robocontrast_ros.statistics.prediction import adjusted_mean
 from robocontrast_ros.studies.seed_run import ROUNDING, SeedRun, Trials
 
 Array = NDArray[np.float64]
@@ -258,7 +257,8 @@ class _Blocks:
         where = self._positions(instances)
         reached = np.searchsorted(np.cumsum(self._trials.cost[where]), costs, side="right")
         if estimator == "adjusted":
-            return np.array([_adjusted(self._trials.taken(where[:number]), every) for number in reached])
+            means = [self._trials.taken(where[:number]).adjusted(every).mean for number in reached]
+            return np.array(means, dtype=float)
         counted = self._counted[estimator][where]
         total, number = np.cumsum(self._trials.score[where] * counted), np.cumsum(counted)
         return np.where(reached > 0, (total / number)[np.maximum(reached, 1) - 1], np.nan)
@@ -278,10 +278,3 @@ class _Blocks:
 
     def _positions(self, instances: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.concatenate([self._where[i] for i in instances.tolist()])
-
-
-def _adjusted(trials: Trials, every: Array) -> float:
-    if not len(trials.score):
-        return np.nan
-    mean = adjusted_mean(trials.score, trials.covariates, trials.instance, trials.is_base, every, finite=True).mean
-    return np.nan if mean is None else mean

@@ -89,6 +89,12 @@ class Trials:
         with np.errstate(invalid="ignore"):
             return np.bincount(where, self.score[chosen], size) / np.bincount(where, minlength=size)
 
+    def adjusted(self, every: Array) -> Estimate:
+        """Return the adjusted mean over instances of the covariates ``every``; empty without a base trial."""
+        if not self.is_base.any():
+            return NO_ESTIMATE
+        return adjusted_mean(self.score, self.covariates, self.instance, self.is_base, every, finite=True)
+
     def same(self, other: Trials) -> bool:
         """Tell whether these are the same trials in the same order."""
         keys = ("instance", "perturbation", "score", "cost")
@@ -189,18 +195,8 @@ class SeedRun:
     def adjusted(self, label: str, first: int | None = None) -> Estimate:
         """Return the adjusted mean of a strategy's first trials (None for all); it estimates ``target``."""
         every, trials = self.sessions[self.standard], self.sessions[label]
-        chosen = slice(first)
-        if not trials.is_base[chosen].any():
-            return NO_ESTIMATE
         _, one_each = np.unique(every.instance, return_index=True)
-        return adjusted_mean(
-            trials.score[chosen],
-            trials.covariates[chosen],
-            trials.instance[chosen],
-            trials.is_base[chosen],
-            every.covariates[np.sort(one_each)],
-            finite=True,
-        )
+        return trials.taken(slice(first)).adjusted(every.covariates[np.sort(one_each)])
 
 
 def _keys(trials: pl.DataFrame) -> NDArray[np.str_]:

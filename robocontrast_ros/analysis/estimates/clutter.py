@@ -20,6 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from robocontrast_ros.analysis.estimates.results import Results
+from robocontrast_ros.analysis.estimates.scores import draws
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.statistics.clusters import DIFFERENCES, UNIT, cluster_mean, paired_difference
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
@@ -36,9 +37,6 @@ BINS = 8
 
 BINS_IN_SET_SIZE = 3
 """Bins by DvFC among the scenes of one set size."""
-
-DRAWS_SEED = 0
-"""Of the bootstrap's draws, so that the same runs give the same numbers."""
 
 ALL, DVFC, SET_SIZE, OCCLUSION, FAMILY, DVFC_IN_SET_SIZE = (
     "all",
@@ -494,9 +492,7 @@ def _values(trials: pl.DataFrame, measure: Measure) -> pl.DataFrame:
 def _trend(policy: str, trials: pl.DataFrame) -> Trend:
     known = trials.drop_nulls("success")
     dvfc, success, clusters, sizes = (known[name].to_numpy() for name in ("dvfc", "success", "cluster", "distractors"))
-    slopes = (
-        cluster_slope(dvfc, success, clusters, np.random.default_rng(DRAWS_SEED), strata) for strata in (None, sizes)
-    )
+    slopes = (cluster_slope(dvfc, success, clusters, draws(), strata) for strata in (None, sizes))
     return Trend(policy, *slopes, len(known), len(np.unique(clusters)))
 
 

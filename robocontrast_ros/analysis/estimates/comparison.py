@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
-import numpy as np
 import polars as pl
 
 from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.estimates.scores import (
+    draws,
     pairs_with_base,
     score_bootstrap,
     score_change_difference,
@@ -34,9 +34,6 @@ from robocontrast_ros.statistics.multiplicity import holm
 KEY = ("base_id", "perturbation", "repeat")
 SAME_PATH = 1e-6
 """Planned paths that differ by less than this are of the same start [m]."""
-
-DRAWS_SEED = 0
-"""Of the draws of the bootstrap, so that the same runs give the same numbers."""
 
 
 class ComparisonError(ValueError):
@@ -340,7 +337,7 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> Comp
     same = (pl.col("instruction") == pl.col("instruction_of_second")) & (
         (pl.col("optimal_path_length_m") - pl.col("optimal_path_length_m_of_second")).abs() < SAME_PATH
     )
-    success = paired_bootstrap(succeeded, succeeded_second, clusters, np.random.default_rng(DRAWS_SEED))
+    success = paired_bootstrap(succeeded, succeeded_second, clusters, draws())
     independent = instances == len(pairs)
     if independent:
         exact = mcnemar(succeeded, succeeded_second)
@@ -360,7 +357,7 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> Comp
         first_success=cluster_mean(succeeded, clusters),
         second_success=cluster_mean(succeeded_second, clusters),
         success_difference=success.difference,
-        bootstrap=score_bootstrap(first, second, clusters, metric, np.random.default_rng(DRAWS_SEED)),
+        bootstrap=score_bootstrap(first, second, clusters, metric, draws()),
         success_bootstrap=success,
         mcnemar=exact,
         boschloo=unpaired,

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from robocontrast_ros.statistics.decisions import Decision
 
 
+def draws() -> np.random.Generator:
+    """Return the source of a bootstrap's draws; always the same, so that the same runs give the same numbers."""
+    return np.random.default_rng(0)
+
+
 @dataclass(frozen=True)
 class Scale:
     """The range of a score, brought to 0 to 1 for the statistics.

@@ -10,18 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-import numpy as np
 import polars as pl
 
-from robocontrast_ros.analysis.estimates.scores import difference_to_base, mean_score
+from robocontrast_ros.analysis.estimates.scores import difference_to_base, draws, mean_score
 from robocontrast_ros.configuration import ConfigurationError, load_plugin
 from robocontrast_ros.domain import BASE, ScoreSpec
 from robocontrast_ros.runs.events import Event, TrialFinished
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.slopes import cluster_slope
-
-DRAWS_SEED = 0
-"""Of the bootstrap's draws, so that the same run gives the same numbers."""
 
 LEAST = 2
 """Latencies of one filter, beside 0 s, that make a curve."""
@@ -89,7 +85,7 @@ def latency_curves(
             trials["latency"].to_numpy(),
             trials[success.column].cast(pl.Float64).to_numpy(),
             trials["base_id"].to_numpy(),
-            np.random.default_rng(DRAWS_SEED),
+            draws(),
         )
         found.append(LatencyCurve(policy, name, points, slope, len(trials), trials["base_id"].n_unique()))
     return tuple(found)

@@ -20,7 +20,7 @@ import polars as pl
 
 from robocontrast_ros.analysis.data.levels import levels_of
 from robocontrast_ros.analysis.estimates.results import Results
-from robocontrast_ros.analysis.estimates.scores import pairs_with_base
+from robocontrast_ros.analysis.estimates.scores import draws, pairs_with_base
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names
 from robocontrast_ros.domain import BASE, Expectation, PerturbationSpec
 from robocontrast_ros.perturbations.loading import load_perturbation
@@ -47,9 +47,6 @@ TOLD_AND_SHOWN = frozenset("LO")
 
 WITHOUT_MISTAKES = "success_without_mistakes"
 """The score of success where mistakes are not allowed."""
-
-DRAWS_SEED = 0
-"""Of the bootstrap's draws, so that the same runs give the same numbers."""
 
 
 class Verdict(str, Enum):
@@ -534,7 +531,7 @@ def _row(
         _success(base),
         _success(perturbed),
         equivalence(a, b, instances, margin=margin),
-        harm(a, b, instances, np.random.default_rng(DRAWS_SEED)),
+        harm(a, b, instances, draws()),
         verdict=verdict,
     )
 
