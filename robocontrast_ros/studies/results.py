@@ -14,7 +14,7 @@ from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.studies.claims import Decided
 from robocontrast_ros.studies.curves import Curve, draw_curves
 from robocontrast_ros.studies.evidence import Evidence
-from robocontrast_ros.studies.figures import Picture, Shown
+from robocontrast_ros.studies.figures import Picture
 from robocontrast_ros.studies.job import Job, SessionOfStudy
 from robocontrast_ros.studies.measures import Bias, PairedSensitivity, Selection, TrialsRatio
 from robocontrast_ros.studies.orders import Estimator
@@ -198,15 +198,22 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
         )
 
     def drawn(policy: str, cost: Cost) -> Picture:
-        shown = Shown(policy, parameters.contrast, symbols, metric.symbol, UNITS.get(cost, unit), study.control)
-        curves = draw_curves(seed_runs(policy, "metric", cost), parameters.contrast, parameters.bins)
-        controls = seed_runs(study.control, "metric", "budget") if study.control and policy != study.control else ()
-        own = evidence(policy, "metric", cost)
-        expected = {
-            estimator: own.expected_error(parameters.contrast, estimator, parameters.standard)
-            for estimator in get_args(Estimator)
-        }
-        return Picture(seed_runs(policy, "metric", cost), curves, shown, expected, controls)
+        own, trials = evidence(policy, "metric", cost), seed_runs(policy, "metric", cost)
+        return Picture(
+            policy=policy,
+            contrast=parameters.contrast,
+            symbols=symbols,
+            metric=metric.symbol,
+            unit=UNITS.get(cost, unit),
+            seed_runs=trials,
+            curves=draw_curves(trials, parameters.contrast, parameters.bins),
+            expected={
+                estimator: own.expected_error(parameters.contrast, estimator, parameters.standard)
+                for estimator in get_args(Estimator)
+            },
+            control=study.control,
+            controls=seed_runs(study.control, "metric", "budget") if study.control and policy != study.control else (),
+        )
 
     pictures = {
         policy if cost == "budget" else f"{policy}_{cost}": drawn(policy, cost)

@@ -12,7 +12,7 @@ from robocontrast_ros.configuration import ConfigurationError, parse_record
 from robocontrast_ros.statistics.clusters import DIFFERENCES, cluster_mean
 from robocontrast_ros.studies.claims import Claim, Claims, Region, check_claims
 from robocontrast_ros.studies.evidence import Evidence
-from robocontrast_ros.studies.figures import Shown, draw_by_measures
+from robocontrast_ros.studies.figures import Picture, draw_by_measures
 from robocontrast_ros.studies.measures import (
     Agreement,
     Change,
@@ -21,7 +21,6 @@ from robocontrast_ros.studies.measures import (
     PolicyDifference,
     Slope,
 )
-from robocontrast_ros.studies.results import Picture
 from robocontrast_ros.studies.seed_run import SeedRun
 
 SIZES = (1, 2, 4, 8, 16)
@@ -225,7 +224,7 @@ def test_trials_that_start_in_other_scenes_are_not_the_same_trials():
 
 def test_success_is_drawn_against_each_measure_for_all_policies(tmp_path):
     def picture(name):
-        return Picture(runs(FALLS), (), Shown(name, "contrast", {}, "success", "m"), {})
+        return Picture(name, "contrast", {}, "success", "m", runs(FALLS))
 
     draw_by_measures([picture("one"), picture("other")], ("dvfc", "distractors"), tmp_path / "measures")
     assert (tmp_path / "measures.pdf").read_bytes().startswith(b"%PDF")
