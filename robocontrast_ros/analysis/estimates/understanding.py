@@ -20,6 +20,7 @@ import polars as pl
 
 from robocontrast_ros.analysis.data.levels import levels_of
 from robocontrast_ros.analysis.estimates.results import Results
+from robocontrast_ros.analysis.estimates.scores import draws, pairs_with_base
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names
 from robocontrast_ros.domain import BASE, Expectation, PerturbationSpec
 from robocontrast_ros.perturbations.loading import load_perturbation
@@ -46,9 +47,6 @@ TOLD_AND_SHOWN = frozenset("LO")
 
 WITHOUT_MISTAKES = "success_without_mistakes"
 """The score of success where mistakes are not allowed."""
-
-DRAWS_SEED = 0
-"""Of the bootstrap's draws, so that the same runs give the same numbers."""
 
 
 class Verdict(str, Enum):
@@ -515,8 +513,7 @@ def _row(
     """Return a row without adjusted p-values, and without a verdict that needs tests."""
     perturbed = trials.filter(pl.col("perturbation").is_in(names) & (pl.col("perturbation") != BASE))
     base = trials.filter((pl.col("perturbation") == BASE) & pl.col("base_id").is_in(perturbed["base_id"].implode()))
-    means = [table.group_by("base_id").agg(pl.col("success").mean()) for table in (perturbed, base)]
-    pairs = means[0].join(means[1], on="base_id", suffix="_of_base").sort("base_id")
+    pairs = pairs_with_base(perturbed, base, "success")
     a, b, instances = (pairs[column].to_numpy() for column in ("success", "success_of_base", "base_id"))
     first, *others = (specs[name] for name in names if name != BASE)
     differ = any(other.expectation is not first.expectation for other in others)
@@ -534,7 +531,7 @@ def _row(
         _success(base),
         _success(perturbed),
         equivalence(a, b, instances, margin=margin),
-        harm(a, b, instances, np.random.default_rng(DRAWS_SEED)),
+        harm(a, b, instances, draws()),
         verdict=verdict,
     )
 
