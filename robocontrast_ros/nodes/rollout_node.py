@@ -35,7 +35,7 @@ from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.system.sockets import wanted_limit
 
 FEEDBACK_EVERY = 10
-"""Control steps from one feedback to the next: it shows that the episode goes on; `progress` has every step."""
+"""Control steps between two feedbacks, which show that the episode goes on; `progress` has every step."""
 
 
 class Rollout(Node):

@@ -26,7 +26,7 @@ from robocontrast_ros.robots.state_estimation import Reading
 from robocontrast_ros.system.scheduling import run_before_others, run_process_sooner
 
 PROOF_TIMEOUT = 5.0
-"""Time for the watchdog to tell the robot to stay, before the first motion [s]."""
+"""Time for the watchdog to command the robot to stay, before the first motion [s]."""
 
 PROOF_PERIODS = 3.0
 """Time for that command to arrive, in control periods."""
@@ -90,7 +90,7 @@ class Guard:
             self._enter(Phase.IDLE)
 
     def prove(self) -> None:
-        """Before the first motion, have the watchdog stop the robot, which proves that its commands reach the driver.
+        """Before the first motion, have the watchdog command the robot to stay, which proves its way to the driver.
 
         Raises:
             BenchFault: the watchdog does not prove it in time.

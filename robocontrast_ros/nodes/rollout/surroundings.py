@@ -62,7 +62,7 @@ class TopicSurroundings:
             profile: the robot.
             parameters: period and timeout.
             inbox: receives messages.
-            recorder: counts what is published.
+            recorder: counts published messages.
             capture: has images taken, if they do not come by themselves.
             move: has cameras moved.
             hears_people: whether the topic `person_near` reports that a person is near.

@@ -92,7 +92,7 @@ class Channel:
 
         Raises:
             NoAnswer: the function did not return within the time [s].
-            Exception: what the function raises.
+            Exception: any error of the function.
         """
         outcome: Future[Result] = Future()
 

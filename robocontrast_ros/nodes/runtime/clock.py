@@ -1,4 +1,4 @@
-"""The clock of a node's stamps: the system's, or `/clock` where `use_sim_time` is true."""
+"""The clock of a node's stamps: the system's clock, or `/clock` if `use_sim_time` is true."""
 
 from __future__ import annotations
 

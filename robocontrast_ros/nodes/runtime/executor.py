@@ -1,4 +1,4 @@
-"""An executor for nodes in lockstep, where every message is on the critical path of a control step.
+"""An executor for nodes in lockstep, in which every message is on the critical path of a control step.
 
 rclpy's SingleThreadedExecutor makes a wait set from scratch for every wait, and wakes itself once more after every
 callback: some 0.5 ms of CPU a message for a node with twenty services, seven nodes on two cores. This one does the same

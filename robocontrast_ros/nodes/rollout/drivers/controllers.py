@@ -48,7 +48,7 @@ class Controllers:
         self._usable(controller, self._listed())
 
     def activate(self, controller: str) -> None:
-        """Activate an inactive controller, in place of others that move the same joints, in one switch.
+        """Activate an inactive controller, in place of others that move the same joints: all of this or nothing.
 
         Raises:
             BenchFault: ROBOT_FAULT; the manager does not answer, or refuses.
