@@ -4,9 +4,9 @@ Base instances are independent, not trials. A mean difference is shown to be abo
 the worse p-value counts:
 
 - the *score* test, which inverts Wilson's interval with the effective sample size (``statistics.clusters``). It takes
-the spread from the data, so it is too sure if outcomes hardly ever change; - the *binomial* test for that case. With a
-mean of ``-margin``, the share of instances that lose is the share that gains plus ``margin``. With the observed share
-that gains, the number of those that lose is binomial.
+  the spread from the data, so it is too sure if outcomes hardly ever change;
+- the *binomial* test for that case. With a mean of ``-margin``, the share of instances that lose is the share that
+  gains plus ``margin``. With the observed share that gains, the number of those that lose is binomial.
 
 If none of n instances changes, the p-value is (1 - margin)^n. No valid test has a smaller one, because n instances show
 no change that often although a share ``margin`` of all instances is harmed. The interval is the wider of both at each

@@ -12,8 +12,8 @@ class SequentialSignTest:
 
     Only the pairs count in which one policy alone succeeds. If both policies are equally good, a fair coin decides
     which one, independently for each such pair. So, given these pairs, their signs are a walk of fair coins, and the
-    probability that the walk has reached the limit is summed exactly. Of the error rate, the share (1 - exp(-t)) / (1 -
-    exp(-1)) may be spent up to pair t * most (Hwang, Shih and De Cani 1990, with their parameter at 1); each limit is
+    probability that the walk has reached the limit is summed exactly. The share (1 - exp(-t)) / (1 - exp(-1)) of the
+    error rate may be spent up to pair t * most (Hwang, Shih and De Cani 1990, with their parameter at 1); each limit is
     the nearest to 0 that spends no more.
 
     It is exact for every share of pairs that count, also one that changes, and for any dependence within a pair. The
