@@ -1,4 +1,4 @@
-"""The objects that can stand in a scene, from their YAML files."""
+"""The objects for scenes, from their YAML files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def load_library(places: Iterable[str | Path] = (SHIPPED,)) -> dict[str, ObjectM
         The models in the order of the places, of the files' names in a folder, and of the variants in a file.
 
     Raises:
-        ConfigurationError: a place or a file is not there or does not fit, or two objects have one name.
+        ConfigurationError: a place or a file does not exist or does not fit, or two objects have one name.
     """
     library: dict[str, ObjectModel] = {}
     for place in places:
@@ -51,10 +51,10 @@ def load_library(places: Iterable[str | Path] = (SHIPPED,)) -> dict[str, ObjectM
 
 
 def find_model(library: Mapping[str, ObjectModel], name: str, source: str, key: str) -> ObjectModel:
-    """Return an object by the name of its model; ``source`` and ``key`` say where it was written.
+    """Return an object by the name of its model; ``source`` and ``key`` name its place, for the error.
 
     Raises:
-        ConfigurationError: there is none of that name.
+        ConfigurationError: there is none with this name.
     """
     if name not in library:
         raise ConfigurationError.unknown(source, key, name, library, "object")
@@ -65,7 +65,7 @@ def model_of_uri(uri: str) -> ObjectModel:
     """Return the object that ``FILE.yaml#VARIANT`` names.
 
     Raises:
-        ConfigurationError: the file is not there or does not fit, or it has no such variant.
+        ConfigurationError: the file does not exist or does not fit, or it has no such variant.
     """
     file, _, variant = uri.partition("#")
     models = {model.uri.partition("#")[2]: model for model in load_object(resolve_uri(file), file)}
@@ -81,7 +81,7 @@ def library_of(uris: Iterable[str]) -> dict[str, ObjectModel]:
 
 
 def fixed_models(uris: Iterable[str]) -> frozenset[str]:
-    """Return the models among spawnable resources that never move once they stand: tables, backgrounds, lights."""
+    """Return the models among spawnable resources that never move in a scene: tables, backgrounds, lights."""
     return frozenset(name for name, model in library_of(uris).items() if model.fixed)
 
 
@@ -90,7 +90,7 @@ def load_object(path: Path, uri: str = "") -> tuple[ObjectModel, ...]:
 
     Args:
         path: the file.
-        uri: what names it; the path when empty.
+        uri: its URI; the path if empty.
 
     Raises:
         ConfigurationError: it cannot be read, or does not fit.
@@ -98,12 +98,12 @@ def load_object(path: Path, uri: str = "") -> tuple[ObjectModel, ...]:
     try:
         changed = path.stat().st_mtime_ns
     except OSError:
-        changed = 0  # reading it says what is wrong
+        changed = 0  # reading it raises the error
     return _load(path, uri or str(path), changed)
 
 
 def _files(place: str) -> list[tuple[str, Path]]:
-    """Return the files of a place, each with the URI that names it."""
+    """Return the files of a place, each with its URI."""
     path = resolve_uri(place)
     if not path.is_dir():
         return [(place, path)]
@@ -123,8 +123,7 @@ def _load(path: Path, uri: str, changed: int) -> tuple[ObjectModel, ...]:
     models = tuple(_variant(file, base, name, uri, source) for name in file.variants)
     if path.parent == resolve_uri(SHIPPED):
         return models  # tried by the tests of this package
-    # All variants have one shape.
-    # It drops the object in MuJoCo, which takes long to import.
+    # All variants have one shape. This check drops the object in MuJoCo, which takes long to import.
     from robocontrast_ros.objects.validation import check_object
 
     grasps = check_object(models[0], source).grasps
@@ -132,7 +131,7 @@ def _load(path: Path, uri: str, changed: int) -> tuple[ObjectModel, ...]:
 
 
 def _check(file: ObjectFile, source: str) -> None:
-    """Refuse what no single key shows.
+    """Refuse errors that no single key shows.
 
     Raises:
         ConfigurationError: keys that do not go together.
@@ -161,7 +160,7 @@ def _of_parts(file: ObjectFile, type_: str, source: str) -> ObjectModel:
         parts += [Primitive(*geom, paint, part.weight, part.collides) for geom in shapes.geoms(part)]
     boxes = [shapes.bounds(part.type, part.pose, part.size) for part in parts] or [((0.0,) * 3,) * 2]
     lower, upper = shapes.around(boxes)
-    # The frame of what is fixed is that of its file: a table's top is at z = 0.
+    # The frame of a fixed object is that of its file: a table's top is at z = 0.
     origin = (0.0, 0.0, 0.0) if file.fixed else _on_ground(lower, upper)
     parts = [replace(part, pose=Pose(_minus(part.pose.position, origin), part.pose.orientation)) for part in parts]
     touched = [part for part in parts if part.collides]
