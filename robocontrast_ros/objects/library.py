@@ -167,24 +167,8 @@ def _of_parts(file: ObjectFile, type_: str, source: str) -> ObjectModel:
     if file.parts and not file.fixed and not touched:
         raise ConfigurationError(source, "parts", "nothing that collides", "a part that can be touched")
     points = [point for part in touched for point in shapes.shadow(part.type, part.pose, part.size)]
-    return ObjectModel(
-        model="",
-        type=type_,
-        nouns=file.nouns,
-        category=file.category,
-        colour="",
-        size=_minus(upper, lower),
-        mass=file.mass,
-        footprint=shapes.hull(points),
-        parts=tuple(parts),
-        cavity=_cavity(file.cavity, origin),
-        top=_top(file.top, origin),
-        stackable=file.stackable,
-        grasps=_grasps(file.grasps, origin, source),
-        fixed=file.fixed,
-        uri="",
-        lights=file.lights,
-    )
+    footprint = shapes.hull(points)
+    return _object(file, type_, _minus(upper, lower), footprint, origin, source, parts=tuple(parts), lights=file.lights)
 
 
 def _of_mesh(file: ObjectFile, path: Path, source: str) -> ObjectModel:
@@ -208,25 +192,31 @@ def _of_mesh(file: ObjectFile, path: Path, source: str) -> ObjectModel:
             expected = "a model whose origin is at the centre of its footprint, on the ground"
             raise ConfigurationError(source, "mesh", f"{mesh.name}, with that at ({at}) m", expected)
         origin = (0.0, 0.0, 0.0)
+    footprint = shapes.hull((x - origin[0], y - origin[1]) for x, y, _ in corners.tolist())
+    of_mesh = {"parts": (), "mesh": mesh, "origin": origin, "paint": Paint()}
+    return _object(file, path.stem, size, footprint, origin, source, **of_mesh)
+
+
+def _object(
+    file: ObjectFile, type_: str, size: Vector3, footprint: Polygon, ground: Vector3, source: str, **shape: Any
+) -> ObjectModel:
+    """Return an object of no variant; its frame is at ``ground`` in that of its file [m]."""
     return ObjectModel(
         model="",
-        type=path.stem,
+        type=type_,
         nouns=file.nouns,
         category=file.category,
         colour="",
         size=size,
         mass=file.mass,
-        footprint=shapes.hull((x - origin[0], y - origin[1]) for x, y, _ in corners.tolist()),
-        parts=(),
-        cavity=_cavity(file.cavity, origin),
-        top=_top(file.top, origin),
+        footprint=footprint,
+        cavity=_cavity(file.cavity, ground),
+        top=_top(file.top, ground),
         stackable=file.stackable,
-        grasps=_grasps(file.grasps, origin, source),
+        grasps=_grasps(file.grasps, ground, source),
         fixed=file.fixed,
         uri="",
-        mesh=mesh,
-        origin=origin,
-        paint=Paint(),
+        **shape,
     )
 
 
