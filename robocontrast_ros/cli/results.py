@@ -11,8 +11,9 @@ from robocontrast_ros.analysis.data.golden import golden_words
 from robocontrast_ros.analysis.data.pacing import pacing_of, pose_sources_of, speed_scaling_of
 from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
 from robocontrast_ros.analysis.figures.maps import write_maps
-from robocontrast_ros.analysis.tables.sample_size import sample_size_report
+from robocontrast_ros.analysis.tables.sample_size import sample_size_block
 from robocontrast_ros.analysis.tables.summary import summary_report
+from robocontrast_ros.analysis.tables.terminal import Table
 from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.runs.blinding import Blinding, blinding_of, is_of_several_policies
@@ -57,7 +58,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
     for words in filter(None, (kept, pacing_of(events).words, pose_sources_of(events))):
         console.print(words, highlight=False)
     if within is not None:
-        console.print("", sample_size_report(sample_sizes(results, (within,))), sep="\n")
+        console.print("", Table(sample_size_block(sample_sizes(results, (within,)))), sep="\n")
     # Paths are for copying: they must not be broken at the terminal's edge.
     console.print(f"picture: {results.figure}", soft_wrap=True, highlight=False)
     _draw_maps(run, journal, console)
