@@ -30,10 +30,10 @@ from typing import Any
 import numpy as np
 
 from robocontrast_ros.configuration import load_configured, resolve_uri
-from robocontrast_ros.console.backstage import ConsoleBackstage
 from robocontrast_ros.console.commands import Command
 from robocontrast_ros.console.console import Console, Reply, SessionFacts
 from robocontrast_ros.console.new_instances import NewInstances
+from robocontrast_ros.console.operator_view import ConsoleOperatorView
 from robocontrast_ros.console.questions import JudgeQuestion, Question, SetUpQuestion, StartQuestion
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap
@@ -157,7 +157,7 @@ class NoSession:
         """Do nothing: the next question is asked all the same."""
 
 
-class Recorder(ConsoleBackstage):
+class Recorder(ConsoleOperatorView):
     """A console that is asked one question after the other, which keeps the commands that it was given.
 
     Attributes:

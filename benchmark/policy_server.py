@@ -166,7 +166,7 @@ def ask_ours(cameras: int, by_service: bool) -> None:
     import rclpy
     from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
 
-    from robocontrast_ros.nodes.conversions.observation import array_to_image, observation_to_msg
+    from robocontrast_ros.nodes.conversions.driver import array_to_image, observation_to_msg
     from robocontrast_ros.nodes.rollout.policy_client import LocalActions, PendingActions, PolicyClient
     from robocontrast_ros.nodes.runtime.channel import (
         Channel,

@@ -50,13 +50,13 @@ from robocontrast_ros.domain import seconds
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.pacing import WallClock
 from robocontrast_ros.graph.description import NO_SHARED_MEMORY
+from robocontrast_ros.graph.parameters.rollout import RolloutParameters
 from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.messages.decoding import stamp_from_msg
-from robocontrast_ros.nodes.conversions.commands import command_from_msg
-from robocontrast_ros.nodes.conversions.types import message_class
+from robocontrast_ros.nodes.conversions.domain import message_class
+from robocontrast_ros.nodes.conversions.driver import command_from_msg
 from robocontrast_ros.nodes.rollout.guard import Guard, GuardedRobot
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import Uncounted
 from robocontrast_ros.nodes.runtime.channel import Channel, NoAnswer, call
 from robocontrast_ros.nodes.runtime.middleware import tune_middleware

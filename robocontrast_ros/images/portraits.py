@@ -43,7 +43,7 @@ def portrait(spec: mujoco.MjSpec, yaw: float = 0.0, size: int = 32) -> NDArray[n
         RenderingUnavailable: OpenGL does not work on this machine.
         ValueError: the spec has no visible geometry of finite size.
     """
-    model = _studio(spec).compile()
+    model = _portrait_scene(spec).compile()
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
@@ -75,13 +75,13 @@ def portrait(spec: mujoco.MjSpec, yaw: float = 0.0, size: int = 32) -> NDArray[n
     return ((2 * total + SUPERSAMPLING**2) // (2 * SUPERSAMPLING**2)).astype(np.uint8)
 
 
-def _studio(spec: mujoco.MjSpec) -> mujoco.MjSpec:
+def _portrait_scene(spec: mujoco.MjSpec) -> mujoco.MjSpec:
     """Return a copy with background, light and camera of its own, and no other."""
-    studio = spec.copy()
-    skies = [texture for texture in studio.textures if texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX]
-    for element in (*studio.lights, *studio.cameras, *skies):
-        studio.delete(element)
-    studio.add_texture(
+    scene = spec.copy()
+    skies = [texture for texture in scene.textures if texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX]
+    for element in (*scene.lights, *scene.cameras, *skies):
+        scene.delete(element)
+    scene.add_texture(
         name=_VIEW,
         type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
         builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT,
@@ -90,10 +90,10 @@ def _studio(spec: mujoco.MjSpec) -> mujoco.MjSpec:
         width=8,
         height=48,
     )
-    headlight = studio.visual.headlight
+    headlight = scene.visual.headlight
     headlight.active = 1
     headlight.ambient, headlight.diffuse, headlight.specular = [0.45] * 3, [0.2] * 3, [0.0] * 3
-    studio.worldbody.add_light(
+    scene.worldbody.add_light(
         name=_VIEW,
         type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
         castshadow=False,
@@ -101,8 +101,8 @@ def _studio(spec: mujoco.MjSpec) -> mujoco.MjSpec:
         diffuse=[0.5] * 3,
         specular=[0.1] * 3,
     )
-    studio.worldbody.add_camera(name=_VIEW)
-    return studio
+    scene.worldbody.add_camera(name=_VIEW)
+    return scene
 
 
 def _bounding_sphere(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[NDArray[np.float64], float]:

@@ -1,23 +1,20 @@
-"""episode_manager: runs a session on the bench that the other nodes make up."""
+"""episode_manager: runs a session on the bench that consists of the other nodes."""
 
 from __future__ import annotations
 
 import math
 import threading
-from pathlib import Path
 
-from pydantic import Field
 from rclpy.node import Node
 
-from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.graph.parameters.episode_manager import BenchSettings, EpisodeManagerParameters
 from robocontrast_ros.msg import BudgetStatus
 from robocontrast_ros.msg import SessionStatus as SessionStatusMsg
-from robocontrast_ros.nodes.bench.parameters import BenchParameters
 from robocontrast_ros.nodes.bench.ros_bench import RosBench
-from robocontrast_ros.nodes.conversions.domain import fault_to_msg
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import fault_to_msg, time_to_msg
 from robocontrast_ros.nodes.episode_manager.services import SessionServices
 from robocontrast_ros.nodes.runtime.diagnostics import Diagnostics, Level, Report
 from robocontrast_ros.nodes.runtime.main import run_node
@@ -34,31 +31,22 @@ from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.system.disk import DiskError
 
 
-@record
-class EpisodeManagerParameters(BenchParameters):
-    """Parameters of the episode manager."""
-
-    run: Path = Field(description="The run folder, which holds the session's parameters.")
-    resume: bool = Field(default=False, description="Whether to go on with the session in the run folder.")
-    autostart: bool = Field(default=True, description="Whether to start at once, or when `~/start` is called.")
-
-
 class EpisodeManager(Node):
-    """Runs the session on a thread of its own; services and status on the executor's."""
+    """Runs the session on a thread of its own, and services and status on the executor's thread."""
 
     def __init__(self) -> None:
         """Declare the parameters and load the session."""
         super().__init__("episode_manager")
         self._node_parameters = parameters = declare_record(self, EpisodeManagerParameters)
         self._run = RunFolder.open(parameters.run)
-        # Before anything else: a session that is running already keeps its graph.yaml and its journal.
+        # Before anything else, so that a session that is running already keeps its graph.yaml and its journal.
         self._journal = JournalWriter(self._run.journal)
         self._session = resolve(self._run.session_file)
         self._control = SessionControl()
         self._publisher = self.create_publisher(SessionStatusMsg, "session_status", LATCHED)
         self._bench = RosBench(
             self,
-            parameters,
+            BenchSettings.of(self._session),
             trial_context(self._session, self._run),
             self._run.path,
             self._session.task,
@@ -81,7 +69,7 @@ class EpisodeManager(Node):
             self._thread.start()
 
     def interrupt(self) -> None:
-        """Let the session end itself; the process ends when it has."""
+        """Let the session end itself; the process ends after that."""
         if self._thread.is_alive():
             self._control.abort("interrupted by the user")
         else:
@@ -156,7 +144,7 @@ class EpisodeManager(Node):
 
 
 def _report(status: SessionStatusMsg) -> Report:
-    """Return where a session stands, for `diagnostics`."""
+    """Return the state of a session, for `diagnostics`."""
     levels = {SessionState.PAUSED: Level.WARN, SessionState.INTERRUPTED: Level.ERROR}
     state = SessionState(status.state)
     words = f"{state.name.lower()}: {status.detail}" if status.detail else state.name.lower()

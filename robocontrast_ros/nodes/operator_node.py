@@ -1,4 +1,4 @@
-"""operator: serves the console of the person at the robot, and asks there what the session wants to know."""
+"""operator: serves the console of the person at the robot, and shows the session's questions there."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from robocontrast_ros.console.access import Access, new_token
-from robocontrast_ros.console.backstage import ConsoleBackstage
 from robocontrast_ros.console.console import Console, SessionFacts
 from robocontrast_ros.console.judgements import EndedTrial, TrialJudgements
 from robocontrast_ros.console.new_instances import NewInstances
-from robocontrast_ros.console.questions import Answer, SetUpQuestion, StartQuestion
+from robocontrast_ros.console.operator_view import ConsoleOperatorView
+from robocontrast_ros.console.questions import OperatorAnswer, SetUpQuestion, StartQuestion
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.console.web import console_app
 from robocontrast_ros.episodes.judging import may_have_dropped, success_in_words
+from robocontrast_ros.graph.parameters.operator import OperatorNodeParameters
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, start_scene_from_msg, trial_from_msg
 from robocontrast_ros.msg import Heartbeat, SessionStatus, Stopped
 from robocontrast_ros.nodes.conversions.domain import fault_from_msg, fault_to_msg, judgement_to_msg, scene_to_msg
 from robocontrast_ros.nodes.operator.camera import CameraView
-from robocontrast_ros.nodes.operator.parameters import OperatorNodeParameters
 from robocontrast_ros.nodes.operator.steering import ServiceSteering
 from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.main import run_node
@@ -43,14 +43,14 @@ from robocontrast_ros.strategies.effort import SecondsToMove, Tolerance
 from robocontrast_ros.worlds.console_camera import TableReader, console_camera, how_known
 
 UNKNOWN = Tolerance(math.nan, math.nan)
-"""In place of the deviations of what is not seen."""
+"""Deviations of an object that is not seen."""
 
 LOOK = 1.0
-"""How often it looks whether the camera is silent [s]."""
+"""Period of the checks whether the camera is silent [s]."""
 
 
 class Operator(Node):
-    """Each question waits in a thread of its own until it is answered on the page."""
+    """Serves the console. Each question waits in a thread of its own until it is answered on the page."""
 
     threads = 6
 
@@ -94,7 +94,7 @@ class Operator(Node):
         for event in as_counted(read_journal(run.journal).corrected.events if run.journal.exists() else ()):
             if isinstance(event, TrialFinished):
                 self._judgements.remember(event.trial, event.trial.instance.scene, event.judgement)
-        backstage = ConsoleBackstage(
+        operator_view = ConsoleOperatorView(
             self._console,
             TableMap(task, session.set_up_tolerances),
             self._camera.picture if self._camera else lambda: None,
@@ -103,7 +103,7 @@ class Operator(Node):
             features.embedded,
         )
         token = new_token(run.path)
-        app = console_app(backstage, token)
+        app = console_app(operator_view, token)
         tls = files.get("certificate"), files.get("key")
         self._server = ConsoleServer(app, console.host, console.port, *tls, source=source)
         self._connect(node, features.camera)
@@ -113,7 +113,7 @@ class Operator(Node):
         self.get_logger().info(f"the console is at {access.url}; `robocontrast console RUN` shows what opens it")
 
     def _connect(self, node: Node, reads_table: bool) -> None:
-        """Begin to hear the session, by ``node``, and to answer it."""
+        """Subscribe to the session, by ``node``, and serve its questions."""
         node.create_subscription(SessionStatus, "session_status", self._on_status, LATCHED)
         node.create_subscription(Stopped, "stopped", self._on_stopped, LATCHED)
         node.create_subscription(Heartbeat, "heartbeat", self._on_heartbeat, STATE)
@@ -128,7 +128,7 @@ class Operator(Node):
         self.create_timer(LOOK, self._look, callback_group=group, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def on_end(self) -> None:
-        """Answer what is asked as void, and close the page."""
+        """Answer the open question as void, and close the page."""
         self._console.close()
         self._server.close()
         if self._wanted is not None:
@@ -214,7 +214,7 @@ class Operator(Node):
         self._console.tell_problems(self._table.problems())
 
 
-def _fault_of(answer: Answer) -> Any:
+def _fault_of(answer: OperatorAnswer) -> Any:
     return fault_to_msg(answer.fault, answer.reason)
 
 

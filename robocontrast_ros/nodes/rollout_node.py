@@ -22,13 +22,12 @@ from robocontrast_ros.domain import Fault, Progress
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeReport, EpisodeRequest, run_episode
 from robocontrast_ros.graph.names import NO_SHARED_MEMORY
+from robocontrast_ros.graph.parameters.rollout import RolloutParameters
 from robocontrast_ros.messages.decoding import filters_from_msg, pose_from_msg, segments_from_msg, stamp_from_msg
 from robocontrast_ros.messages.encoding import episode_fields
 from robocontrast_ros.msg import TopicCount
-from robocontrast_ros.nodes.conversions.domain import fault_to_msg, interventions_to_msg, progress_to_msg
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import fault_to_msg, interventions_to_msg, progress_to_msg, time_to_msg
 from robocontrast_ros.nodes.rollout.bench import RosEpisodeBench
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.runtime.diagnostics import Diagnostics
 from robocontrast_ros.nodes.runtime.intra_process import published_together
 from robocontrast_ros.nodes.runtime.main import run_node

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
-from pydantic import Field
 from rclpy.node import Node
 from std_msgs.msg import Empty
 
-from robocontrast_ros.configuration import load_configured, load_plugin, record
+from robocontrast_ros.configuration import load_configured, load_plugin
 from robocontrast_ros.domain import Fault, Outcome, seconds
 from robocontrast_ros.episodes.judging import Judge
 from robocontrast_ros.episodes.scoring import EpisodeScorer, Join, Sample, load_scores, make_join
+from robocontrast_ros.graph.parameters.scorer import ScorerParameters
 from robocontrast_ros.messages.decoding import (
     interventions_from_msg,
     judgement_from_msg,
@@ -33,22 +32,9 @@ from robocontrast_ros.nodes.conversions.domain import (
 )
 from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher, subscribe
 from robocontrast_ros.nodes.runtime.main import run_node
-from robocontrast_ros.nodes.runtime.parameters import LedParameters, declare_record
+from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
 from robocontrast_ros.srv import FinishScoring, StartScoring
-
-
-@record
-class ScorerParameters(LedParameters):
-    """Parameters of the scorer."""
-
-    task: Path = Field(description="Parameter file of the task, which makes the goals.")
-    scores: tuple[str, ...] = Field(
-        default=(), description="Scores beside the task's own: names, or `module:Class` of a user's own."
-    )
-    judge: str = Field(
-        default="true_scene", description="Who says success and progress: `true_scene`, `outside`, or a plug-in's name."
-    )
 
 
 class Scorer(Node):

@@ -15,6 +15,7 @@ from robocontrast_ros.configuration import load_configured, load_plugin
 from robocontrast_ros.configuration.errors import raised
 from robocontrast_ros.domain import Fault, Scene, stamp_text
 from robocontrast_ros.episodes.bench import BenchFault, SetByPerson, SetUpOutcome
+from robocontrast_ros.graph.parameters.sim_bridge import SimBridgeParameters
 from robocontrast_ros.messages.decoding import move_from_msg, scene_from_msg, stamp_from_msg
 from robocontrast_ros.msg import Contacts
 from robocontrast_ros.msg import Scene as SceneMsg
@@ -26,7 +27,6 @@ from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
 from robocontrast_ros.nodes.sim_bridge.console_client import ConsoleClient
-from robocontrast_ros.nodes.sim_bridge.parameters import SimBridgeParameters
 from robocontrast_ros.nodes.sim_bridge.simulation_client import RosSimulation
 from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.robots.profile import load_profile

@@ -21,14 +21,13 @@ from simulation_interfaces.srv import (
 from tf2_msgs.msg import TFMessage
 
 from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.graph.parameters.simulator import SimulatorParameters
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.messages.decoding import pose_from_msg
 from robocontrast_ros.messages.topics import TF_MESSAGE, Topic
-from robocontrast_ros.nodes.conversions.commands import command_from_msg
-from robocontrast_ros.nodes.conversions.domain import fault_to_msg
-from robocontrast_ros.nodes.conversions.sensors import clock_to_msg, sensor_to_msg
+from robocontrast_ros.nodes.conversions.domain import fault_to_msg, message_class
+from robocontrast_ros.nodes.conversions.driver import clock_to_msg, command_from_msg, sensor_to_msg
 from robocontrast_ros.nodes.conversions.simulation import FEATURES, FORMATS, Refusal, result_of
-from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.intra_process import (
     HandingPublisher,
@@ -45,7 +44,6 @@ from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED
 from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.nodes.simulator.cameras import CameraPublishers
 from robocontrast_ros.nodes.simulator.entities import EntityServices
-from robocontrast_ros.nodes.simulator.parameters import SimulatorParameters
 from robocontrast_ros.nodes.simulator.state import PlayControl
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import CaptureImages, MoveCameras

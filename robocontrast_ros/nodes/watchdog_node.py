@@ -16,16 +16,16 @@ from std_srvs.srv import Trigger
 from robocontrast_ros.configuration import load_plugin
 from robocontrast_ros.domain import nanoseconds
 from robocontrast_ros.episodes.watch import BEATS, Beat, Limits, Phase, Stop, Watch
+from robocontrast_ros.graph.parameters.rollout import WatchdogParameters
 from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.msg import Heartbeat, Stopped
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import time_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.recorder_watch import Uncounted
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, STATE
 from robocontrast_ros.nodes.runtime.stream import Stream
-from robocontrast_ros.nodes.watchdog.parameters import WatchdogParameters
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import ReleaseStop
 from robocontrast_ros.system.scheduling import run_before_others

@@ -10,7 +10,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.loading import describe, load_and_describe
 from robocontrast_ros.policies.protocol import PolicyDescription
-from robocontrast_ros.policies.serving.ahead import Loading
+from robocontrast_ros.policies.serving.runner import Loading
 from robocontrast_ros.sessions.reading import check_tokenizer
 from robocontrast_ros.sessions.resolving import ResolvedSession
 

@@ -12,9 +12,9 @@ import numpy as np
 from PIL import Image
 
 from robocontrast_ros.configuration import load_configured, resolve_uri
-from robocontrast_ros.console.backstage import ConsoleBackstage
 from robocontrast_ros.console.console import Console, SessionFacts
 from robocontrast_ros.console.new_instances import NewInstances
+from robocontrast_ros.console.operator_view import ConsoleOperatorView
 from robocontrast_ros.console.questions import JudgeQuestion, SetUpQuestion, StartQuestion
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap
@@ -188,8 +188,8 @@ def _page(
     console.set_limit(20.0)
     console.tell(SessionFacts("running", trials_done=3, trials_expected=24, spent=1.17, limit=5.0, time_left=1500.0))
     tables = TableMap(task, tolerances_of(task, TOLERANCE, {}))
-    backstage = ConsoleBackstage(console, tables, camera, wanted.draw, "run", False)
-    server = ConsoleServer(console_app(backstage, "token"), "127.0.0.1", 0)
+    operator_view = ConsoleOperatorView(console, tables, camera, wanted.draw, "run", False)
+    server = ConsoleServer(console_app(operator_view, "token"), "127.0.0.1", 0)
     server.start()
     person = PersonAtThePage(browser, f"{server.url}/#token")
     try:

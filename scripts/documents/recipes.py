@@ -469,6 +469,7 @@ RECIPES = (
             "benchmark/recorder_load.py",
             "robocontrast_ros/bags/recorder.py",
             "robocontrast_ros/bags/writer.py",
+            "robocontrast_ros/graph/parameters/recorder.py",
             "robocontrast_ros/nodes/recorder/*.py",
             "robocontrast_ros/nodes/recorder_node.py",
             "robocontrast_ros/nodes/runtime/qos.py",

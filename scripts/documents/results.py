@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import io
 import json
 import re
+import tokenize
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -31,7 +34,7 @@ class Result:
         command: what was typed.
         seed: that all random draws come from; several where several were used.
         versions: package -> version it was run with.
-        inputs: file that it depends on, relative to the checkout -> SHA-256, in hex.
+        inputs: file that it depends on, relative to the checkout -> SHA-256, in hex; of code, of its ``statements``.
         values: what was found; compared where the command is run again.
         measured: times and the like, which differ from run to run; never compared.
         pictures: file that was drawn, relative to the checkout -> SHA-256, in hex.
@@ -70,10 +73,29 @@ def digests(patterns: Sequence[str], root: Path = ROOT) -> dict[str, str]:
 
 def _digest_of_input(file: Path) -> str:
     """Return a file's digest; of golden digests that of the trials alone: the rest is how they were made."""
+    if file.suffix == ".py":
+        return hashlib.sha256(statements(file.read_text(encoding="utf-8")).encode()).hexdigest()
     if file.parent.name != "golden":
         return digest(file)
     trials = json.loads(file.read_text(encoding="utf-8"))["trials"]
     return hashlib.sha256(json.dumps(trials).encode()).hexdigest()
+
+
+def statements(source: str) -> str:
+    """Return the lines of a Python file that do something: a result outlives a comment, and a module's new place.
+
+    Without imports, comments, strings that are statements (docstrings) and blank lines.
+    """
+    lines = source.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(source)):
+        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        if text or isinstance(node, (ast.Import, ast.ImportFrom)):
+            lines[node.lineno - 1 : node.end_lineno] = [""] * (node.end_lineno - node.lineno + 1)
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def rounded(value: Any) -> Any:

@@ -1270,7 +1270,8 @@ def node_parameters(node: str) -> str:
     (cls,) = (
         value
         for name, value in vars(module).items()
-        if name.endswith("Parameters") and getattr(value, "__module__", "").startswith(f"robocontrast_ros.nodes.{node}")
+        if name.endswith("Parameters")
+        and getattr(value, "__module__", "").startswith("robocontrast_ros.graph.parameters")
     )
     hints = get_type_hints(cls)
     rows = [("parameter", "type", "default", "description")]

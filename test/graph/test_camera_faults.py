@@ -18,8 +18,8 @@ from spinning import spun_node
 from robocontrast_ros.console.tolerances import Tolerances
 from robocontrast_ros.domain import ObjectState, Pose, Scene
 from robocontrast_ros.images.rendering import Camera
-from robocontrast_ros.nodes.conversions.observation import array_to_image
-from robocontrast_ros.nodes.conversions.types import message_class
+from robocontrast_ros.nodes.conversions.domain import message_class
+from robocontrast_ros.nodes.conversions.driver import array_to_image
 from robocontrast_ros.nodes.sim_bridge.console_client import ConsoleClient
 from robocontrast_ros.perception import load_camera
 from robocontrast_ros.sessions.resolving import resolve

@@ -17,11 +17,11 @@ from spinning import spun_node
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Fault, nanoseconds
 from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.graph.parameters.rollout import RolloutParameters
 from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.messages.topics import Topic
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import time_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.rollout.surroundings import TopicSurroundings
 from robocontrast_ros.robots.profile import load_profile

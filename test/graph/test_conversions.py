@@ -47,14 +47,13 @@ from robocontrast_ros.messages import decoding
 from robocontrast_ros.messages.encoding import Encoder, TrialContext
 from robocontrast_ros.messages.images import image_to_array
 from robocontrast_ros.nodes.conversions import domain as to_msg
-from robocontrast_ros.nodes.conversions.commands import command_from_msg
-from robocontrast_ros.nodes.conversions.domain import description_from_msg, description_to_msg
-from robocontrast_ros.nodes.conversions.observation import (
+from robocontrast_ros.nodes.conversions.domain import description_from_msg, description_to_msg, make_message
+from robocontrast_ros.nodes.conversions.driver import (
     array_to_image,
+    command_from_msg,
     observation_from_msg,
     observation_to_msg,
 )
-from robocontrast_ros.nodes.conversions.types import make_message
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, TwistCommand
 from robocontrast_ros.robots.description import Transform

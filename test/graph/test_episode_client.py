@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -15,9 +16,10 @@ from spinning import spun_node  # noqa: E402
 
 from robocontrast_ros.domain import Fault  # noqa: E402
 from robocontrast_ros.episodes.bench import BenchFault  # noqa: E402
+from robocontrast_ros.graph.parameters.episode_manager import BenchSettings  # noqa: E402
 from robocontrast_ros.nodes.bench import episodes  # noqa: E402
-from robocontrast_ros.nodes.bench.parameters import BenchParameters  # noqa: E402
 from robocontrast_ros.nodes.runtime.channel import Channel, DiscoveryProbe, becomes_true  # noqa: E402
+from robocontrast_ros.sessions.resolving import resolve  # noqa: E402
 
 
 @pytest.fixture
@@ -28,7 +30,8 @@ def client():
     channel = Channel(owner)
 
     def make(**limits: float) -> episodes.EpisodeClient:
-        made = episodes.EpisodeClient(channel, BenchParameters(rollout="acting", **limits), lambda: False)
+        settings = replace(BenchSettings.of(resolve("language_table_demo")), rollout="acting", **limits)
+        made = episodes.EpisodeClient(channel, settings, lambda: False)
         known = DiscoveryProbe(channel.node, "acting")
         channel.start()
         assert becomes_true(made.server_is_ready, 120.0)

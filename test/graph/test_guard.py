@@ -21,10 +21,10 @@ from trajectory_msgs.msg import JointTrajectory
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.graph.parameters.rollout import RolloutParameters
+from robocontrast_ros.nodes.conversions.domain import time_to_msg
 from robocontrast_ros.nodes.rollout.guard import Guard, GuardedRobot
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.rollout.robot import TopicRobot
 from robocontrast_ros.nodes.rollout.surroundings import TopicSurroundings

@@ -21,7 +21,7 @@ from spinning import spun_node
 
 from robocontrast_ros.domain import Fault, Observed, Pose
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.nodes.conversions.observation import array_to_image, observation_to_msg
+from robocontrast_ros.nodes.conversions.driver import array_to_image, observation_to_msg
 from robocontrast_ros.nodes.rollout.policy_client import LocalActions, PendingActions, PolicyClient
 from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, PendingResponse, call
 from robocontrast_ros.policies.protocol import Observation, PolicyFault

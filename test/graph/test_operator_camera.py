@@ -17,7 +17,7 @@ from spinning import spun_node  # noqa: E402
 
 from robocontrast_ros.domain import nanoseconds  # noqa: E402
 from robocontrast_ros.messages.decoding import stamp_from_msg  # noqa: E402
-from robocontrast_ros.nodes.conversions.time import time_to_msg  # noqa: E402
+from robocontrast_ros.nodes.conversions.domain import time_to_msg  # noqa: E402
 from robocontrast_ros.nodes.operator.camera import CameraView  # noqa: E402
 from robocontrast_ros.robots.profile_base import CameraInterface  # noqa: E402
 

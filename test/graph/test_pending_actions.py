@@ -9,7 +9,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 from robocontrast_ros.srv import Act
 
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import time_to_msg
 from robocontrast_ros.nodes.rollout.policy_client import PendingActions
 from robocontrast_ros.policies.protocol import PolicyFault
 

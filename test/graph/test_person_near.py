@@ -13,8 +13,8 @@ from std_msgs.msg import Bool
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Intervention
+from robocontrast_ros.graph.parameters.rollout import RolloutParameters
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.rollout.surroundings import TopicSurroundings
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP

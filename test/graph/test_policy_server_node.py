@@ -26,7 +26,7 @@ from torch_networks import PUSHING, examples, pushing, write_exported, write_pol
 
 from robocontrast_ros.configuration import resolve_uri  # noqa: E402
 from robocontrast_ros.domain import Fault, Pose  # noqa: E402
-from robocontrast_ros.nodes.conversions.observation import array_to_image, observation_to_msg  # noqa: E402
+from robocontrast_ros.nodes.conversions.driver import array_to_image, observation_to_msg  # noqa: E402
 from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, PendingResponse, call, wait_for  # noqa: E402
 from robocontrast_ros.policies.protocol import Observation as Observed  # noqa: E402
 

@@ -40,10 +40,10 @@ from tf2_msgs.msg import TFMessage
 from robocontrast_ros.configuration import ConfigurationError, load_plugin
 from robocontrast_ros.domain import Fault, Pose, nanoseconds
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.graph.parameters.rollout import RolloutParameters
+from robocontrast_ros.nodes.conversions.domain import time_to_msg
+from robocontrast_ros.nodes.conversions.driver import reading_from_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.rollout.robot import TopicRobot
 from robocontrast_ros.nodes.runtime.executor import LockstepExecutor

@@ -19,8 +19,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import nanoseconds
-from robocontrast_ros.nodes.conversions.domain import description_to_msg
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import description_to_msg, time_to_msg
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import load_profile
 

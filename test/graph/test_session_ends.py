@@ -279,12 +279,19 @@ def beside_it(place, session, process, run, domain, monkeypatch, tmp_path):
 
     # As for who has another /tmp: the lock is not seen, the graph is.
     environment = node_environment(domain)
-    assert GraphProbe(environment, "").found() == ("/episode_manager",)
+
+    def probe(environment, *arguments, **named):
+        """Return a probe that looks longer where there is something to find: it ends when it has."""
+        there = environment["ROS_DOMAIN_ID"] == str(domain)
+        return GraphProbe(environment, *arguments, duration=25.0 if there else 1.2, **named)
+
+    assert probe(environment, "").found() == ("/episode_manager",)
     assert GraphProbe(environment, "robot1").found() == ()
     with closing(ForkServer(["robocontrast_ros.nodes.graph_probe"], environment)) as server:
-        assert GraphProbe(environment, "", server=server).found() == ("/episode_manager",)
+        assert probe(environment, "", server=server).found() == ("/episode_manager",)
     with monkeypatch.context() as patched:
         patched.setattr(domains, "_lock_file", lambda number, namespace: tmp_path / f"{number}.lock")
+        patched.setattr(domains, "GraphProbe", probe)
         with Domain() as other:
             other.start_probe(environment)
             with pytest.raises(ConfigurationError, match="'/episode_manager' is visible there"):

@@ -25,8 +25,7 @@ from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.console.tolerances import PERSON
 from robocontrast_ros.domain import Fault, Pose, Scene
 from robocontrast_ros.messages.decoding import scene_from_msg, stamp_from_msg
-from robocontrast_ros.nodes.conversions.domain import scene_to_msg
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import scene_to_msg, time_to_msg
 from robocontrast_ros.nodes.runtime.channel import DiscoveryProbe, call, wait_for
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP
 from robocontrast_ros.robots.profile import load_profile

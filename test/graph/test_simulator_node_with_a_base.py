@@ -23,9 +23,8 @@ from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.messages.decoding import pose_from_msg, stamp_from_msg
 from robocontrast_ros.messages.images import image_to_array
-from robocontrast_ros.nodes.conversions.commands import command_from_msg, command_to_msgs
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
-from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
+from robocontrast_ros.nodes.conversions.driver import command_from_msg, command_to_msgs, reading_from_msg
 from robocontrast_ros.robots.commands import TwistCommand
 from robocontrast_ros.robots.kinds import make_state_estimator
 from robocontrast_ros.robots.profile import load_profile

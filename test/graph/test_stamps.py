@@ -22,10 +22,8 @@ from robocontrast_ros.domain import ObjectState, Pose, Progress, Scene
 from robocontrast_ros.episodes.scoring.joining import make_join
 from robocontrast_ros.messages.decoding import progress_from_msg, stamp_from_msg, start_scene_from_msg
 from robocontrast_ros.messages.encoding import Encoder
-from robocontrast_ros.nodes.conversions.domain import progress_to_msg, scene_to_msg, tool_pose_to_msg
-from robocontrast_ros.nodes.conversions.observation import observation_from_msg, observation_to_msg
-from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import progress_to_msg, scene_to_msg, time_to_msg, tool_pose_to_msg
+from robocontrast_ros.nodes.conversions.driver import observation_from_msg, observation_to_msg, reading_from_msg
 from robocontrast_ros.nodes.rollout.policy_client import PendingActions
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.request import Request, urlopen
 
-from recorded_console import PATIENCE, RecordingBackstage
+from recorded_console import PATIENCE, RecordingOperatorView
 
 from robocontrast_ros.console.access import Access
 from robocontrast_ros.console.server import ConsoleServer
@@ -23,11 +23,11 @@ OPENED = {"Authorization": f"Bearer {TOKEN}"}
 
 
 class Served:
-    """A server, and what its backstage was given."""
+    """A server, and what its operator_view was given."""
 
     def __init__(self, host: str = "127.0.0.1", **files) -> None:
-        self.backstage = RecordingBackstage()
-        self.server = ConsoleServer(console_app(self.backstage, TOKEN), host, 0, **files)
+        self.operator_view = RecordingOperatorView()
+        self.server = ConsoleServer(console_app(self.operator_view, TOKEN), host, 0, **files)
         self.port = int(self.server.url.rpartition(":")[2])
         self.server.start()
 

@@ -33,7 +33,7 @@ from std_srvs.srv import SetBool, Trigger
 from ur_dashboard_msgs.msg import RobotMode, SafetyMode
 
 from robocontrast_ros.domain import nanoseconds
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import time_to_msg
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.robots.drivers import FrankaGripper, GripperAction
 from robocontrast_ros.robots.end_effectors.base import EndEffector

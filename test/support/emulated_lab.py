@@ -28,15 +28,14 @@ from rclpy.node import Node
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import nanoseconds
+from robocontrast_ros.graph.parameters.simulator import SimulatorParameters
 from robocontrast_ros.images.rendering import Renderer
-from robocontrast_ros.nodes.conversions.observation import array_to_image
-from robocontrast_ros.nodes.conversions.sensors import sensor_to_msg
+from robocontrast_ros.nodes.conversions.domain import message_class
+from robocontrast_ros.nodes.conversions.driver import array_to_image, sensor_to_msg
 from robocontrast_ros.nodes.conversions.simulation import camera_info_to_msg
-from robocontrast_ros.nodes.conversions.types import message_class
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP
 from robocontrast_ros.nodes.simulator.cameras import CameraPublishers
-from robocontrast_ros.nodes.simulator.parameters import SimulatorParameters
 from robocontrast_ros.nodes.simulator_node import Simulator
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand
 from robocontrast_ros.robots.drivers import DRIVER_PORTS

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from robocontrast_ros.configuration import write_yaml
-from robocontrast_ros.graph.description import world_parameters
+from robocontrast_ros.graph.parameters.simulator import world_parameters
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.sessions.resolving import ResolvedSession

@@ -33,8 +33,8 @@ from simulation_interfaces.srv import (
 )
 
 from robocontrast_ros.messages.decoding import stamp_from_msg
-from robocontrast_ros.nodes.conversions.commands import command_to_msgs
-from robocontrast_ros.nodes.conversions.types import message_class
+from robocontrast_ros.nodes.conversions.domain import message_class
+from robocontrast_ros.nodes.conversions.driver import command_to_msgs
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.profile import RobotProfile

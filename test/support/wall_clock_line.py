@@ -21,7 +21,7 @@ from std_msgs.msg import Bool
 from trajectory_msgs.msg import JointTrajectory
 
 from robocontrast_ros.domain import Pose, Scene
-from robocontrast_ros.nodes.conversions.commands import command_from_msg
+from robocontrast_ros.nodes.conversions.driver import command_from_msg
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.kinematics import Kinematics

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.system.disk import new_file
-from robocontrast_ros.worlds.mujoco.studio import Studio
+from robocontrast_ros.worlds.mujoco.object_renderer import ObjectRenderer
 
 CELL, COLUMNS = (280, 220), 7
 """Size of an object's picture [pixel], and how many are in a row, at most."""
@@ -47,8 +47,8 @@ def draw_objects(models: Iterable[ObjectModel], path: Path) -> None:
     types: dict[str, list[ObjectModel]] = {}
     for model in models:
         types.setdefault(model.uri.partition("#")[0], []).append(model)
-    with Studio(*CELL) as studio:
-        cells = [(studio.portrait(variants[0]), *_caption(variants)) for variants in types.values()]
+    with ObjectRenderer(*CELL) as renderer:
+        cells = [(renderer.portrait(variants[0]), *_caption(variants)) for variants in types.values()]
     _draw_sheet(cells, min(COLUMNS, len(cells)), path)
 
 
@@ -64,11 +64,11 @@ def draw_looks(library: Mapping[str, ObjectModel], path: Path) -> None:
     usual = {kind: models[0] for kind, models in kinds.items()}
     things = [(library[name], Pose.planar(x, y, 2.5 * x)) for name, x, y in STANDING]
     cells = []
-    with Studio(*LOOK, camera="front") as studio:
+    with ObjectRenderer(*LOOK, camera="front") as renderer:
         for kind, models in kinds.items():
             for model in models:
                 shown = usual | {kind: model}
-                image = studio.scenery([(fixed, Pose()) for fixed in shown.values()] + things)
+                image = renderer.scenery([(fixed, Pose()) for fixed in shown.values()] + things)
                 cells.append((image, model.model, kind))
     _draw_sheet(cells, max(map(len, kinds.values())), path, [len(models) for models in kinds.values()])
 

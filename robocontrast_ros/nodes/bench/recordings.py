@@ -1,4 +1,4 @@
-"""The recorder as the bench asks it: a bag for each trial, from which no message is missing."""
+"""Requests of the bench to the recorder: a bag for each trial, in which no message is missing."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from rclpy.node import Node
 from robocontrast_ros.bags.recorder_lag import counts_in_words
 from robocontrast_ros.domain import Fault, Trial
 from robocontrast_ros.episodes.bench import BenchFault, Recording, bag_name
+from robocontrast_ros.graph.parameters.episode_manager import BenchSettings
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.bench.asking import answer, ask, checked
-from robocontrast_ros.nodes.bench.parameters import BenchParameters
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import time_to_msg
 from robocontrast_ros.nodes.runtime.channel import patient_call
 from robocontrast_ros.srv import StartRecording, StopRecording
 
 
 class RecordingClients:
-    """Opens and closes the bags; does nothing where there is no recorder."""
+    """Opens and closes the bags; does nothing if there is no recorder."""
 
-    def __init__(self, node: Node, parameters: BenchParameters, run_folder: Path, recorded: Container[str]) -> None:
+    def __init__(self, node: Node, settings: BenchSettings, run_folder: Path, recorded: Container[str]) -> None:
         """Make the clients; the other arguments are those of ``RosBench``."""
-        recorder, self._timeout = parameters.recorder, parameters.recording_timeout
+        recorder, self._timeout = settings.recorder, settings.recording_timeout
         self._run_folder, self._recorded = run_folder, recorded
         self._to_stop: StopRecording.Request | None = None
         self.clients = ()
@@ -37,7 +37,7 @@ class RecordingClients:
         if not self.clients:
             return ""
         if self._to_stop is not None:
-            # The recorder did not answer, so it may be recording still. What it has not received yet must not get
+            # The recorder did not answer, so it may still record. Messages that it has not received yet must not get
             # into the next bag.
             self._end(self._to_stop)
         bag = bag_name(trial.trial_id, attempt)
@@ -47,7 +47,7 @@ class RecordingClients:
         return bag
 
     def folder(self, bag: str) -> str:
-        """Return the bag as the recorder knows it; empty where nothing is recorded."""
+        """Return the path of the bag for the recorder; empty if nothing is recorded."""
         return str(self._run_folder / bag) if bag else ""
 
     def close(self, bag: str, published: Iterable[TopicCount]) -> Recording:

@@ -14,13 +14,13 @@ from robocontrast_ros.configuration import load_plugin
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.bench import BenchFault, too_late
+from robocontrast_ros.graph.parameters.rollout import RolloutParameters
 from robocontrast_ros.nodes.bench.asking import answer, checked
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
 from robocontrast_ros.nodes.rollout.drivers.faults import Kind, absence, robot_fault
 from robocontrast_ros.nodes.rollout.drivers.outside_limits import OutsideLimits
 from robocontrast_ros.nodes.rollout.guard import Guard, GuardedRobot, WatchedPacer, WatchedPolicy
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.policy_client import PolicyClient
 from robocontrast_ros.nodes.rollout.publishers import offers
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch

@@ -13,11 +13,11 @@ from robocontrast_ros.domain import Fault, Pose, Segment
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.ports import Images, Pacer, PendingAnswer, PolicyConnection, RobotPort
 from robocontrast_ros.episodes.watch import Phase
+from robocontrast_ros.graph.parameters.rollout import RolloutParameters
 from robocontrast_ros.msg import Heartbeat
 from robocontrast_ros.nodes.bench.stop_monitor import StopMonitor
-from robocontrast_ros.nodes.conversions.time import time_to_msg
+from robocontrast_ros.nodes.conversions.domain import time_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.runtime.qos import STATE
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.serving.runner import Answer

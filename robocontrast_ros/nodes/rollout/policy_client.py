@@ -14,11 +14,11 @@ from sensor_msgs.msg import Image
 
 from robocontrast_ros.domain import Fault, Observed, Segment, stamp_text
 from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.graph.parameters.rollout import RolloutParameters
 from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.messages.images import image_to_array
 from robocontrast_ros.nodes.conversions.domain import description_from_msg, fault_from_msg, segments_to_msg
-from robocontrast_ros.nodes.conversions.observation import array_to_image, observation_to_msg
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
+from robocontrast_ros.nodes.conversions.driver import array_to_image, observation_to_msg
 from robocontrast_ros.nodes.runtime.channel import (
     Call,
     PendingResponse,

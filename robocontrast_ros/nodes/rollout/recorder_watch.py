@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from rclpy.node import Node
 
 from robocontrast_ros.bags.recorder_lag import RecorderLag
+from robocontrast_ros.graph.parameters.rollout import RolloutParameters
 from robocontrast_ros.messages.topics import SAFETY, SHOWN
 from robocontrast_ros.msg import RecordingStatus
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.robots.profile_base import RobotProfile
 

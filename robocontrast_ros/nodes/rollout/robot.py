@@ -10,11 +10,10 @@ from rclpy.node import Node
 
 from robocontrast_ros.domain import Fault, Pose, nanoseconds
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.nodes.conversions.commands import command_to_msgs
-from robocontrast_ros.nodes.conversions.sensors import reading_from_msg
-from robocontrast_ros.nodes.conversions.types import message_class
+from robocontrast_ros.graph.parameters.rollout import PortParameters
+from robocontrast_ros.nodes.conversions.domain import message_class
+from robocontrast_ros.nodes.conversions.driver import command_to_msgs, reading_from_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import PortParameters
 from robocontrast_ros.nodes.rollout.publishers import Publishers
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher

@@ -14,6 +14,7 @@ from std_msgs.msg import Bool
 from robocontrast_ros.domain import Fault, Intervention, Pose, Progress, Scene, nanoseconds, seconds
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.clocks import JUMP
+from robocontrast_ros.graph.parameters.rollout import RolloutParameters
 from robocontrast_ros.messages.decoding import progress_from_msg, scene_from_msg, stamp_from_msg
 from robocontrast_ros.messages.images import check_image
 from robocontrast_ros.messages.topics import SAFETY, SHOWN, Topic
@@ -21,11 +22,9 @@ from robocontrast_ros.msg import Observation as ObservationMsg
 from robocontrast_ros.msg import Progress as ProgressMsg
 from robocontrast_ros.msg import SafetyIntervention
 from robocontrast_ros.msg import Scene as SceneMsg
-from robocontrast_ros.nodes.conversions.domain import intervention_to_msg, tool_pose_to_msg
-from robocontrast_ros.nodes.conversions.observation import decompressed, observation_to_msg
-from robocontrast_ros.nodes.conversions.types import message_class
+from robocontrast_ros.nodes.conversions.domain import intervention_to_msg, message_class, tool_pose_to_msg
+from robocontrast_ros.nodes.conversions.driver import decompressed, observation_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import RolloutParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED

@@ -8,13 +8,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import Field
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from robocontrast_ros.configuration import ConfigurationError, parse_record, record
+from robocontrast_ros.configuration import ConfigurationError, parse_record
 
 Record = TypeVar("Record")
 
@@ -31,17 +30,6 @@ _TYPES: dict[Any, Parameter.Type] = {
     tuple[float, ...]: Parameter.Type.DOUBLE_ARRAY,
     tuple[int, ...]: Parameter.Type.INTEGER_ARRAY,
 }
-
-
-@record
-class LedParameters:
-    """Parameters of every node of a session."""
-
-    leader: str = Field(
-        default="",
-        description="Node that runs the session: after an interruption this node goes on until that one is gone; "
-        "empty to end at once.",
-    )
 
 
 def declare_record(node: Node, cls: type[Record]) -> Record:

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
-from pydantic import Field
 from rclpy.node import Node
 from simulation_interfaces.msg import EntityState, Result, SimulationState
 from simulation_interfaces.srv import (
@@ -22,9 +21,9 @@ from simulation_interfaces.srv import (
     StepSimulation,
 )
 
-from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Fault, Pose
 from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.graph.parameters.sim_bridge import SimulationServices
 from robocontrast_ros.messages.decoding import pose_from_msg, stamp_from_msg
 from robocontrast_ros.nodes.bench.asking import answer
 from robocontrast_ros.nodes.conversions.domain import pose_to_msg
@@ -35,24 +34,6 @@ from robocontrast_ros.worlds.simulated_scene import SimulationError
 
 VERSION_PERIOD = 0.5
 """How often the wait for a simulator checks which version it speaks [s]."""
-
-
-@record
-class SimulationServices:
-    """Names of the simulator's services: `/gzserver/…` for Gazebo, `/…` for Isaac Sim 6."""
-
-    get_simulator_features: str = Field(
-        default="simulator/get_simulator_features", description="GetSimulatorFeatures service."
-    )
-    get_entities_states: str = Field(default="simulator/get_entities_states", description="GetEntitiesStates service.")
-    set_entity_state: str = Field(default="simulator/set_entity_state", description="SetEntityState service.")
-    spawn_entity: str = Field(default="simulator/spawn_entity", description="SpawnEntity service.")
-    delete_entity: str = Field(default="simulator/delete_entity", description="DeleteEntity service.")
-    reset_simulation: str = Field(default="simulator/reset_simulation", description="ResetSimulation service.")
-    step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
-    set_simulation_state: str = Field(
-        default="simulator/set_simulation_state", description="SetSimulationState service, on the wall clock alone."
-    )
 
 
 class RosSimulation:

@@ -10,7 +10,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image
 
-from robocontrast_ros.nodes.conversions.observation import array_to_image
+from robocontrast_ros.nodes.conversions.driver import array_to_image
 from robocontrast_ros.nodes.conversions.simulation import camera_info_to_msg
 from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher
 from robocontrast_ros.nodes.runtime.qos import RECORDED, recorded

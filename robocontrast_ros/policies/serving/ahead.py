@@ -4,26 +4,10 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.policies.protocol import PolicyDescription
-
-if TYPE_CHECKING:
-    from robocontrast_ros.policies.serving.runner import PolicyRunner
-
-
-class Loading(NamedTuple):
-    """How a policy is loaded: the arguments of ``PolicyRunner``."""
-
-    path: Path
-    timeout: float
-    load_timeout: float
-    own_thread: bool
-    answer_time: float
-    located: bool
-
+from robocontrast_ros.policies.serving.runner import Loading, PolicyRunner
 
 Answer = Future[PolicyDescription | ConfigurationError]
 
@@ -47,8 +31,6 @@ def load_ahead(loading: Loading) -> Answer:
 
 
 def _load(loading: Loading, runner: Future[PolicyRunner], answer: Answer) -> None:
-    from robocontrast_ros.policies.serving.runner import PolicyRunner
-
     try:
         found = PolicyRunner(*loading)
     except BaseException as error:
@@ -68,7 +50,5 @@ def loaded(loading: Loading) -> PolicyRunner:
     Raises:
         ConfigurationError: it cannot be loaded.
     """
-    from robocontrast_ros.policies.serving.runner import PolicyRunner
-
     ahead = _loaded.pop(loading, None)
     return PolicyRunner(*loading) if ahead is None else ahead.result()

@@ -9,8 +9,8 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.policies.protocol import PolicyFault
-from robocontrast_ros.policies.serving.ahead import Loading, loaded
-from robocontrast_ros.policies.serving.runner import PolicyRunner
+from robocontrast_ros.policies.serving.ahead import loaded
+from robocontrast_ros.policies.serving.runner import Loading, PolicyRunner
 
 
 class NothingStaged(Exception):
@@ -37,10 +37,7 @@ class PolicySlot:
             ConfigurationError: it cannot be loaded; the one that serves goes on.
         """
         self.drop()
-        serving = self.serving
-        runner = PolicyRunner(
-            path, serving.timeout, serving.load_timeout, serving.own_thread, serving.answer_time, serving.located
-        )
+        runner = PolicyRunner(*self.serving.loading._replace(path=path))
         runner.warm_up()
         self.staged = runner
         return runner
@@ -72,20 +69,13 @@ class PolicySlot:
 class PolicyLifecycle:
     """Loads, activates, swaps and frees policies; the one that serves can be called meanwhile from other threads."""
 
-    def __init__(
-        self, path: Path, timeout: float, load_timeout: float, answer_time: float = 0.0, located: bool = True
-    ) -> None:
+    def __init__(self, loading: Loading) -> None:
         """Start unconfigured.
 
         Args:
-            path: parameter file of the first policy.
-            timeout: limit of each call [s].
-            load_timeout: limit of loading, and of warming up [s].
-            answer_time: how long each call takes at least [s].
-            located: whether faults name the line of a policy's own file.
+            loading: how the first policy is loaded, and likewise each that follows it.
         """
-        self._path, self._timeout, self._load_timeout = path.expanduser().absolute(), timeout, load_timeout
-        self._answer_time, self._located = answer_time, located
+        self._loading = loading._replace(path=loading.path.expanduser().absolute())
         self._slot: PolicySlot | None = None
         self._active = False
         # Held while policies are loaded, swapped or freed; never during a call of the policy that serves.
@@ -110,8 +100,7 @@ class PolicyLifecycle:
             ConfigurationError: it cannot be loaded.
         """
         if self._slot is None:
-            limits = self._timeout, self._load_timeout
-            self._slot = PolicySlot(loaded(Loading(self._path, *limits, True, self._answer_time, self._located)))
+            self._slot = PolicySlot(loaded(self._loading))
 
     def activate(self) -> None:
         """Load the policy and warm it up, unless that was done; from now on it serves.

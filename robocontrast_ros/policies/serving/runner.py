@@ -13,7 +13,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,17 @@ class Answer:
     observed: Observed
 
 
+class Loading(NamedTuple):
+    """How a policy is loaded: the arguments of ``PolicyRunner``."""
+
+    path: Path
+    timeout: float
+    load_timeout: float
+    own_thread: bool
+    answer_time: float
+    located: bool
+
+
 class PolicyRunner:
     """Holds one policy, makes and calls it on a thread of its own, and checks its answers.
 
@@ -61,6 +72,7 @@ class PolicyRunner:
         description: what the policy needs and answers with.
         load_time: time that loading it took [s].
         warm_up_time: time that its warm-up took [s]; None without one.
+        loading: how it is loaded again, or another one in the same way.
     """
 
     def __init__(
@@ -89,6 +101,7 @@ class PolicyRunner:
         """
         self.path, self.timeout, self.load_timeout = path, timeout, load_timeout
         self.own_thread, self.answer_time, self.located = own_thread, answer_time, located
+        self.loading = Loading(path, timeout, load_timeout, own_thread, answer_time, located)
         self.warm_up_time: float | None = None
         self._worker = self._new_worker()
         self._stuck = False

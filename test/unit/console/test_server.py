@@ -19,18 +19,18 @@ import cv2
 import numpy as np
 import pytest
 from console_requests import JSON, OPENED, TOKEN, served
-from recorded_console import PATIENCE, RecordingBackstage
+from recorded_console import PATIENCE, RecordingOperatorView
 from two_hosts import NotAllowed, two_hosts
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.console import patience
+from robocontrast_ros.console import idle_timeout
 from robocontrast_ros.console.access import FILE, Access, new_token, read_access
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.web import console_app
 
 
 def app():
-    return console_app(RecordingBackstage(), TOKEN)
+    return console_app(RecordingOperatorView(), TOKEN)
 
 
 @pytest.fixture(scope="module")
@@ -126,13 +126,13 @@ WHOLE = b"GET /console.css HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
 @pytest.mark.parametrize("parts", [(), (b"G",), (BEGUN,), (BEGUN, b"\r\n", b"{"), (WHOLE, b"GET /vi")])
 def test_a_connection_on_which_no_whole_request_comes_is_closed(parts, monkeypatch):
-    monkeypatch.setattr(patience, "SILENCE", 0.5)
+    monkeypatch.setattr(idle_timeout, "SILENCE", 0.5)
     with served() as one:
         assert closed_after(one, *parts) >= 0.4
 
 
 def test_an_open_stream_of_events_is_no_silence(monkeypatch):
-    monkeypatch.setattr(patience, "SILENCE", 0.3)
+    monkeypatch.setattr(idle_timeout, "SILENCE", 0.3)
     with served() as one:
         connection = HTTPConnection("127.0.0.1", one.port, timeout=PATIENCE)
         connection.request("GET", "/events", headers=OPENED)
@@ -145,7 +145,7 @@ def test_an_open_stream_of_events_is_no_silence(monkeypatch):
 
 
 def test_of_too_many_silent_connections_the_oldest_are_closed_and_a_page_is_served(monkeypatch):
-    monkeypatch.setattr(patience, "MOST", 20)
+    monkeypatch.setattr(idle_timeout, "MOST", 20)
     with served() as one, contextlib.ExitStack() as open_ones:
         address = "127.0.0.1", one.port
         silent = [open_ones.enter_context(socket.create_connection(address, PATIENCE)) for _ in range(30)]

@@ -14,6 +14,7 @@ from robocontrast_ros.console.table_map import place_in_words
 from robocontrast_ros.console.tolerances import tolerances_of
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.graph.description import nodes_of
+from robocontrast_ros.graph.parameters.sim_bridge import SimBridgeParameters
 from robocontrast_ros.runs.events import SessionStarted
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.strategies.effort import Tolerance
@@ -53,9 +54,6 @@ def test_what_is_round_may_be_turned_by_any_angle_and_what_is_named_has_its_own(
 
 
 def test_a_session_names_tolerances_of_single_objects_and_the_bridge_has_the_same(session, tmp_path, monkeypatch):
-    pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
-    from robocontrast_ros.nodes.sim_bridge.parameters import SimBridgeParameters
-
     monkeypatch.chdir(tmp_path)
     found = session(position_tolerance=0.02, tolerances={"banana": {"position": 0.05}, "padlock": {"orientation": 1.0}})
     own = found.set_up_tolerances

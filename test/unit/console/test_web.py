@@ -26,8 +26,8 @@ def console():
 
 @pytest.fixture(autouse=True)
 def forget(console):
-    console.backstage.given.clear()
-    console.backstage.fails = False
+    console.operator_view.given.clear()
+    console.operator_view.fails = False
 
 
 def refused(answer, status):
@@ -72,7 +72,7 @@ def test_nothing_is_shown_or_done_without_the_token(console, headers):
     for path in ("/view", "/events", "/camera.jpg", "/target.jpg", f"/view?token={TOKEN}"):
         refused(console.request("GET", path, headers=headers), 401)
     refused(console.request("POST", "/command", json.dumps(START), {**JSON, **headers}), 401)
-    assert console.backstage.given == []
+    assert console.operator_view.given == []
 
 
 def test_with_the_token_state_pictures_and_commands_are_there(console):
@@ -82,7 +82,7 @@ def test_with_the_token_state_pictures_and_commands_are_there(console):
     assert console.request("GET", "/target.jpg", headers=OPENED)[0] == 404
     assert console.request("GET", "/x.jpg", headers=OPENED)[0] == 404
     assert console.command(START)[0] == 200
-    assert console.backstage.given == [Start(id="a1", step=0, at=1.5)]
+    assert console.operator_view.given == [Start(id="a1", step=0, at=1.5)]
 
 
 def test_the_state_comes_as_a_stream_that_tells_each_change(console):
@@ -91,7 +91,7 @@ def test_the_state_comes_as_a_stream_that_tells_each_change(console):
     answer = connection.getresponse()
     assert answer.headers["Content-Type"].startswith("text/event-stream")
     first = json.loads(answer.readline().removeprefix(b"data: "))
-    console.backstage.version += 1
+    console.operator_view.version += 1
     answer.readline()
     assert json.loads(answer.readline().removeprefix(b"data: "))["version"] == first["version"] + 1
     answer.readline()
@@ -106,7 +106,7 @@ def test_the_state_comes_as_a_stream_that_tells_each_change(console):
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:80", "localhost", "localhost:1", "[::1]", "[::1]:8000"])
 def test_a_stop_is_taken_from_this_machine_without_the_token(console, host):
     assert console.request("POST", "/stop", b"", {**JSON, "Host": host})[0] == 200
-    assert [type(command) for command in console.backstage.given] == [Stop]
+    assert [type(command) for command in console.operator_view.given] == [Stop]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_stop_is_taken_from_this_machine_without_the_token(console, host):
 )
 def test_a_stop_that_was_meant_for_another_name_is_not_taken(console, headers):
     refused(console.request("POST", "/stop", b"", {**JSON, **headers}), 401)
-    assert console.backstage.given == []
+    assert console.operator_view.given == []
 
 
 def test_a_stop_from_another_machine_is_not_taken_without_the_token():
@@ -140,7 +140,7 @@ def test_a_stop_from_another_machine_is_not_taken_without_the_token():
         connection.request("POST", "/stop", b"", JSON)
         assert connection.getresponse().status == 401, "its two ends have different addresses"
         connection.close()
-        assert one.backstage.given == []
+        assert one.operator_view.given == []
         assert one.request("POST", "/stop", b"", {**JSON, **OPENED, "Host": "console.lab"})[0] == 200
 
 
@@ -153,7 +153,7 @@ def test_a_stop_from_this_machine_is_taken_at_its_address_in_the_network_too():
         connection.request("POST", "/stop", b"", JSON)
         assert connection.getresponse().status == 200
         connection.close()
-        assert len(one.backstage.given) == 1
+        assert len(one.operator_view.given) == 1
 
 
 def own_other_address():
@@ -173,12 +173,12 @@ def own_other_address():
 def test_commands_and_stops_of_another_site_are_refused_even_with_the_token(console, origin):
     refused(console.command(START, {"Origin": origin}), 403)
     refused(console.request("POST", "/stop", b"", {**JSON, "Origin": origin}), 403)
-    assert console.backstage.given == []
+    assert console.operator_view.given == []
 
 
 def test_a_request_that_names_no_host_cannot_pass_for_one_of_this_site(console):
     answer = console.raw(b"POST /stop HTTP/1.0\r\nOrigin: null\r\nContent-Type: application/json\r\n\r\n")
-    assert b" 403 " in answer.splitlines()[0] and console.backstage.given == []
+    assert b" 403 " in answer.splitlines()[0] and console.operator_view.given == []
 
 
 def test_the_page_itself_may_send_commands(console):
@@ -192,7 +192,7 @@ def test_the_page_itself_may_send_commands(console):
 def test_what_a_form_can_send_is_refused(console, kind):
     refused(console.command(START, {"Content-Type": kind}), 415)
     refused(console.request("POST", "/stop", b"", {"Content-Type": kind}), 415)
-    assert console.backstage.given == []
+    assert console.operator_view.given == []
 
 
 # -- paths and methods ----------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def test_other_methods_are_refused(console, method):
         assert console.request(method, path, b"", OPENED)[0] == 415
     assert console.request("GET", "/command", headers=OPENED)[0] == 405
     assert console.request("POST", "/view", b"{}", {**JSON, **OPENED})[0] == 405
-    assert console.backstage.given == []
+    assert console.operator_view.given == []
 
 
 def test_refusals_have_the_same_headers(console):
@@ -274,7 +274,7 @@ def test_a_body_that_tells_that_it_is_too_large_is_refused_before_it_comes(conso
         assert answer.startswith(b"HTTP/1.1 413 ")
         refused((413, {"Content-Type": "application/json"}, answer.rpartition(b"\r\n\r\n")[2]), 413)
     refused(console.command(b" " * (LARGEST_BODY + 1)), 413)
-    assert console.backstage.given == []
+    assert console.operator_view.given == []
 
 
 @pytest.mark.parametrize("path", ["/command", "/stop"])
@@ -283,7 +283,7 @@ def test_a_body_that_turns_out_to_be_too_large_is_refused(console, path):
     piece = b"1000\r\n" + b" " * 4096 + b"\r\n"
     answer = console.raw(head("POST", path, *lines, "Transfer-Encoding: chunked") + piece * 6, whole=False)
     assert answer.startswith(b"HTTP/1.1 413 ") and f"{LARGEST_BODY}".encode() in answer
-    assert console.backstage.given == []
+    assert console.operator_view.given == []
 
 
 def test_a_body_in_pieces_is_read(console):
@@ -314,7 +314,7 @@ def test_a_body_in_pieces_is_read(console):
 )
 def test_what_is_no_command_is_refused_in_one_line(console, content):
     refused(console.command(content), 422)
-    assert console.backstage.given == []
+    assert console.operator_view.given == []
 
 
 def test_a_client_that_leaves_in_the_middle_does_no_harm(console, capfd):
@@ -322,7 +322,7 @@ def test_a_client_that_leaves_in_the_middle_does_no_harm(console, capfd):
     for part in (b"", b'{"command": "start"'):
         console.raw(head("POST", "/command", *lines) + part)
     assert console.request("GET", "/")[0] == 200
-    assert console.backstage.given == [] and capfd.readouterr().err == ""
+    assert console.operator_view.given == [] and capfd.readouterr().err == ""
 
 
 def test_a_body_that_is_no_http_any_more_does_no_harm(console, capfd):
@@ -335,15 +335,15 @@ def test_a_body_that_is_no_http_any_more_does_no_harm(console, capfd):
         )
         assert answer.split(b" ", 2)[1] in (b"400", b"405")
     assert console.request("GET", "/")[0] == 200
-    assert console.backstage.given == [] and capfd.readouterr().err == ""
+    assert console.operator_view.given == [] and capfd.readouterr().err == ""
 
 
 def test_an_error_is_told_in_one_line_without_what_it_says(console, caplog):
-    console.backstage.fails = True
+    console.operator_view.fails = True
     status, _, body = console.request("GET", "/view", headers=OPENED)
     assert status == 500 and json.loads(body) == {"accepted": False, "detail": "RuntimeError"}
     assert caplog.messages == ["GET '/view' failed: RuntimeError: secret words Traceback"]
-    console.backstage.fails = False
+    console.operator_view.fails = False
     assert console.request("GET", "/view", headers=OPENED)[0] == 200
 
 
@@ -369,6 +369,6 @@ def test_what_changed_last_is_sent_before_the_server_closes():
         answer.readline(), answer.readline()
         # Faster than the stream looks for changes.
         one.server._server.should_exit = True
-        one.backstage.version += 1
-        assert json.loads(answer.readline().removeprefix(b"data: "))["version"] == one.backstage.version
+        one.operator_view.version += 1
+        assert json.loads(answer.readline().removeprefix(b"data: "))["version"] == one.operator_view.version
         connection.close()

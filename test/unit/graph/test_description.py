@@ -18,6 +18,7 @@ from robocontrast_ros.graph.description import (
     nodes_of,
     processes_of,
 )
+from robocontrast_ros.graph.parameters.episode_manager import BenchSettings
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.recording import recorded_topics
 from robocontrast_ros.sessions.resolving import resolve
@@ -78,7 +79,7 @@ def test_a_watchdog_in_a_process_of_its_own_is_started_on_the_wall_clock_alone(t
     assert not own.composed
     nodes = {node.name: node.parameters for node in nodes_of(session, run)}
     watchdog, rollout = nodes["watchdog"], nodes["rollout"]
-    assert rollout["watchdog"] == nodes["episode_manager"]["watchdog"] == "watchdog"
+    assert rollout["watchdog"] == BenchSettings.of(session).watchdog == "watchdog"
     port = {"leader", "robot", "world_resets_robot", "control_period", "sensor_timeout", "heartbeat_limit"}
     assert watchdog.keys() & rollout.keys() == port
     assert all(watchdog[name] == rollout[name] for name in port), "the robot's port is made from the same parameters"
@@ -182,7 +183,8 @@ def test_what_the_session_says_of_the_recording_reaches_the_nodes(tmp_path):
     nodes = parameters(str(tmp_path / "session.yaml"), tmp_path)
     assert (nodes["recorder"]["format"], nodes["recorder"]["compression"]) == ("humble", "none")
     assert nodes["recorder"]["stop_deadline"] == nodes["rollout"]["recording_timeout"] == 7.0
-    assert nodes["episode_manager"]["recording_timeout"] > 7.0
+    settings = BenchSettings.of(resolve(str(tmp_path / "session.yaml")))
+    assert (settings.recorder, settings.recording_timeout > 7.0) == ("recorder", True)
     assert nodes["rollout"]["image_depth"] == history_depth(3 * 640 * 480) == 72
     assert parameters("language_table_demo", tmp_path)["recorder"]["format"] == "jazzy"
 
@@ -193,8 +195,7 @@ def test_nothing_is_recorded_where_the_session_says_so(tmp_path):
     )
     (tmp_path / "session.yaml").write_text(yaml.safe_dump({**session, "recording": "none"}))
     nodes = parameters(str(tmp_path / "session.yaml"), tmp_path)
-    assert "recorder" not in nodes and nodes["episode_manager"]["recorder"] == ""
-    assert parameters("language_table_demo", tmp_path)["episode_manager"]["recorder"] == "recorder"
+    assert "recorder" not in nodes and BenchSettings.of(resolve(str(tmp_path / "session.yaml"))).recorder == ""
 
 
 RECORDER = GraphNode("recorder", {"topics": ["a b/msg/C"], "kept": []})
@@ -256,7 +257,8 @@ def test_what_is_no_namespace_is_refused(given):
 def test_a_policy_server_elsewhere_is_not_started_and_found_by_its_name(tmp_path):
     nodes = parameters("language_table_demo", tmp_path, policy_server="external")
     assert "policy_server" not in nodes
-    assert nodes["rollout"]["policy_server"] == nodes["episode_manager"]["policy_server"] == "policy_server"
+    assert nodes["rollout"]["policy_server"] == "policy_server"
+    assert BenchSettings.of(resolve("language_table_demo")).policy_server == "policy_server"
     assert "policy_server" in parameters("language_table_demo", tmp_path)
 
 

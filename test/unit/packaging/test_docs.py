@@ -25,6 +25,7 @@ from scripts.documents.results import (
     read_result,
     rounded,
     staleness,
+    statements,
     write_result,
 )
 
@@ -115,6 +116,32 @@ def test_a_changed_input_has_another_digest(tmp_path):
     before = digests(("*.yaml",), tmp_path)
     (tmp_path / "a.yaml").write_text("x: 2")
     assert list(before) == ["a.yaml"] and digests(("*.yaml",), tmp_path) != before
+
+
+CODE = '''"""What it is."""
+
+from a import f  # there
+
+
+def twice(x):
+    """Say it."""
+    return f("""# two
+    lines""", x)  # why
+'''
+
+
+def test_a_result_outlives_a_comment_a_docstring_and_the_place_of_a_module(tmp_path):
+    def of(source):
+        (tmp_path / "a.py").write_text(source)
+        return digests(("*.py",), tmp_path)
+
+    assert statements(CODE) == 'def twice(x):\n    return f("""# two\n    lines""", x)'
+    other = CODE.replace("from a import f  # there", "from b.c import (\n    f,\n)").replace(
+        "it.", "more.\n\n    Or less.\n"
+    )
+    assert of(other.replace("# why", "")) == of(CODE)
+    for old, new in (("# two", "# too"), ("x)  #", "x, 1)  #"), ("return", "yield")):
+        assert of(CODE.replace(old, new)) != of(CODE), old
 
 
 def test_the_lock_file_allows_one_version_for_each_python():

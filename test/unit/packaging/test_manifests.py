@@ -301,3 +301,18 @@ def test_the_lock_brings_what_torch_needs_and_leaves_its_build_to_the_machine(ch
     locked = set(re.findall(r"^([\w-]+)==", (checkout / "requirements.lock").read_text(), flags=re.MULTILINE))
     assert {"filelock", "fsspec", "jinja2", "networkx", "setuptools", "sympy"} <= locked
     assert {name for name in locked if name.startswith(("nvidia-", "cuda-")) or name in ("torch", "triton")} == set()
+
+
+PRIVATE_NAMES = {"rosbags": ("0.11.9", "bags/writer.py"), "uvicorn": ("0.54.0", "console/idle_timeout.py")}
+"""Library -> version in which a name that it does not document was read, and what of the package uses it."""
+
+
+@pytest.mark.parametrize("library", PRIVATE_NAMES)
+def test_names_that_a_library_does_not_document_were_read_in_the_version_that_is_locked(library, checkout):
+    version, module = PRIVATE_NAMES[library]
+    source = (checkout / "robocontrast_ros" / module).read_text()
+    assert re.search(rf"^(from|import) {library}\.", source, re.MULTILINE), f"{module} uses none: take its row out"
+    lock = (checkout / "requirements.lock").read_text()
+    assert re.findall(rf"^{library}==([^\s;\\]+)", lock, re.MULTILINE) == [version], (
+        f"read {module} against the new one"
+    )

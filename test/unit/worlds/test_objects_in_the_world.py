@@ -11,7 +11,7 @@ from robocontrast_ros.images.rendering import Camera, Renderer
 from robocontrast_ros.objects import SHIPPED, load_library
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.worlds.mujoco.entities import Category, EntityState, InvalidModel, ResetScope, ResourceNotFound
-from robocontrast_ros.worlds.mujoco.studio import Studio
+from robocontrast_ros.worlds.mujoco.object_renderer import ObjectRenderer
 from robocontrast_ros.worlds.mujoco.world import World
 
 TABLETOP = "package://robocontrast_ros/models/tabletop.xml"
@@ -109,10 +109,10 @@ def test_pictures_for_people_have_shadows_and_policies_images_stay_as_they_are(w
 
 def test_an_object_fills_its_portrait():
     library = load_library()
-    with Studio(96, 80) as studio:
-        ground = studio.portrait(library["red_cube"])[2, 2].astype(int)
+    with ObjectRenderer(96, 80) as renderer:
+        ground = renderer.portrait(library["red_cube"])[2, 2].astype(int)
         for name in ("red_cube", "banana", "blue_water_bottle"):
-            shown = np.abs(studio.portrait(library[name]).astype(int) - ground).sum(axis=2) > 60
+            shown = np.abs(renderer.portrait(library[name]).astype(int) - ground).sum(axis=2) > 60
             rows, columns = np.flatnonzero(shown.any(axis=1)), np.flatnonzero(shown.any(axis=0))
             assert rows[0] > 0
             assert rows[-1] < 79

@@ -12,7 +12,7 @@ from std_msgs.msg import Float64MultiArray
 
 from robocontrast_ros.domain import Fault, nanoseconds
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.nodes.conversions.commands import command_to_msgs
+from robocontrast_ros.nodes.conversions.driver import command_to_msgs
 from robocontrast_ros.nodes.rollout.drivers.controllers import ControllerParameters, Controllers
 from robocontrast_ros.nodes.rollout.drivers.faults import Kind, absence, interface, robot_fault
 from robocontrast_ros.nodes.rollout.drivers.goals import Goals

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from robocontrast_ros.domain import Pose, seconds
-from robocontrast_ros.nodes.conversions.commands import command_to_msgs
-from robocontrast_ros.nodes.conversions.types import message_class
+from robocontrast_ros.nodes.conversions.domain import message_class
+from robocontrast_ros.nodes.conversions.driver import command_to_msgs
 from robocontrast_ros.nodes.rollout.drivers.faults import await_subscriber, require_subscriber
 from robocontrast_ros.nodes.rollout.drivers.robot import DriverRobot
 from robocontrast_ros.nodes.rollout.drivers.stream import Stream

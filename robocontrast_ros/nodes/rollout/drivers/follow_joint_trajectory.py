@@ -7,7 +7,7 @@ from typing import Any
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Time
 
-from robocontrast_ros.nodes.conversions.commands import command_to_msgs
+from robocontrast_ros.nodes.conversions.driver import command_to_msgs
 from robocontrast_ros.nodes.rollout.drivers.arm import ArmRobot
 from robocontrast_ros.nodes.rollout.drivers.controllers import ControllerParameters
 from robocontrast_ros.nodes.rollout.drivers.faults import interface

@@ -6,10 +6,10 @@ from rclpy.node import Node
 
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.graph.parameters.rollout import PortParameters
 from robocontrast_ros.nodes.rollout.drivers.faults import Kind, Trouble, absence, robot_fault
 from robocontrast_ros.nodes.rollout.drivers.outside_limits import OutsideLimits
 from robocontrast_ros.nodes.rollout.inbox import Inbox
-from robocontrast_ros.nodes.rollout.parameters import PortParameters
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.rollout.robot import TopicRobot
 from robocontrast_ros.robots.commands import RobotCommand

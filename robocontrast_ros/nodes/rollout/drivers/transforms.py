@@ -10,7 +10,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.rotations import unit
 from robocontrast_ros.messages.decoding import stamp_from_msg
-from robocontrast_ros.nodes.conversions.types import message_class
+from robocontrast_ros.nodes.conversions.domain import message_class
 from robocontrast_ros.objects.frames import compose
 
 DEPTH = 100

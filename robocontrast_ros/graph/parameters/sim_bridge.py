@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record
 from robocontrast_ros.console.tolerances import PERSON
-from robocontrast_ros.nodes.runtime.parameters import LedParameters
-from robocontrast_ros.nodes.sim_bridge.simulation_client import SimulationServices
+from robocontrast_ros.graph.names import LEADER, OPERATOR
+from robocontrast_ros.graph.parameters.led import LedParameters
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.schema import SessionParameters
 from robocontrast_ros.strategies.effort import Tolerances
 from robocontrast_ros.tasks.protocol import Task
+
+if TYPE_CHECKING:
+    from robocontrast_ros.sessions.resolving import ResolvedSession
+
+
+@record
+class SimulationServices:
+    """Names of the simulator's services: `/gzserver/…` for Gazebo, `/…` for Isaac Sim 6."""
+
+    get_simulator_features: str = Field(
+        default="simulator/get_simulator_features", description="GetSimulatorFeatures service."
+    )
+    get_entities_states: str = Field(default="simulator/get_entities_states", description="GetEntitiesStates service.")
+    set_entity_state: str = Field(default="simulator/set_entity_state", description="SetEntityState service.")
+    spawn_entity: str = Field(default="simulator/spawn_entity", description="SpawnEntity service.")
+    delete_entity: str = Field(default="simulator/delete_entity", description="DeleteEntity service.")
+    reset_simulation: str = Field(default="simulator/reset_simulation", description="ResetSimulation service.")
+    step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
+    set_simulation_state: str = Field(
+        default="simulator/set_simulation_state", description="SetSimulationState service, on the wall clock alone."
+    )
 
 
 @record
@@ -70,8 +93,30 @@ class SimBridgeParameters(LedParameters, SimulationServices):
     )
     startup_timeout: float = Field(default=60.0, gt=0.0, description="Time for the simulator to come up [s].")
 
+    @classmethod
+    def of(cls, session: ResolvedSession, run: RunFolder) -> Self:
+        """Return the parameters of the bridge of a session."""
+        world, named, timeouts = session.world, session.parameters.world, session.parameters.timeouts
+        prefix = named.simulator.rstrip("/")
+        return cls(
+            **{service.name: f"{prefix}/{service.name}" for service in fields(SimulationServices)},
+            task=session.task_file,
+            robot=session.robot_file,
+            backend=named.backend,
+            stream=world.streams,
+            plays=not world.lockstep,
+            contacts_topic=session.robot.contacts_topic if session.robot.reports_contacts else "",
+            scene_period=1.0 / session.task.control_rate,
+            operator=OPERATOR,
+            run=str(run.path) if world.features.person else "",
+            timeout=timeouts.set_up,
+            sensor_timeout=timeouts.sensors,
+            startup_timeout=timeouts.start_up,
+            leader=LEADER,
+        )
+
     def set_up_tolerances(self, task: Task) -> Tolerances:
-        """Return how far a person may leave a task's objects from where they should be.
+        """Return the tolerances of the poses in which a person leaves a task's objects.
 
         Raises:
             ConfigurationError: `run` is no run folder, or its session cannot be read.

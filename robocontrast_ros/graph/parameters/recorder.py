@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Self
+
 from pydantic import Field
 
 from robocontrast_ros.bags.writer import Compression, MetadataFormat
 from robocontrast_ros.configuration import record
-from robocontrast_ros.nodes.runtime.parameters import LedParameters
+from robocontrast_ros.graph.names import LEADER
+from robocontrast_ros.graph.parameters.led import LedParameters
+
+if TYPE_CHECKING:
+    from robocontrast_ros.sessions.resolving import ResolvedSession
 
 
 @record
@@ -51,3 +57,19 @@ class RecorderParameters(LedParameters):
     stop_deadline: float = Field(
         default=2.0, gt=0.0, le=60.0, description="How long stop waits for expected messages, wall clock [s]."
     )
+
+    @classmethod
+    def of(cls, session: ResolvedSession) -> Self:
+        """Return the parameters of the recorder of a recorded session."""
+        # The recorder imports this module, and does not need these imports.
+        from robocontrast_ros.sessions.recording import kept_topics, recorded_topics
+
+        recording = session.parameters.recording
+        return cls(
+            topics=tuple(str(topic) for topic in recorded_topics(session)),
+            kept=tuple(topic for topic, _ in kept_topics(session)),
+            compression=recording.compression,
+            format=recording.format,
+            stop_deadline=session.parameters.timeouts.recording,
+            leader=LEADER,
+        )

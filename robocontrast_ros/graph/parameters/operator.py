@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Self
 
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
-from robocontrast_ros.nodes.runtime.parameters import LedParameters
+from robocontrast_ros.graph.names import LEADER
+from robocontrast_ros.graph.parameters.led import LedParameters
+from robocontrast_ros.runs.run_folder import RunFolder
 
 
 @record
@@ -18,3 +21,8 @@ class OperatorNodeParameters(LedParameters):
     episode_manager: str = Field(default="episode_manager", description="Name of the node that runs the session.")
     sim_bridge: str = Field(default="sim_bridge", description="Name of the node that tells the scene as it stands.")
     watchdog: str = Field(default="watchdog", description="Name of the watchdog's node, which stops the robot.")
+
+    @classmethod
+    def of(cls, run: RunFolder) -> Self:
+        """Return the parameters of the console of a session's run."""
+        return cls(run=run.path, leader=LEADER)

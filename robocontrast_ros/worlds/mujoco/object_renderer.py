@@ -1,4 +1,4 @@
-"""Pictures of objects and of whole tables, for people: of fine quality, without a robot."""
+"""Pictures of objects and of whole tables, for people: in fine quality, without a robot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robocontrast_ros.objects.settling import WORLD
 
 Image = NDArray[np.uint8]
 
-STUDIO = """
+SURROUNDINGS = """
 <mujoco>
   <visual>
     <headlight ambient="0.42 0.42 0.42" diffuse="0.30 0.30 0.30" specular="0.1 0.1 0.1"/>
@@ -36,23 +36,23 @@ STUDIO = """
 </mujoco>
 """
 
-CAMERA, FOVY = "studio", 24.0
+CAMERA, FOVY = "portrait", 24.0
 """The camera of portraits, and its vertical field of view [deg]."""
 
 RAISED, TURNED = math.radians(28.0), math.radians(-56.0)
-"""From where portraits are taken: above the ground, and from x towards y."""
+"""Direction from which portraits are taken: angle above the ground, and angle from x towards y [rad]."""
 
 
-class Studio:
+class ObjectRenderer:
     """Draws pictures of one size; use it in a ``with`` block, from one thread."""
 
     def __init__(self, width: int, height: int, camera: str = CAMERA) -> None:
-        """Open it.
+        """Open the renderer.
 
         Args:
-            width: of the pictures [pixel].
-            height: likewise.
-            camera: of ``models/tabletop.xml``, for ``scenery``; portraits have one of their own.
+            width: width of the pictures [pixel].
+            height: height of the pictures [pixel].
+            camera: camera of ``models/tabletop.xml``, for ``scenery``; portraits have one of their own.
 
         Raises:
             RenderingUnavailable: OpenGL does not work on this machine.
@@ -60,7 +60,7 @@ class Studio:
         self._camera = Camera(camera, width, height)
         self._renderer = Renderer((self._camera,), fine=True)
 
-    def __enter__(self) -> Studio:
+    def __enter__(self) -> ObjectRenderer:
         return self
 
     def __exit__(
@@ -69,8 +69,8 @@ class Studio:
         self._renderer.close()
 
     def portrait(self, model: ObjectModel) -> Image:
-        """Return the picture of an object on a plain ground, which it fills, shape (height, width, 3), RGB."""
-        spec = mujoco.MjSpec.from_string(STUDIO)
+        """Return a picture that an object on a plain ground fills, shape (height, width, 3), RGB."""
+        spec = mujoco.MjSpec.from_string(SURROUNDINGS)
         aim = np.array([0.0, 0.0, model.size[2] * 0.45])
         away = np.array([math.cos(RAISED) * math.cos(TURNED), math.cos(RAISED) * math.sin(TURNED), math.sin(RAISED)])
         right = np.array([-math.sin(TURNED), math.cos(TURNED), 0.0])
@@ -88,7 +88,7 @@ class Studio:
         return self._drawn(spec, [(model, Pose())])
 
     def scenery(self, models: Iterable[tuple[ObjectModel, Pose]]) -> Image:
-        """Return the picture of a table, its background and light, and of what stands on it."""
+        """Return the picture of a table with its background and light, and with objects on it."""
         return self._drawn(mujoco.MjSpec.from_file(str(resolve_uri(WORLD))), list(models))
 
     def _drawn(self, spec: mujoco.MjSpec, models: Sequence[tuple[ObjectModel, Pose]]) -> Image:

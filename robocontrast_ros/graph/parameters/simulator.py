@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
-from robocontrast_ros.nodes.runtime.parameters import LedParameters
+from robocontrast_ros.graph.names import LEADER
+from robocontrast_ros.graph.parameters.led import LedParameters
+
+if TYPE_CHECKING:
+    from robocontrast_ros.sessions.resolving import ResolvedSession
 
 
 @record
@@ -57,3 +62,34 @@ class SimulatorParameters(LedParameters):
             raise ValueError("`cameras`, `camera_widths` and `camera_heights` of the same length")
         if any(not 1 <= size <= 8192 for size in (*self.camera_widths, *self.camera_heights)):
             raise ValueError("`camera_widths` and `camera_heights` between 1 and 8192 pixels")
+
+    @classmethod
+    def of(cls, session: ResolvedSession) -> Self:
+        """Return the parameters of the simulator of a session."""
+        task, features = session.task, session.world.features
+        when_asked = session.parameters.camera_images == "when_asked"
+        # An arm that nobody resets begins at rest, and is sent to its start by commands.
+        start = {} if features.resets_robot else {"start_position": ()}
+        return cls(
+            **{**world_parameters(session), **start},
+            spawnables=tuple(sorted(task.scenes.models.values())),
+            camera_period=0.0 if when_asked else 1.0 / task.control_rate,
+            real_time=not session.world.lockstep,
+            tags=features.camera,
+            tags_file=session.parameters.operator.tags,
+            leader=LEADER,
+        )
+
+
+def world_parameters(session: ResolvedSession) -> dict[str, Any]:
+    """Return the simulator's parameters of a session's robot, world and cameras."""
+    scenes, cameras = session.task.scenes, session.parameters.cameras
+    return {
+        "robot": str(session.robot_file),
+        "world": scenes.world,
+        "start_position": [float(value) for value in scenes.start_position or ()],
+        "physics_step": scenes.physics_step,
+        "cameras": [camera.name for camera in cameras],
+        "camera_widths": [camera.width for camera in cameras],
+        "camera_heights": [camera.height for camera in cameras],
+    }

@@ -1,0 +1,56 @@
+"""Parameters of the policy_server node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from pydantic import Field
+
+from robocontrast_ros.configuration import record
+from robocontrast_ros.graph.names import LEADER
+from robocontrast_ros.graph.parameters.led import LedParameters
+from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT, Loading
+
+if TYPE_CHECKING:
+    from robocontrast_ros.sessions.resolving import ResolvedSession
+
+
+@record
+class PolicyServerParameters(LedParameters):
+    """Parameters of the policy server."""
+
+    policy: Path = Field(description="Parameter file of the policy.")
+    timeout: float = Field(default=10.0, gt=0.0, le=3600.0, description="Limit of each call of the policy [s].")
+    load_timeout: float = Field(
+        default=LOAD_TIMEOUT,
+        gt=0.0,
+        le=86400.0,
+        description="Limit of loading a policy, and of warming it up [s].",
+    )
+    answer_time: float = Field(
+        default=0.0,
+        ge=0.0,
+        le=3600.0,
+        description="How long each call of the policy takes at least, so that nobody can tell policies apart [s].",
+    )
+    blind: bool = Field(default=False, description="Whether the log names no policy.")
+    autostart: bool = Field(default=True, description="Whether to configure and activate at start-up.")
+
+    @property
+    def loading(self) -> Loading:
+        """Settings for loading the policy."""
+        return Loading(self.policy, self.timeout, self.load_timeout, True, self.answer_time, not self.blind)
+
+    @classmethod
+    def of(cls, session: ResolvedSession) -> Self:
+        """Return the parameters of the policy server of a session, which has the policy's file."""
+        timeouts, blind = session.parameters.timeouts, session.parameters.blind
+        return cls(
+            policy=session.policy_file,
+            timeout=timeouts.policy,
+            load_timeout=timeouts.load,
+            answer_time=(blind and blind.answer_time) or 0.0,
+            blind=blind is not None,
+            leader=LEADER,
+        )

@@ -1,0 +1,188 @@
+"""Parameters of the nodes that have a port to the robot's driver: rollout, and watchdog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import Field
+
+from robocontrast_ros.bags.recorder_lag import SMALLEST_DEPTH, history_depth
+from robocontrast_ros.configuration import record
+from robocontrast_ros.graph.names import LEADER, WATCHDOG
+from robocontrast_ros.graph.parameters.led import LedParameters
+from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
+from robocontrast_ros.robots.speed_scaling import SpeedScalingRule
+
+if TYPE_CHECKING:
+    from robocontrast_ros.sessions.resolving import ResolvedSession
+
+
+@record
+class PortParameters(LedParameters):
+    """Parameters of each node that has a port to the robot's driver."""
+
+    robot: Path = Field(description="Parameter file of the robot.")
+    world_resets_robot: bool = Field(
+        default=True,
+        description="Whether setting a scene up brings the robot to its start; else an arm is sent there.",
+    )
+    control_period: float = Field(gt=0.0, description="Time of one control step [s].")
+    sensor_timeout: float = Field(
+        default=10.0, gt=0.0, description="Wait for the sensors and the score of a control step [s]."
+    )
+    heartbeat_limit: float = Field(
+        default=0.06,
+        gt=0.0,
+        description="Silence between the rollout and the watchdog after which the other one stops the robot [s].",
+    )
+
+
+def _port(session: ResolvedSession) -> dict[str, Any]:
+    """Return the parameters of a session's port: rollout and watchdog must have the same."""
+    period = 1.0 / session.task.control_rate
+    return {
+        "robot": session.robot_file,
+        "world_resets_robot": session.world.features.resets_robot,
+        "control_period": period,
+        "sensor_timeout": session.parameters.timeouts.sensors,
+        "heartbeat_limit": session.parameters.watchdog.rollout * period,
+        "leader": LEADER,
+    }
+
+
+@record
+class RolloutParameters(PortParameters):
+    """Parameters of the rollout."""
+
+    policy_server: str = Field(default="policy_server", description="Name of the policy server's node.")
+    pacing: str = Field(
+        default="lockstep",
+        description="How time passes: `lockstep`, by StepSimulation, `wall_clock`, or a plug-in's name.",
+    )
+    streams: bool = Field(default=True, description="Whether the scene of every control step is published.")
+    step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
+    capture_images: str = Field(
+        default="",
+        description="CaptureImages service, asked before the policy is; empty where images come at every step.",
+    )
+    move_cameras: str = Field(default="", description="MoveCameras service; empty where the world cannot move cameras.")
+    cameras: tuple[str, ...] = Field(
+        default=(), description="Cameras that it can move, as the robot's profile names them."
+    )
+    image_cameras: tuple[str, ...] = Field(default=(), description="Cameras of the session.")
+    image_widths: tuple[int, ...] = Field(default=(), description="Columns of the images of each [pixel].")
+    image_heights: tuple[int, ...] = Field(default=(), description="Rows of the images of each [pixel].")
+    steps_per_control: int = Field(ge=1, description="Physics steps in one control period, in lockstep.")
+    publishes_unstepped: bool = Field(
+        default=False,
+        description="Whether the simulator publishes, too, when it is asked for no steps: the other nodes are then "
+        "discovered before any time has passed.",
+    )
+    policy_timeout: float = Field(
+        default=15.0, gt=0.0, description="Silence after which the policy server counts as gone [s]."
+    )
+    load_timeout: float = Field(
+        default=LOAD_TIMEOUT,
+        gt=0.0,
+        description="Additional time of a reset, because a policy that hung is loaded again [s].",
+    )
+    sources: tuple[str, ...] = Field(
+        default=("simulator", "sim_bridge"),
+        description="Nodes that publish images and the scene: after a policy swap that needs more of them, the first "
+        "episode begins when they have discovered the new subscriptions.",
+    )
+    simulator_timeout: float = Field(
+        default=30.0, gt=0.0, description="Silence after which the simulator counts as gone [s]."
+    )
+    startup_timeout: float = Field(default=90.0, gt=0.0, description="Time for the other nodes to come up [s].")
+    recorder: str = Field(default="recorder", description="Name of the recorder's node.")
+    recording_timeout: float = Field(
+        default=30.0, gt=0.0, description="Wait for a recorder that is too far behind, wall clock [s]."
+    )
+    image_depth: int = Field(
+        default=SMALLEST_DEPTH,
+        ge=1,
+        description="Images that a camera's publisher keeps for subscribers that are behind: the recorder may be "
+        "behind by half of them.",
+    )
+    speed_scaling: SpeedScalingRule = Field(
+        default="void_when_lowered",
+        description="Which trials are void where the robot's driver says that something outside slows the robot: "
+        "`void_when_lowered`, `void_below_full` or `mark`, none.",
+    )
+    watchdog: str = Field(
+        default="",
+        description="Name of the watchdog's node, without which the robot is not moved; empty in lockstep.",
+    )
+
+    @classmethod
+    def of(cls, session: ResolvedSession) -> Self:
+        """Return the parameters of the rollout of a session."""
+        # Rollout imports this module, and does not need these imports.
+        from robocontrast_ros.sessions.fitting import steps_per_control
+
+        parameters, features, timeouts = session.parameters, session.world.features, session.parameters.timeouts
+        cameras, simulator = parameters.cameras, parameters.world.simulator.rstrip("/")
+        when_asked = features.embedded and parameters.camera_images == "when_asked"
+        return cls(
+            **_port(session),
+            policy_server=parameters.policy_server.node,
+            pacing=parameters.world.pacing,
+            streams=session.world.streams,
+            step_simulation=f"{simulator}/step_simulation",
+            capture_images="simulator/capture_images" if when_asked else "",
+            move_cameras=f"{simulator}/move_cameras" if features.moves_cameras else "",
+            cameras=tuple(camera.name for camera in cameras) if features.moves_cameras else (),
+            image_cameras=tuple(camera.name for camera in cameras),
+            image_widths=tuple(camera.width for camera in cameras),
+            image_heights=tuple(camera.height for camera in cameras),
+            steps_per_control=steps_per_control(session.task, str(session.task_file)),
+            # How often that takes depends on the machine; stamps must not.
+            publishes_unstepped=features.embedded,
+            # The policy server answers within the policy's time limit; after that, it counts as lost.
+            policy_timeout=timeouts.policy + 5.0,
+            load_timeout=2.0 * timeouts.load,
+            sources=("simulator", "sim_bridge") if features.embedded else ("sim_bridge",),
+            simulator_timeout=timeouts.sensors,
+            startup_timeout=timeouts.start_up,
+            recording_timeout=timeouts.recording,
+            image_depth=history_depth(max((3 * camera.width * camera.height for camera in cameras), default=0)),
+            speed_scaling=parameters.speed_scaling,
+            watchdog="" if session.world.lockstep else WATCHDOG,
+        )
+
+
+@record
+class WatchdogParameters(PortParameters):
+    """Parameters of the watchdog: those of the robot's port, and its own limits."""
+
+    loop_limit: float = Field(
+        default=1.0, gt=0.0, description="Standstill of the control loop after which the robot is stopped [s]."
+    )
+    policy_limit: float = Field(
+        default=16.0, gt=0.0, description="Wait for the policy's answer after which the robot is stopped [s]."
+    )
+    state_limit: float = Field(
+        default=0.5, gt=0.0, description="Silence of the robot's state after which a moving robot is stopped [s]."
+    )
+    camera_limit: float = Field(
+        default=1.0, gt=0.0, description="Silence of a camera's info after which a moving robot is stopped [s]."
+    )
+    watched_cameras: tuple[str, ...] = Field(
+        default=(), description="Cameras whose silence stops the robot, as the robot's profile names them."
+    )
+
+    @classmethod
+    def of(cls, session: ResolvedSession) -> Self:
+        """Return the parameters of the watchdog of a session."""
+        limits = session.parameters.watchdog
+        return cls(
+            **_port(session),
+            loop_limit=limits.loop,
+            # A second after the rollout itself reports the policy server as lost.
+            policy_limit=session.parameters.timeouts.policy + 6.0,
+            state_limit=limits.state,
+            camera_limit=limits.cameras,
+            watched_cameras=tuple(camera.name for camera in session.parameters.cameras),
+        )

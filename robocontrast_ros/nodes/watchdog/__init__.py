@@ -1,1 +1,0 @@
-"""What the watchdog node consists of."""
