@@ -23,7 +23,7 @@ Picture = NDArray[np.uint8]
 PAGE = 210.0, 297.0
 """Width and height of A4 [mm]."""
 LEFT, TOP, FOOT = 10.0, 16.0, 266.0
-"""Where tags begin and the foot begins [mm]. Letter paper is 18 mm shorter than A4: 9 mm at each end."""
+"""Left and top of the tags, and top of the foot [mm]. Letter paper is 18 mm shorter than A4: 9 mm at each end."""
 GAP, LINE = 2.0, 3.4
 """Distance between printed parts, and between lines of words [mm]."""
 PICTURE = 30.0

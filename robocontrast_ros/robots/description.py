@@ -113,7 +113,7 @@ class Joint:
         name: name of the joint, as in the driver's joint states if it moves.
         parent: name of the parent link.
         child: name of the link.
-        type: as URDF names them.
+        type: its type, as URDF names it.
         origin: pose of the link's frame in the parent's with the joint at 0.
         axis: its axis in the link's frame, a unit vector.
         limits: least and greatest position [rad or m].

@@ -132,7 +132,7 @@ class ReadingCheck:
                 f"the force at the tool is read as {reading.force:g}, so that `safety.force` holds nothing: look at "
                 "the log of the robot's driver"
             )
-        # A localiser may correct itself at once.
+        # A localiser may correct itself in one step.
         if isinstance(reading, OdometryReading) and reading.localised:
             return
         names, now = {axis.name for axis, _ in used}, {axis.name: (reading.stamp, value) for axis, value in used}

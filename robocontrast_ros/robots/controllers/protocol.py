@@ -19,9 +19,9 @@ class ControlStep:
     """One control period of an action.
 
     Attributes:
-        command: for the robot.
+        command: command for the robot.
         clamped: whether the robot does less than the action asks for.
-        reasons: of the clamping, in words; empty when not clamped.
+        reasons: reasons of the clamping, in words; empty if not clamped.
     """
 
     command: RobotCommand

@@ -22,7 +22,7 @@ REACHED, REACHED_TURN = 1e-3, 5e-3
 """A step that ends farther from its target than this counts as not reached [m, rad]."""
 
 FLOOR_SLACK = 5e-4
-"""How far a part of the arm may go below the floor [m], so that rounding does not stop a tool that slides along it."""
+"""Depth below the floor that is allowed to the arm [m], because rounding must not stop a tool that slides along it."""
 
 SHARES = (1.0, 0.5, 0.25, 0.125)
 """Shares of a step that are tried, the greatest first, until the joints are fast enough for one."""
