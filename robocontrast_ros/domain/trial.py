@@ -51,7 +51,7 @@ class Trial:
         note: in words, the perturbation or the reason of a reset; never shown to the policy.
         start: its start scene; never shown to the policy.
         twin: trial_id of the base trial of the same repeat, for comparison; never shown to the policy. Empty for a base
-            trial, if no such trial was proposed before it, and in older journals and bags.
+            trial, without such a trial before it, and in older journals and bags.
         block: position in the session, from 0, of its block: the successive trials of one test instance. -1 when
             unknown, in older journals and bags.
     """

@@ -73,7 +73,7 @@ class CalibratedCamera:
         return np.einsum("ij,j->i", world, self._turn[2]) + self._translation[2, 0]
 
     def on_plane(self, pixels: ArrayLike, z: float) -> Floats:
-        """Return the points of pixels at a height.
+        """Return the points on a horizontal plane that pixels show.
 
         Args:
             pixels: columns and rows, shape (n, 2).
