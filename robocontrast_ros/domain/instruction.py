@@ -156,5 +156,5 @@ class Instruction:
         return any(segment.crop is not None and segment.visible for segment in self.segments)
 
     def get(self, key: str) -> str | None:
-        """Return the argument's value, or None when the instruction has no such argument."""
+        """Return the argument's value, or None if the instruction has no such argument."""
         return dict(self.arguments).get(key)

@@ -18,7 +18,7 @@ FLAT = 0.04
 
 
 class NotFlat(ValueError):
-    """A tag is seen that does not lie flat at the height that was given."""
+    """A seen tag does not lie flat at the given height."""
 
 
 def lying_tags(

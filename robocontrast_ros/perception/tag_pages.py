@@ -114,7 +114,7 @@ def _rows(tagged: Sequence[Tagged]) -> Iterator[list[Tagged]]:
 
 class _Page:
     def __init__(self, number: int, dots_per_inch: int, families: str) -> None:
-        """Begin with the foot: a line to check the printed size, and what to do."""
+        """Begin with the foot: a line to check the printed size, and instructions."""
         self.number, self._scale, self._next = number, dots_per_inch / (1e3 * INCH), TOP
         self.image = Image.new("RGB", self._dots(*PAGE), "white")
         self._draw = ImageDraw.Draw(self.image)

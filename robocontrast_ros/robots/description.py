@@ -117,8 +117,8 @@ class Joint:
         origin: pose of the link's frame in the parent's with the joint at 0.
         axis: its axis in the link's frame, a unit vector.
         limits: least and greatest position [rad or m].
-        velocity: greatest speed [rad/s or m/s]; 0 when unknown.
-        effort: greatest torque or force [Nm or N]; 0 when unknown.
+        velocity: greatest speed [rad/s or m/s]; 0 if unknown.
+        effort: greatest torque or force [Nm or N]; 0 if unknown.
         mimic: the joint that it follows, if any.
     """
 

@@ -211,7 +211,7 @@ class JointMerger:
 
     @property
     def problem(self) -> str:
-        """The reason why there is no reading of all joints, though some come, and what to do; empty if unknown."""
+        """The reason why there is no reading of all joints, though some come, and the cure; empty if unknown."""
         came = sorted(frozenset().union(*self.groups))
         if missing := [name for name in self._names if name not in self._last]:
             if not came:

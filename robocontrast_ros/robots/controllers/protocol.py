@@ -64,7 +64,7 @@ class Controller(Protocol):
         """
 
     def step(self, state: RobotState) -> ControlStep | None:
-        """Return the command for the next control period; None when the action is done.
+        """Return the command for the next control period; None if the action is done.
 
         An action takes at least one control period.
         """

@@ -78,7 +78,7 @@ class _ToolController(ArmController):
         far = wanted.distance_to(self._set_point) / self._space.max_step
         turn = math.hypot(*between(self._set_point.orientation, wanted.orientation)) / self._space.max_turn
         for excess, bound in ((far, f"{self._space.max_step} m"), (turn, f"{self._space.max_turn} rad")):
-            # A target at the bound must not lie beyond it because its distance is rounded.
+            # Rounding of the distance must not put a target at the bound beyond it.
             if excess > 1.0 + 1e-9:
                 reasons.append(f"a control step goes at most {bound}")
         return self._way(wanted, min(1.0, 1.0 / max(far, turn, 1.0)))
