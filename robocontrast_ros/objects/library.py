@@ -149,7 +149,7 @@ def _check(file: ObjectFile, source: str) -> None:
 
 
 def _of_parts(file: ObjectFile, type_: str, source: str) -> ObjectModel:
-    """Return an object as its file has it, with the paints of no variant."""
+    """Return the object of a file, without the paints of a variant."""
     if not file.parts and not file.lights and not any(variant.lights for variant in file.variants.values()):
         raise ConfigurationError(source, "parts", "nothing", "one part or more")
     parts = []
@@ -172,7 +172,7 @@ def _of_parts(file: ObjectFile, type_: str, source: str) -> ObjectModel:
 
 
 def _of_mesh(file: ObjectFile, path: Path, source: str) -> ObjectModel:
-    """Return an object whose shape another file has, with the paint of no variant."""
+    """Return an object with the shape of another file, without the paint of a variant."""
     if file.parts:
         raise ConfigurationError(source, "parts", "parts beside a mesh", "one of the two")
     if file.size is None:

@@ -25,7 +25,7 @@ Mask = NDArray[np.bool_]
 Mixed = NDArray[np.uint32]
 
 AT_ONCE = 8192
-"""Points whose noise is computed together, so that all of it stays in a processor's cache."""
+"""Points whose noise is computed together, so that it stays in a processor's cache."""
 
 SMALL, LARGE = 128, 256
 """Texels along an edge of the cube, for things that fit in a hand and for furniture."""

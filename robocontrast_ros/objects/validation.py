@@ -1,4 +1,4 @@
-"""A test of an object: it stays where it is put, and a free-standing pair of jaws holds it.
+"""A test of an object: it stays at its place, and a free-standing pair of jaws holds it.
 
 The jaws are the common part of all parallel grippers: two box pads on slides that close with the force of a small
 gripper, on a carriage that lifts, holds and shakes. Pads, force and friction are the weaker of Franka's hand and
@@ -38,7 +38,7 @@ STANDING = math.radians(3.0)
 """Greatest turn of an object that counts as stable [rad]."""
 
 SHIFTED = 0.005
-"""Greatest motion of it meanwhile [m]."""
+"""Greatest motion of such an object [m]."""
 
 SIZES = (0.005, 0.4)
 """Bounds of an object's least and greatest side [m]."""
@@ -57,7 +57,7 @@ class Findings:
     """The findings about an object.
 
     Attributes:
-        stands: whether it stays where it is put.
+        stands: whether it stays at its place.
         held: whether each of its grasps holds, in their order.
         widths: distances between the closed fingers, in the same order [m].
     """
@@ -163,7 +163,7 @@ class _Jaws:
         self._tallest = model.size[2]
 
     def stands(self) -> bool:
-        """Return whether the object stays where it is put, for one second."""
+        """Return whether the object stays at its place for one second."""
         self._put(Pose((0.0, 0.0, 1.0 + self._tallest)), 0.0)
         self._run(1.0)
         x, y, _ = self._data.xpos[self._object].tolist()

@@ -128,7 +128,7 @@ def effective_size(
     are the same, and that values are 0 or 1.
 
     Args:
-        sums: of the values of each cluster, which are in [0, 1], shape (..., g).
+        sums: sum of the values of each cluster, which are in [0, 1], shape (..., g).
         squares: sum of the squared values of each cluster, shape (..., g).
         sizes: number of values of each cluster, shape (..., g).
         caution: the sum of squares that the cautious case weighs; for scores 1, the sum of squares of two 0s and two
@@ -166,7 +166,7 @@ def jackknife_variance(sums: NDArray[np.float64], sizes: NDArray[np.int64], time
     If all clusters have the same size, it is the variance of their means over their number.
 
     Args:
-        sums: of the values of each cluster, shape (..., g).
+        sums: sum of the values of each cluster, shape (..., g).
         sizes: number of values of each, shape (..., g).
         times: factor on the number of such clusters.
 

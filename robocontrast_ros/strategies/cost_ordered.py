@@ -33,7 +33,7 @@ FIRST_GUESS = 16
 class CostOrdered(Strategy):
     """Each test instance in its own scene, with its perturbations if there are any, the nearest scenes together.
 
-    *The *choice* of instances is random: the first ones in the shuffled order of the test set, as many as a little less
+    The *choice* of instances is random: the first ones in the shuffled order of the test set, as many as a little less
     than the budget is expected to suffice for, if every trial succeeds. Only their *order* is planned: a
     travelling-salesman path from the scene that an instance's last trial leaves to the next instance's own scene. If a
     path through the whole test set ended with the budget, the instances on it would be those of cheap neighbourhoods

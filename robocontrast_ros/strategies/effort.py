@@ -80,7 +80,7 @@ AnyTolerance = Tolerance | Tolerances
 def angle_between(a: Pose, b: Pose) -> float:
     """Return the angle of the rotation from one orientation to the other [rad], in [0, pi]."""
     (ax, ay, az, aw), (bx, by, bz, bw) = a.orientation, b.orientation
-    # conjugate(a) * b; atan2 keeps small angles exact where acos of the dot product does not.
+    # conjugate(a) * b; atan2 keeps small angles exact, but acos of the dot product does not.
     vector = (
         aw * bx - ax * bw - ay * bz + az * by,
         aw * by + ax * bz - ay * bw - az * bx,

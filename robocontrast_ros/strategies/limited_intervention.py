@@ -72,7 +72,7 @@ class LimitedIntervention(Strategy):
 
 
 class LimitedInterventionSkip(LimitedIntervention):
-    """The same, but an instruction that the present scene fulfils already is skipped, and nothing is reset for it.
+    """Limited intervention that skips an instruction which the present scene fulfils, and resets nothing for it.
 
     The skip has the reason. The next instruction is given in the same scene.
     """
