@@ -26,12 +26,12 @@ from types import MethodType
 import numpy as np
 import yaml
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 
 from robocontrast_ros.bags.reader import read_bag
-from robocontrast_ros.cli import evaluate
 from robocontrast_ros.cli.ahead import GraphAhead
+from robocontrast_ros.cli.session import run_session
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration.settings import parse_settings
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
@@ -160,9 +160,9 @@ def in_process(session: Path) -> tuple[Measured, dict[str, list[float]]]:
 
 def whole_graph(session: Path, settings: Iterable[str], console: Console) -> Measured:
     """Run the session, with other settings, as a graph."""
-    overrides = Overrides(settings=parse_settings(settings, "composed=false"))
+    resolved = resolve(session, Overrides(settings=parse_settings(settings, "composed=false")))
     with contextlib.closing(GraphAhead("")) as ahead:
-        run, code = evaluate.start(str(session), overrides, console, "", ahead)
+        run, code = run_session(resolved, None, console, "", ahead)
     if code != 0:
         raise SystemExit(f"the session ended with code {code}; its logs are in {run.path / 'logs'}")
     finished = [event for event in read_journal(run.journal).events if isinstance(event, TrialFinished)]

@@ -32,8 +32,7 @@ class GraphAhead:
         # Whatever is wrong is said when the session is known; it may need no graph.
         with contextlib.suppress(ConfigurationError):
             if not fast:
-                self._domain = Domain(namespace)
-                self._domain.start_probe(node_environment(self._domain.number), self.server)
+                self._domain = Domain.probed(namespace, node_environment(0), self.server)
         # It changes the environment for a moment, which the thread reads.
         import_mujoco()
         threading.Thread(target=_try_rendering, args=(self.server,), daemon=True).start()
@@ -48,18 +47,10 @@ class GraphAhead:
         Raises:
             ConfigurationError: it is taken, or a variable of the environment is wrong.
         """
+        if self._domain is not None and (self._domain.namespace != namespace or elsewhere):
+            self.no_graph()
         domain, self._domain = self._domain, None
-        if domain is not None and (domain.namespace != namespace or elsewhere):
-            domain.close()
-            domain = None
-        if domain is None:
-            domain = Domain(namespace)
-            try:
-                domain.start_probe(node_environment(domain.number, elsewhere), self.server)
-            except BaseException:
-                domain.close()
-                raise
-        return domain
+        return domain or Domain.probed(namespace, node_environment(0, elsewhere), self.server)
 
     def no_graph(self) -> None:
         """End what only a graph needs; the domain that was returned is the caller's."""

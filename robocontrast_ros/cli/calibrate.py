@@ -5,103 +5,141 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
+import typer
 import yaml
-from numpy.typing import NDArray
-from PIL import Image
-from rich.console import Console
 
+from robocontrast_ros.cli.options import BoardOption
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record
 from robocontrast_ros.configuration.files import find_file
-from robocontrast_ros.domain import Pose
-from robocontrast_ros.domain.words import counted
-from robocontrast_ros.images.boards import Board, BoardNotSeen, CameraPose, Intrinsics, camera_pose, drawn
-from robocontrast_ros.images.camera_info import read_intrinsics
-from robocontrast_ros.images.files import read_picture
-from robocontrast_ros.images.rendering import RenderingUnavailable
-from robocontrast_ros.images.tag_families import FAMILIES, USUAL
-from robocontrast_ros.objects import library_of
-from robocontrast_ros.perception import CalibratedCamera, ObjectTag
-from robocontrast_ros.perception.fixed_tags import lying_tags
-from robocontrast_ros.perception.tag_pages import pictures_of, tag_pages
 from robocontrast_ros.system.disk import new_file, write_file
-from robocontrast_ros.tasks.protocol import Task
-from robocontrast_ros.worlds.table_camera import standard_tags
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from PIL import Image
+
+    from robocontrast_ros.domain import Pose
+    from robocontrast_ros.images.boards import Board, CameraPose, Intrinsics
+    from robocontrast_ros.perception import CalibratedCamera, ObjectTag
+    from robocontrast_ros.tasks.protocol import Task
 
 DOTS_PER_INCH = 300
 SHARP = 1.0
 """Reprojection error up to which intrinsics, board and pictures fit together [pixel]."""
 
 
-def print_board(board_file: Path | None, to: Path, console: Console) -> None:
+def print_tags(
+    board: BoardOption = None,
+    objects: Annotated[
+        str | None,
+        typer.Option(
+            help="Task, such as tabletop, or path of its .yaml file: draw the tags for its objects instead, and write "
+            "the YAML file for `operator.tags` beside them."
+        ),
+    ] = None,
+    to: Annotated[Path | None, typer.Option(help="PDF or PNG file to write; else board.pdf, or tags.pdf.")] = None,
+    family: Annotated[
+        str | None,
+        typer.Option(
+            help="Family of the tags for objects, such as aruco_5x5_250; else apriltag_36h11. That of a board is in "
+            "its file."
+        ),
+    ] = None,
+) -> None:
+    """Draw the board of tags with which a camera is calibrated, or the tags for objects, for print in its true size."""
+    from robocontrast_ros.images.tag_families import USUAL
+
+    if objects is not None:
+        if board is not None:
+            raise ConfigurationError("command line", "--board", str(board), "nothing, where --objects is given")
+        _print_object_tags(objects, to or Path("tags.pdf"), family or USUAL)
+        return
+    if family is not None:
+        cure = f"Write `family: {family}` into a file for --board, which `robocontrast calibrate` takes, too."
+        raise ConfigurationError("command line", "--family", family, "nothing, where --objects is not given", cure)
+    _print_board(board, to or Path("board.pdf"))
+
+
+def _print_board(board_file: Path | None, to: Path) -> None:
     """Write a board for print in its true size.
 
     Args:
         board_file: YAML file of a ``Board``; None for the default.
         to: the PDF or PNG file.
-        console: where it says what to do with it.
 
     Raises:
         ConfigurationError: the board's file is wrong, or the other one no .pdf or .png.
         DiskError: the file cannot be written.
     """
+    from PIL import Image
+
+    from robocontrast_ros.domain.words import counted
+    from robocontrast_ros.images.boards import drawn
+
     _require_page(to)
     board = _board(board_file)
     _write_pages(iter([Image.fromarray(drawn(board, DOTS_PER_INCH))]), to)
     width, height = board.size
-    console.print(
+    Console().say(
         f"{to}: {1e3 * width:.0f} x {1e3 * height:.0f} mm, {counted(board.tags, 'tag')}.\n"
         "Print it in its true size (100 %), glue it on something flat, and measure the line of 100 mm. Where that is "
         "not 100 mm long, write the measured `square` and `tag` in a file for --board.",
-        soft_wrap=True,
-        highlight=False,
     )
 
 
-def calibrate_camera(
-    pictures: list[Path],
-    info: Path,
-    at: tuple[float, float, float, float],
-    board_file: Path | None,
-    frame: str,
-    world: str,
-    to: Path,
-    fixed_tags: Path | None,
-    console: Console,
+def calibrate(
+    images: Annotated[list[Path], typer.Argument(help="Pictures of the board, with nothing moved between them.")],
+    info: Annotated[
+        Path,
+        typer.Option(
+            help="The camera's intrinsics: what `ros2 topic echo --once …/camera_info` prints, or a file of "
+            "camera_calibration."
+        ),
+    ],
+    at: Annotated[
+        tuple[float, float, float, float],
+        typer.Option(
+            help="Where the lower left corner of the board is: x, y and z in the world's frame [m], and the angle from "
+            "its x axis to the board's lower edge about z [rad]. The board lies flat, with its tags up."
+        ),
+    ] = (0.0, 0.0, 0.0, 0.0),
+    board: BoardOption = None,
+    frame: Annotated[str, typer.Option(help="Optical frame of the camera.")] = "camera_color_optical_frame",
+    world: Annotated[str, typer.Option(help="Frame of the result.")] = "world",
+    to: Annotated[Path, typer.Option(help="YAML file to write.")] = Path("camera.yaml"),
+    fixed_tags: Annotated[
+        Path | None,
+        typer.Option(
+            help="YAML file to write the other tags to that lie on the table beside the board, for the session's "
+            "`operator.fixed_tags`."
+        ),
+    ] = None,
 ) -> None:
-    """Print where a camera stands, with its error, and write it to a file.
+    """Find out where a camera stands, from pictures of a printed board; with its error."""
+    from robocontrast_ros.domain import Pose
+    from robocontrast_ros.images.boards import BoardNotSeen, camera_pose
+    from robocontrast_ros.images.camera_info import read_intrinsics
+    from robocontrast_ros.images.files import read_picture
+    from robocontrast_ros.perception import CalibratedCamera
 
-    Args:
-        pictures: of the board, by the camera.
-        info: its intrinsics.
-        at: x, y, z [m] and yaw [rad] of the board in the world.
-        board_file: YAML file of a ``Board``; None for the default.
-        frame: the camera's optical frame.
-        world: frame of the result.
-        to: the YAML file.
-        fixed_tags: the YAML file of the other tags that lie at the board's height; None for none.
-        console: where the result goes.
-
-    Raises:
-        ConfigurationError: a file is wrong, or the board is not seen well enough.
-        DiskError: the file cannot be written.
-    """
-    board, intrinsics = _board(board_file), read_intrinsics(info)
+    used, intrinsics, console = _board(board), read_intrinsics(info), Console()
     if not all(map(math.isfinite, at)):
         raise ConfigurationError("command line", "--at", at, "four finite numbers: x, y, z [m] and yaw [rad]")
     placed = Pose.planar(at[0], at[1], at[3], at[2])
-    images = [read_picture(file) for file in pictures]
-    for file, image in zip(pictures, images, strict=True):
+    pictures = [read_picture(file) for file in images]
+    for file, image in zip(images, pictures, strict=True):
         size = f"{image.shape[1]}x{image.shape[0]} pixels"
         if image.shape[:2] != (intrinsics.height, intrinsics.width):
             expected = f"{intrinsics.width}x{intrinsics.height} pixels, as {info} says"
             raise ConfigurationError(str(file), "", size, expected, "Take both from the same camera in the same mode.")
     try:
-        found = camera_pose(images, board, intrinsics, placed)
-        apart = _apart(images, board, intrinsics, placed)
+        found = camera_pose(pictures, used, intrinsics, placed)
+        apart = _apart(pictures, used, intrinsics, placed)
     except BoardNotSeen as error:
-        where = str(pictures[error.image]) if error.image is not None else "pictures"
+        where = str(images[error.image]) if error.image is not None else "pictures"
         raise ConfigurationError(where, "", str(error), "a picture that shows the board") from None
     except ValueError as error:
         raise ConfigurationError("pictures", "", str(error), "pictures of the board's front") from None
@@ -115,7 +153,7 @@ def calibrate_camera(
             "neither camera nor board was moved between the pictures.",
         )
     camera = CalibratedCamera(intrinsics, found.pose, world, found.position_error, found.orientation_error)
-    lying = _lying_tags(images, camera, board, at[2]) if fixed_tags is not None else ()
+    lying = _lying_tags(pictures, camera, used, at[2]) if fixed_tags is not None else ()
     _show(found, apart, frame, world, console)
     content = {
         "frame_id": world,
@@ -135,7 +173,7 @@ def calibrate_camera(
         "d": intrinsics.distortion.tolist(),
     }
     write_file(to, yaml.safe_dump(content, sort_keys=False))
-    console.print(to, highlight=False)
+    console.print(to)
     if fixed_tags is not None:
         _write_fixed_tags(lying, fixed_tags, console)
 
@@ -148,6 +186,8 @@ def _lying_tags(
     Raises:
         ConfigurationError: there is none, or one of which it is not clear where it is.
     """
+    from robocontrast_ros.perception.fixed_tags import lying_tags
+
     own = range(board.first_tag, board.first_tag + board.tags)
     expected = "tags that lie flat on the table, beside the board and as high as it"
     try:
@@ -164,7 +204,7 @@ def _lying_tags(
 def _write_fixed_tags(tags: tuple[ObjectTag, ...], to: Path, console: Console) -> None:
     for tag in tags:
         x, y, _ = tag.position
-        console.print(f"tag {tag.number}: {1e3 * tag.size:.1f} mm, x {x:.4f}, y {y:.4f} m", highlight=False)
+        console.print(f"tag {tag.number}: {1e3 * tag.size:.1f} mm, x {x:.4f}, y {y:.4f} m")
     content = [
         {
             "number": tag.number,
@@ -176,11 +216,13 @@ def _write_fixed_tags(tags: tuple[ObjectTag, ...], to: Path, console: Console) -
         for tag in tags
     ]
     write_file(to, yaml.safe_dump({"tags": content}, sort_keys=False))
-    console.print(to, highlight=False)
+    console.print(to)
 
 
 def _apart(images: list[NDArray[np.uint8]], board: Board, intrinsics: Intrinsics, placed: Pose) -> float | None:
     """Return the greatest distance between the positions that single pictures give [m]; None for one picture."""
+    from robocontrast_ros.images.boards import camera_pose
+
     if len(images) < 2:
         return None
     places = [camera_pose([image], board, intrinsics, placed).pose for image in images]
@@ -188,6 +230,8 @@ def _apart(images: list[NDArray[np.uint8]], board: Board, intrinsics: Intrinsics
 
 
 def _show(found: CameraPose, apart: float | None, frame: str, world: str, console: Console) -> None:
+    from robocontrast_ros.domain.words import counted
+
     (x, y, z), (qx, qy, qz, qw) = found.pose.position, found.pose.orientation
     lines = [
         f"{frame} in {world}: x {x:.4f}, y {y:.4f}, z {z:.4f} m, "
@@ -203,7 +247,7 @@ def _show(found: CameraPose, apart: float | None, frame: str, world: str, consol
         f"--qz {qz:.6f} --qw {qw:.6f} --frame-id {world} --child-frame-id {frame}"
     )
     for line in lines:
-        console.print(line, soft_wrap=True, highlight=False, markup=False)
+        console.say(line)
 
 
 def _require_page(to: Path) -> None:
@@ -232,10 +276,12 @@ def _write_pages(pages: Iterator[Image.Image], to: Path) -> list[Path]:
 
 
 def _board(file: Path | None) -> Board:
+    from robocontrast_ros.images.boards import Board
+
     return Board() if file is None else load_record(Board, file)
 
 
-def print_object_tags(task_name: str, to: Path, family: str, console: Console) -> None:
+def _print_object_tags(task_name: str, to: Path, family: str) -> None:
     """Write the tags for the objects of a task for print in their true size, and the file for `operator.tags`.
 
     Args:
@@ -243,13 +289,19 @@ def print_object_tags(task_name: str, to: Path, family: str, console: Console) -
         to: the PDF file, or the PNG file, whose name gets a number where there are several pages. The YAML file goes
             beside it.
         family: of the tags.
-        console: where it says what to do with them.
 
     Raises:
         ConfigurationError: there is no such family or task, its objects need no tags, the file is no .pdf or .png, or
             the YAML file is there already.
         DiskError: a file cannot be written.
     """
+    from robocontrast_ros.domain.words import counted
+    from robocontrast_ros.images.rendering import RenderingUnavailable
+    from robocontrast_ros.images.tag_families import FAMILIES
+    from robocontrast_ros.objects import library_of
+    from robocontrast_ros.perception.tag_pages import pictures_of, tag_pages
+    from robocontrast_ros.worlds.table_camera import standard_tags
+
     _require_page(to)
     if family not in FAMILIES:
         raise ConfigurationError.unknown("command line", "--family", family, FAMILIES, "family of tags")
@@ -273,12 +325,12 @@ def print_object_tags(task_name: str, to: Path, family: str, console: Console) -
             "command line", "--objects", task_name, expected, "The camera tells its objects by colour and outline."
         )
     tagged = [(library[name], own) for name, own in tags.items()]
-    pictures = {}
+    pictures, console = {}, Console()
     try:
         with console.status("drawing …"):
             pictures = {model.model: pictures_of(model, own) for model, own in tagged}
     except RenderingUnavailable as error:
-        console.print(f"The pages have no pictures of the objects: {error}", soft_wrap=True, highlight=False)
+        console.say(f"The pages have no pictures of the objects: {error}")
     files = _write_pages(tag_pages(tagged, pictures, DOTS_PER_INCH), to)
     content = {"tags": {name: [_in_file(tag) for tag in own] for name, own in tags.items()}}
     said = (
@@ -288,16 +340,16 @@ def print_object_tags(task_name: str, to: Path, family: str, console: Console) -
     )
     write_file(beside, said + yaml.safe_dump(content, sort_keys=False, default_flow_style=None))
     number = sum(map(len, tags.values()))
-    console.print(
+    console.say(
         f"{', '.join(map(str, files))}: {counted(number, 'tag')} for {counted(len(tags), 'object')}.\n"
         "Print it in its true size (100 %), and measure the line of 100 mm. Glue the tags on stiff card, cut them out "
         f"with their white border, and fix them as the pages say.\n{beside}: the same for `operator.tags`. Where a tag "
         "is elsewhere on your object, or of another size, change it there.",
-        soft_wrap=True,
-        highlight=False,
     )
 
 
 def _in_file(tag: ObjectTag) -> dict[str, object]:
+    from robocontrast_ros.images.tag_families import USUAL
+
     written: dict[str, object] = {"number": tag.number, "size": tag.size, "position": list(tag.position)}
     return written if tag.family == USUAL else {**written, "family": tag.family}

@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from robocontrast_ros.analysis.estimates.comparison import ComparisonError
-from robocontrast_ros.analysis.report.comparison_page import check_files, read_runs, write_comparison_page
-from robocontrast_ros.analysis.tables.comparison import comparison_report, write_numbers
-from robocontrast_ros.cli.report import print_path, shown_progress
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.runs.blinding import is_of_several_policies
-from robocontrast_ros.runs.journal import read_begun
-from robocontrast_ros.runs.policy_runs import write_policy_runs
 from robocontrast_ros.runs.run_folder import RunFolder
 
 
-def write_run_comparison(runs: Sequence[Path], to: Path, console: Console, pictures: bool = True) -> None:
-    """Compare the first run with each of the others: print the numbers, write them as CSV and JSON, and write the page.
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders; the first is compared with each of the others.")],
+    to: Annotated[Path, typer.Option(help="HTML file to write.")] = Path("comparison.html"),
+    pictures: Annotated[
+        bool, typer.Option(help="Camera frames and maps on the page; without them it takes a few seconds.")
+    ] = True,
+) -> None:
+    """Compare policies trial by trial on the same test set: numbers, one HTML page, and CSV and JSON beside it.
 
-    Args:
-        runs: run folders. That of a blind session that is opened stands for those of its policies.
-        to: the page's file.
-        console: to print on.
-        pictures: whether the page has frames and maps.
-
-    Raises:
-        ConfigurationError: there are not two runs, a path is no run folder, or a file cannot be written.
-        typer.Exit: the runs do not match, or are the same; code 2, after one line on stderr.
-        JournalError: a run's journal cannot be read, or holds no session.
+    The runs need the same task and seed; where they do not match, the exit code is 2.
+    With an oracle's run as the second, the difference in differences is what a perturbation costs beyond the geometry.
     """
-    folders = [folder for run in runs for folder in _policies_of(RunFolder.open(run))]
+    named = [RunFolder.open(run) for run in runs]
+    from robocontrast_ros.analysis.estimates.comparison import ComparisonError
+    from robocontrast_ros.analysis.report.comparison_page import check_files, read_runs, write_comparison_page
+    from robocontrast_ros.analysis.tables.comparison import comparison_report, write_numbers
+    from robocontrast_ros.cli.runs import runs_of_policies
+
+    folders, console = [folder for run in named for folder in runs_of_policies(run)], Console()
     if len(folders) < 2:
         raise ConfigurationError(
             "command line",
@@ -52,13 +49,7 @@ def write_run_comparison(runs: Sequence[Path], to: Path, console: Console, pictu
         raise typer.Exit(2) from None
     console.print(comparison_report(read.comparisons, read.labels, read.stopped))
     files = write_numbers(read.comparisons, to)
-    write_comparison_page(read, to, shown_progress(console), pictures=pictures)
-    print_path("comparison", to, console)
+    write_comparison_page(read, to, console.track, pictures=pictures)
+    console.path("comparison", to)
     for what, path in zip(("table", "numbers"), files, strict=True):
-        print_path(what, path, console)
-
-
-def _policies_of(run: RunFolder) -> tuple[RunFolder, ...]:
-    """Return the run folders of the policies of a blind session; of any other, its own."""
-    journal = read_begun(run.journal)
-    return write_policy_runs(run, journal) if is_of_several_policies(journal.events) else (run,)
+        console.path(what, path)

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
+import typer
 
-from robocontrast_ros.cli.running import not_running
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.console.access import FILE, Access, read_access
-from robocontrast_ros.runs.journal import is_running
 from robocontrast_ros.runs.run_folder import RunFolder
 
+if TYPE_CHECKING:
+    from robocontrast_ros.console.access import Access
 
-def show_access(run: Path, console: Console) -> None:
-    """Print the link to a session's console, and its QR code.
 
-    Raises:
-        ConfigurationError: the session has no console, or does not run.
-        JournalError: its journal cannot be opened.
-    """
+def console(run: Annotated[Path, typer.Argument(help="Run folder of a session with a console.")]) -> None:
+    """Show how the page of the person at the robot is opened: its link, and the QR code of it."""
+    from robocontrast_ros.cli.running import not_running
+    from robocontrast_ros.console.access import read_access
+    from robocontrast_ros.runs.journal import is_running
+
     folder = RunFolder.open(run)
     access = read_access(folder.path)
     if access is None:
@@ -33,13 +34,13 @@ def show_access(run: Path, console: Console) -> None:
     # After a crash the file of the graph is still there; the lock of the journal is not.
     if not is_running(folder.journal):
         raise not_running(folder)
-    print_access(access, console)
+    _print_access(access, Console())
 
 
-def print_access(access: Access, console: Console) -> None:
+def _print_access(access: Access, console: Console) -> None:
     """Print the link, and the QR code of it, which a phone in the same network reads."""
-    console.print(access.qr_code(), highlight=False, markup=False, no_wrap=True)
-    console.print(f"console: {access.link}", highlight=False, soft_wrap=True)
+    console.print(access.qr_code(), no_wrap=True)
+    console.path("console", access.link)
 
 
 class ConsoleNotice:
@@ -52,16 +53,14 @@ class ConsoleNotice:
 
     def update(self) -> None:
         """Look, and print it the first time."""
-        if self._shown or not self._fresh():
-            return
-        access = read_access(self._run.path)
-        if access is not None:
-            self._shown = True
-            print_access(access, self._console)
+        from robocontrast_ros.console.access import FILE, read_access
 
-    def _fresh(self) -> bool:
         try:
             # That of an earlier process of a resumed session may have had another port.
-            return (self._run.path / FILE).stat().st_mtime >= self._began
+            fresh = not self._shown and (self._run.path / FILE).stat().st_mtime >= self._began
         except OSError:
-            return False
+            return
+        access = read_access(self._run.path) if fresh else None
+        if access is not None:
+            self._shown = True
+            _print_access(access, self._console)

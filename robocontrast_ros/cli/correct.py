@@ -5,34 +5,41 @@ from __future__ import annotations
 import math
 import shlex
 from pathlib import Path
+from typing import Annotated
 
-from rich.console import Console
+import typer
 
-from robocontrast_ros.analysis.rescoring.corrections import correct
-from robocontrast_ros.domain import Judgement
-from robocontrast_ros.runs.events import TrialFinished
-from robocontrast_ros.runs.journal import JournalWriter, read_begun
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.runs.run_folder import RunFolder
 
 
-def correct_trial(path: Path, trial_id: str, right: Judgement, reason: str, console: Console) -> None:
-    """Correct the judgement of a trial of a session that is not running, and show what changes.
+def correct(
+    run: Annotated[Path, typer.Argument(help="Run folder of a session that is not running.")],
+    trial: Annotated[str, typer.Argument(help="The trial, by its number as in the tables, for instance 0007.")],
+    by: Annotated[str, typer.Option(help="Who corrects it.")],
+    reason: Annotated[str, typer.Option(help="Why.")],
+    success: Annotated[bool, typer.Option("--success/--failure", help="Whether it is a success.")],
+    progress: Annotated[float, typer.Option(help="How far it came, from 0 to 1, where it is a failure.")] = 0.0,
+) -> None:
+    """Correct how a person, or a camera, judged a trial.
 
-    Raises:
-        ConfigurationError: it cannot be corrected; it says why.
-        JournalError: the session is running, or its journal cannot be read.
-        DiskError: the journal cannot be written.
+    Its scores are computed anew from its bag. What was judged first stays in the journal. While the session runs, the
+    person's page corrects trials.
     """
-    run = RunFolder.open(path)
-    read_begun(run.journal)
-    with JournalWriter(run.journal) as writer:
+    from robocontrast_ros.analysis.rescoring import corrections
+    from robocontrast_ros.domain import Judgement
+    from robocontrast_ros.runs.events import TrialFinished
+    from robocontrast_ros.runs.journal import JournalWriter, read_begun
+
+    folder, console = RunFolder.open(run), Console()
+    read_begun(folder.journal)
+    right = Judgement(success, 1.0 if success else progress, by)
+    with JournalWriter(folder.journal) as writer:
         trials = (event for event in writer.past.corrected.events if isinstance(event, TrialFinished))
         before = {event.trial.trial_id: event.result for event in trials}
-        found = correct(run, writer, trial_id, right, reason)
+        found = corrections.correct(folder, writer, trial, right, reason)
     for name, value in found.result.scores.items():
-        was = before[trial_id].scores.get(name, math.nan)
+        was = before[trial].scores.get(name, math.nan)
         if repr(was) != repr(value):
-            console.print(f"trial {trial_id}: {name} {was:.4g} -> {value:.4g}", highlight=False)
-    console.print(
-        f"Tables and figures: robocontrast results {shlex.quote(str(run.path))}", soft_wrap=True, highlight=False
-    )
+            console.print(f"trial {trial}: {name} {was:.4g} -> {value:.4g}")
+    console.say(f"Tables and figures: robocontrast results {shlex.quote(str(folder.path))}")

@@ -4,40 +4,44 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
+import typer
 from rich.table import Column, Table
 
-from robocontrast_ros.analysis.data.serving_policies import serving_policies
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError, load_configured
 from robocontrast_ros.configuration.files import find_file
-from robocontrast_ros.domain import Outcome
-from robocontrast_ros.runs.blinding import refuse_several_policies
-from robocontrast_ros.runs.events import TrialFinished
-from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
-from robocontrast_ros.tasks.levels import Level, Levels, known_levels, level_of
-from robocontrast_ros.tasks.protocol import Task
+
+if TYPE_CHECKING:
+    from robocontrast_ros.tasks.levels import Level, Levels
+    from robocontrast_ros.tasks.protocol import Task
 
 
-def show_levels(run: RunFolder | None, trained_on: str | None, console: Console) -> None:
-    """Print the shipped levels; with a run, how many of its trials are of each level, and how many were solved.
+def levels(
+    run: Annotated[Path | None, typer.Argument(help="Run folder whose trials are sorted by level.")] = None,
+    trained_on: Annotated[
+        str | None,
+        typer.Option(
+            help="Name in config/levels/, or path of a .yaml file, that says what the run's policies were trained on."
+        ),
+    ] = None,
+) -> None:
+    """List what policies were trained on; with a run, count its trials by level of generalisation, L1 to L4."""
+    folder = None if run is None else RunFolder.open(run)
+    from robocontrast_ros.analysis.data.run_record import RunRecord
+    from robocontrast_ros.domain import Outcome
+    from robocontrast_ros.runs.blinding import refuse_several_policies
+    from robocontrast_ros.runs.journal import read_journal
+    from robocontrast_ros.tasks.levels import Level, Levels, known_levels, level_of
 
-    Args:
-        run: the run folder; None for a list of what ships.
-        trained_on: name or file of the levels of the run's policies; None for those that name the policy.
-        console: where it goes.
-
-    Raises:
-        ConfigurationError: a file does not fit, or nothing says what a policy was trained on.
-        JournalError: the run's journal cannot be read.
-    """
-    shipped = known_levels()
-    if run is None:
+    shipped, console = known_levels(), Console()
+    if folder is None:
         _show_shipped(shipped, console)
         return
-    task: Task = load_configured("tasks", run.parameters / "task.yaml")
-    source = str(run.path)
+    task: Task = load_configured("tasks", folder.parameters / "task.yaml")
+    source = str(folder.path)
     if task.looks is None:
         raise ConfigurationError(source, "task", task.name, "a task whose things have a shape and a colour")
     given = None
@@ -46,17 +50,16 @@ def show_levels(run: RunFolder | None, trained_on: str | None, console: Console)
         given = Levels.from_file(file)
     trained: dict[str, Levels] = {}
     found: dict[tuple[str, str, Level], list[bool]] = defaultdict(list)
-    journal = read_journal(run.journal)
+    journal = read_journal(folder.journal)
     refuse_several_policies(journal)
-    events = journal.corrected.events
-    for event, policy in zip(events, serving_policies(events), strict=True):
-        if not isinstance(event, TrialFinished):
+    for each in RunRecord.of(journal.events).trials:
+        if not each.counts:
             continue
+        policy, trial = each.policy, each.trial
         if policy not in trained:
             trained[policy] = given or _of(policy, shipped, source)
-        trial = event.trial
         level = level_of(trial.instance, trained[policy], task.looks)
-        found[policy, trial.perturbation, level].append(event.result.outcome is Outcome.SUCCESS)
+        found[policy, trial.perturbation, level].append(each.ended.result.outcome is Outcome.SUCCESS)
     table = Table(*_names("policy", "perturbation"), *(level.value for level in Level))
     rows = list(dict.fromkeys((policy, perturbation) for policy, perturbation, _ in found))
     for policy, perturbation in rows:
@@ -76,6 +79,8 @@ def _of(policy: str, shipped: tuple[Levels, ...], source: str) -> Levels:
 
 
 def _show_shipped(shipped: tuple[Levels, ...], console: Console) -> None:
+    from robocontrast_ros.tasks.levels import Level
+
     named = _names("levels", "policies trained so")
     table = Table(*named, "families", "things", *(level.value for level in Level))
     for levels in shipped:

@@ -10,6 +10,7 @@ from typing import BinaryIO
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from robocontrast_ros.domain import Outcome, find_spec
 from robocontrast_ros.domain.words import on_one_line
@@ -32,12 +33,13 @@ from robocontrast_ros.runs.events import (
 )
 
 _WORDS = {
-    Outcome.SUCCESS: "[green]success[/]",
-    Outcome.FAILURE: "[red]failure[/]",
-    Outcome.POLICY_FAULT: "[red]policy fault[/]",
+    Outcome.SUCCESS: ("success     ", "green"),
+    Outcome.FAILURE: ("failure     ", "red"),
+    Outcome.POLICY_FAULT: ("policy fault", "red"),
 }
 
-_PLAIN = {"highlight": False, "soft_wrap": True, "markup": True}
+_UNDER_A_TRIAL = " " * 6
+"""What stands before a line that is not about one trial."""
 
 
 class Follower:
@@ -146,43 +148,44 @@ class LiveView:
             self._done -= len(event.trials)
 
     def _show(self, event: Event) -> None:
+        if parts := self._parts(event):
+            self._console.print(Text.assemble(*parts), soft_wrap=True)
         if isinstance(event, TrialStarted):
             text = event.trial.instance.instruction.text
             self._refresh(f"{event.trial.trial_id} {event.trial.perturbation:<5} “{text}”")
         elif isinstance(event, TrialFinished):
-            trial, result = event.trial, event.result
-            self._console.print(
-                f"{trial.trial_id}  {escape(trial.base_id)}  {trial.perturbation:<5} {_WORDS[result.outcome]:<20} "
-                f"{self._metric.symbol} {result.scores.get(self._metric.name, math.nan):4.2f}  "
-                f"{event.cost:5.2f} {escape(self._unit)}  “{_shown(trial.instance.instruction.text)}”"
-                f"{'  ' + _shown(result.detail) if result.detail and not self._blind else ''}"
-                f"{_at_speed(event.speed_scaling)}",
-                **_PLAIN,
-            )
             self._refresh("")
-        elif isinstance(event, TrialVoid):
-            self._console.print(
-                f"{event.trial.trial_id}  {escape(event.trial.base_id)}  {event.trial.perturbation:<5} "
-                f"[yellow]void[/]  {event.fault.name}{'' if self._blind else ': ' + _shown(event.detail)}",
-                **_PLAIN,
+
+    def _parts(self, event: Event) -> tuple[str | tuple[str, str], ...]:
+        """Return the parts of an event's line, some with a style; none if it has no line."""
+        if isinstance(event, TrialFinished):
+            result, score = event.result, event.result.scores.get(self._metric.name, math.nan)
+            slowed = is_slowed(event.speed_scaling)
+            return (
+                _begun(event),
+                _WORDS[result.outcome],
+                f" {self._metric.symbol} {score:4.2f}  {event.cost:5.2f} {self._unit}  ",
+                f"“{on_one_line(event.trial.instance.instruction.text)}”",
+                f"  {on_one_line(result.detail)}" if result.detail and not self._blind else "",
+                (f"  at {percent(event.speed_scaling)} of full speed", "yellow") if slowed else "",
             )
-        elif isinstance(event, SpeedScalingNoted):
-            self._console.print(f"      [yellow]{_shown(event.detail)}[/]", **_PLAIN)
-        elif isinstance(event, Paused) and event.detail:
-            self._console.print(f"      [yellow]the session waits:[/] {_shown(event.detail)}", **_PLAIN)
-        elif isinstance(event, Resumed) and event.by:
-            self._console.print(f"      [green]released by {_shown(event.by)}:[/] the session goes on", **_PLAIN)
-        elif isinstance(event, PolicyLoaded) and self._policy_loaded:
-            self._console.print(f"      [cyan]policy[/] {escape(event.name)} serves: {escape(event.file)}", **_PLAIN)
-        elif isinstance(event, PolicyRefused):
-            self._console.print(
-                f"      [yellow]policy {escape(event.policy)} is refused:[/] {escape(event.reason)}", **_PLAIN
-            )
-        elif isinstance(event, TrialSkipped):
-            self._console.print(
-                f"      {escape(event.base_id)}  {event.perturbation:<5} [dim]skipped: {_shown(event.reason)}[/]",
-                **_PLAIN,
-            )
+        if isinstance(event, TrialVoid):
+            why = "" if self._blind else f": {on_one_line(event.detail)}"
+            return _begun(event), ("void", "yellow"), f"  {event.fault.name}{why}"
+        if isinstance(event, SpeedScalingNoted):
+            return _UNDER_A_TRIAL, (on_one_line(event.detail), "yellow")
+        if isinstance(event, Paused) and event.detail:
+            return _UNDER_A_TRIAL, ("the session waits:", "yellow"), f" {on_one_line(event.detail)}"
+        if isinstance(event, Resumed) and event.by:
+            return _UNDER_A_TRIAL, (f"released by {on_one_line(event.by)}:", "green"), " the session goes on"
+        if isinstance(event, PolicyLoaded) and self._policy_loaded:
+            return _UNDER_A_TRIAL, ("policy", "cyan"), f" {event.name} serves: {event.file}"
+        if isinstance(event, PolicyRefused):
+            return _UNDER_A_TRIAL, (f"policy {event.policy} is refused:", "yellow"), f" {event.reason}"
+        if isinstance(event, TrialSkipped):
+            skipped = (f"skipped: {on_one_line(event.reason)}", "dim")
+            return f"{_UNDER_A_TRIAL}{event.base_id}  {event.perturbation:<5} ", skipped
+        return ()
 
     def _refresh(self, doing: str) -> None:
         limit = "" if math.isinf(self._budget) else f" of {self._budget:g}"
@@ -203,10 +206,7 @@ class LiveView:
         return f"{int(left // 60)} min {int(left % 60):02d} s left"
 
 
-def _at_speed(share: float | None) -> str:
-    return f"  [yellow]at {percent(share)} of full speed[/]" if is_slowed(share) else ""
-
-
-def _shown(text: str) -> str:
-    """Return a text of a policy, a task or a fault as it may stand in a line with markup."""
-    return escape(on_one_line(text))
+def _begun(event: TrialFinished | TrialVoid) -> str:
+    """Return the beginning of a trial's line."""
+    trial = event.trial
+    return f"{trial.trial_id}  {trial.base_id}  {trial.perturbation:<5} "

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
+import typer
 from rich.table import Table
 from rich.text import Text
 
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain.words import counted
-from robocontrast_ros.images.rendering import RenderingUnavailable
-from robocontrast_ros.objects import SHIPPED, ObjectModel, load_library
+
+if TYPE_CHECKING:
+    from robocontrast_ros.objects import ObjectModel
 
 
-def show_objects(places: list[str], picture: Path | None, console: Console) -> None:
-    """Print a table of objects, and draw them.
+def objects(
+    places: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files and folders of objects; by default config/objects/.", metavar="FILE|FOLDER…"),
+    ] = None,
+    picture: Annotated[Path | None, typer.Option(help="PNG file to draw them into.")] = None,
+) -> None:
+    """List the objects of tables: names, colours, sizes, masses, what can be done with them; and draw them.
 
-    Args:
-        places: files and folders of objects; this package's own when empty.
-        picture: the PNG file to draw; None for none.
-        console: where the table goes.
-
-    Raises:
-        ConfigurationError: a file does not fit, an object of it cannot be used, or nothing can be drawn here.
-        DiskError: the picture cannot be written.
+    An object of your own is checked: its size and mass, its surface, whether it stands and a grasp holds.
     """
-    library = load_library(places or (SHIPPED,))
+    from robocontrast_ros.domain.words import counted
+    from robocontrast_ros.images.rendering import RenderingUnavailable
+    from robocontrast_ros.objects import SHIPPED, load_library
+
+    console, library = Console(), load_library(places or (SHIPPED,))
     types: dict[str, list[ObjectModel]] = {}
     for model in library.values():
         types.setdefault(model.uri.partition("#")[0], []).append(model)
@@ -54,7 +59,7 @@ def show_objects(places: list[str], picture: Path | None, console: Console) -> N
         except RenderingUnavailable as error:
             expected = f"a machine that can draw images ({error})"
             raise ConfigurationError("command line", "--picture", str(picture), expected) from None
-        console.print(picture, highlight=False)
+        console.print(picture)
 
 
 def _row(variants: list[ObjectModel]) -> tuple[str, ...]:

@@ -1,45 +1,33 @@
-"""Options that several commands share."""
+"""Options that several commands share; those of a session are of one table."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
+
+from robocontrast_ros.configuration import parse_settings
+from robocontrast_ros.configuration.files import find_file
+from robocontrast_ros.sessions.overrides import OPTIONS, Overrides
 
 SETTING = "setup.position_tolerance=0.01"
 """An example of a setting of a session, for help and errors."""
 
+
+def session_option(name: str) -> Any:
+    """Return an option of a session for typer."""
+    option = OPTIONS[name]
+    return typer.Option(*filter(None, [option.flag]), help=option.help)
+
+
 SessionArgument = Annotated[
-    str | None,
-    typer.Argument(help="Name of a session in config/sessions/, or path of a .yaml file.", show_default=False),
+    str | None, typer.Argument(help="Name of a session in config/sessions/, or path of a .yaml file.")
 ]
-RobotOption = Annotated[str | None, typer.Option(help="Name in config/robots/, or path of a .yaml file.")]
-PolicyOption = Annotated[str | None, typer.Option(help="Name in config/policies/, or path of a .yaml file.")]
-BudgetOption = Annotated[float | None, typer.Option(help="Budget K in the session's unit of cost; inf for no budget.")]
-SeedOption = Annotated[int | None, typer.Option(help="Seed of every random draw.")]
-TrialsOption = Annotated[int | None, typer.Option(help="Maximum number of trials.")]
-ServerOption = Annotated[
-    str | None,
-    typer.Option(
-        help="`external`: wait for a policy server that runs elsewhere (robocontrast serve); `composed`: run it in the "
-        "process of rollout, which is faster."
-    ),
-]
-FastOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--fast/--graph",
-        help="Run in one process without ROS, much faster: the same trials, scores and bags.",
-        show_default=False,
-    ),
-]
-RepeatsOption = Annotated[int | None, typer.Option(help="Repeats of each instance.")]
-SizeOption = Annotated[int | None, typer.Option(help="Number of test instances.")]
-StrategyOption = Annotated[
-    str | None,
-    typer.Option(help="Strategy that chooses the trials; one without perturbations ignores those of the session."),
-]
+RobotOption = Annotated[str | None, session_option("robot")]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -47,18 +35,45 @@ SetOption = Annotated[
         metavar="KEY=VALUE",
         help="Any other key of the session's file (dotted) and its value in YAML, such as "
         f"{SETTING}. May be given several times.",
-        show_default=False,
     ),
 ]
-OutputOption = Annotated[str | None, typer.Option(help="Parent folder of the run folder.")]
 NamespaceOption = Annotated[
-    str,
-    typer.Option(help="ROS namespace of all nodes, so that several robots can share a domain.", show_default=False),
+    str, typer.Option(help="ROS namespace of all nodes, so that several robots can share a domain.")
 ]
 BoardOption = Annotated[
     Path | None,
     typer.Option(
-        help="YAML file of the board: columns, rows, square [m], tag [m], first_tag; else 5x7 squares of 32 mm.",
-        show_default=False,
+        help="YAML file of the board: columns, rows, square [m], tag [m], first_tag; else 5x7 squares of 32 mm."
     ),
 ]
+
+
+def takes_overrides(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command these options of a session, and ``--set``, in the place of its parameter ``overrides``."""
+
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def wrapped(**given: Any) -> None:
+            options = {name: given.pop(name) for name in names}
+            settings = parse_settings(given.pop("settings") or (), SETTING)
+            command(**given, overrides=Overrides(**options, settings=settings))
+
+        signature, types = inspect.signature(command, eval_str=True), get_type_hints(Overrides)
+        annotations = {name: Annotated[types[name], session_option(name)] for name in names} | {"settings": SetOption}
+        parameters: list[inspect.Parameter] = []
+        for own in signature.parameters.values():
+            shown = annotations.items() if own.name == "overrides" else ()
+            options = [inspect.Parameter(name, own.kind, default=None, annotation=kind) for name, kind in shown]
+            parameters += options or [own]
+        wrapped.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return wrapped
+
+    return with_options
+
+
+def refuse_unknown(session: str, overrides: Overrides) -> None:
+    """Raise ConfigurationError if there is no such session, robot or policy; nothing large is imported for it."""
+    named = (("sessions", "session", session), ("robots", "robot", overrides.robot))
+    for kind, key, name in (*named, ("policies", "policy", overrides.policy)):
+        if name:
+            find_file(kind, name, "command line", key, Path.cwd())

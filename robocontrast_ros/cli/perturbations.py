@@ -3,46 +3,47 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-from numpy.typing import NDArray
-from rich.console import Console
+import typer
 from rich.table import Table
 from rich.text import Text
 
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError, load_configured
 from robocontrast_ros.configuration.files import known_names
-from robocontrast_ros.domain import NotApplicable, Perturbed, Pose, TestInstance
-from robocontrast_ros.images.rendering import Camera, RenderingUnavailable
-from robocontrast_ros.observations.protocol import Filters
-from robocontrast_ros.perturbations.loading import load_perturbation, perturbation_names
-from robocontrast_ros.perturbations.protocol import Perturbation
-from robocontrast_ros.policies.protocol import Observation
-from robocontrast_ros.sessions.overrides import Overrides
-from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
-from robocontrast_ros.tasks.protocol import Task
-from robocontrast_ros.worlds.in_process import looked_at
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from robocontrast_ros.domain import NotApplicable, Perturbed, TestInstance
+    from robocontrast_ros.perturbations.protocol import Perturbation
+    from robocontrast_ros.sessions.resolving import ResolvedSession
+    from robocontrast_ros.tasks.protocol import Task
 
 
-def show_perturbations(session: str | None, seed: int, image: Path | None, console: Console) -> None:
-    """Print all perturbations; with a session, what those of it do to a test instance that is drawn.
+def perturbations(
+    session: Annotated[
+        str | None, typer.Argument(help="Session whose perturbations are shown on a test instance.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the test instance.", min=0)] = 0,
+    image: Annotated[Path | None, typer.Option(help="PNG file of what the cameras see.")] = None,
+) -> None:
+    """List what can be perturbed; with a session, show what becomes of one of its test instances.
 
-    Args:
-        session: its file or name; None for a list of all.
-        seed: of the instance, and of the perturbations.
-        image: the PNG file to draw what the cameras see into; None for none.
-        console: where it goes.
-
-    Raises:
-        ConfigurationError: the session does not fit, or there is none to draw.
-        DiskError: the picture cannot be written.
+    Those of the session are shown; where it has none, all that its task supports.
     """
     if session is None:
         if image is not None:
             raise ConfigurationError("command line", "--image", str(image), "a session, whose robot has the cameras")
-        _show_all(console)
+        _show_all()
         return
-    resolved = resolve(session, Overrides())
+    import numpy as np
+
+    from robocontrast_ros.sessions.resolving import resolve
+
+    console, resolved = Console(), resolve(session)
     task = resolved.task
     perturbations = resolved.perturbations or tuple(p for p in _all() if _supports(p, task))
     rng = np.random.default_rng(seed)
@@ -56,10 +57,10 @@ def show_perturbations(session: str | None, seed: int, image: Path | None, conso
     console.print(table)
     if image is not None:
         _draw(resolved, base, answers, seed, image)
-        console.print(image, highlight=False)
+        console.print(image)
 
 
-def _show_all(console: Console) -> None:
+def _show_all() -> None:
     # A task may have several files; any of them may have what a perturbation changes.
     kinds: dict[type[Task], list[Task]] = {}
     for file in known_names("tasks").values():
@@ -76,6 +77,7 @@ def _show_all(console: Console) -> None:
                 expected = perturbation.expectation.value.replace("_", " ")
                 what = Text(f"{perturbation.description}{only}")
                 table.add_row(perturbation.name, perturbation.axes, expected, what)
+    console = Console()
     console.print(table)
     console.print(
         "In brackets: the tasks that have what it changes, where not all do. With a session, this shows what becomes "
@@ -84,6 +86,8 @@ def _show_all(console: Console) -> None:
 
 
 def _all() -> list[Perturbation]:
+    from robocontrast_ros.perturbations.loading import load_perturbation, perturbation_names
+
     return [load_perturbation(name, "perturbations", name) for name in perturbation_names()]
 
 
@@ -95,6 +99,8 @@ def _supports(perturbation: Perturbation, task: Task) -> bool:
 
 
 def _outcome(answer: Perturbed | NotApplicable, base: TestInstance) -> str:
+    from robocontrast_ros.domain import NotApplicable
+
     if isinstance(answer, NotApplicable):
         return f"does not apply: {answer.reason}"
     told = answer.instance.instruction.text
@@ -106,6 +112,14 @@ def _draw(
 ) -> None:
     # matplotlib takes a second to import.
     from robocontrast_ros.analysis.figures.shown import draw_shown
+    from robocontrast_ros.domain import Perturbed, Pose
+    from robocontrast_ros.images.rendering import Camera, RenderingUnavailable
+    from robocontrast_ros.observations.protocol import Filters
+    from robocontrast_ros.policies.protocol import Observation
+    from robocontrast_ros.worlds.in_process import looked_at
+
+    def filtered(name: str, images: dict[str, NDArray[np.uint8]]) -> dict[str, NDArray[np.uint8]]:
+        return filters[name].apply(Observation(0, images, (), (), Pose())).images
 
     used = session.parameters.cameras or ()
     cameras = tuple(Camera(camera.name, camera.width, camera.height) for camera in used)
@@ -117,7 +131,7 @@ def _draw(
         views = [(i.scene, filters[name].offsets(camera.name for camera in cameras)) for name, i in instances.items()]
         seen = looked_at(session.robot, session.task, cameras, views)
         rows = [
-            (name, instance.instruction.text, _filtered(filters[name], images))
+            (name, instance.instruction.text, filtered(name, images))
             for (name, instance), images in zip(instances.items(), seen, strict=True)
             if name == "base" or instance.scene != base.scene or instance.observation
         ]
@@ -130,7 +144,3 @@ def _draw(
         expected = f"a machine that can draw images ({error})"
         raise ConfigurationError("command line", "--image", str(path), expected) from None
     draw_shown(rows, path)
-
-
-def _filtered(filters: Filters, images: dict[str, NDArray[np.uint8]]) -> dict[str, NDArray[np.uint8]]:
-    return filters.apply(Observation(0, images, (), (), Pose())).images

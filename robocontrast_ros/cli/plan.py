@@ -4,31 +4,39 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from typing import TYPE_CHECKING
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from robocontrast_ros.domain import Start, Trial
-from robocontrast_ros.domain.words import counted
-from robocontrast_ros.sessions.control import SessionStatus
-from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.cli.options import SessionArgument, refuse_unknown, takes_overrides
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.sessions.overrides import Overrides
-from robocontrast_ros.sessions.plan import Plan, plan_session
-from robocontrast_ros.sessions.resolving import resolve
+
+if TYPE_CHECKING:
+    from robocontrast_ros.domain import Trial
+    from robocontrast_ros.sessions.control import SessionStatus
+    from robocontrast_ros.sessions.evaluation import Evaluation
+    from robocontrast_ros.sessions.plan import Plan
 
 LAST = 10
 """Rows of the table that a terminal shows while the others are planned."""
 
 
-def show_plan(session: str, overrides: Overrides, console: Console) -> None:
-    """Print the trials that a session would run and what they would cost.
+@takes_overrides("robot", "policy", "budget", "seed", "max_trials", "repeats", "size", "strategy")
+def plan(session: SessionArgument, overrides: Overrides) -> None:
+    """Print a session's trials and their expected cost without running it.
 
-    Raises:
-        ConfigurationError: something does not fit.
+    Every trial is expected to succeed. After a failure the scene is another one, and costs differ from the plan.
     """
-    resolved = resolve(session, overrides)
+    refuse_unknown(str(session), overrides)
+    from robocontrast_ros.domain import Start
+    from robocontrast_ros.domain.words import counted
+    from robocontrast_ros.sessions.resolving import resolve
+
+    console, resolved = Console(), resolve(str(session), overrides)
     plan = _planned(resolved.evaluation(), console)
     unit = plan.cost_unit
     table = _table(unit)
@@ -37,7 +45,7 @@ def show_plan(session: str, overrides: Overrides, console: Console) -> None:
         table.add_row(*row, style="" if planned.within_budget else "dim")
     console.print(table)
     for base_id, perturbation, reason in plan.skipped:
-        console.print(f"skipped: {perturbation} of {base_id}: {reason}", style="dim", highlight=False)
+        console.print(f"skipped: {perturbation} of {base_id}: {reason}", style="dim")
     back = [trial for trial in plan.within_budget if trial.trial.start is Start.GONE_BACK]
     if back:
         cost = math.fsum(trial.cost for trial in back)
@@ -58,6 +66,8 @@ def show_plan(session: str, overrides: Overrides, console: Console) -> None:
 
 def _planned(evaluation: Evaluation, console: Console) -> Plan:
     """Plan the session; a terminal shows the last trials meanwhile, and how many there will be."""
+    from robocontrast_ros.sessions.plan import plan_session
+
     if not console.is_terminal:
         return plan_session(evaluation)
     growing = _Growing(evaluation.cost_model.unit)
@@ -88,6 +98,8 @@ class _Growing:
 
     def shown(self) -> Group | Text:
         """Return the last rows, and how far it is."""
+        from robocontrast_ros.domain.words import counted
+
         status = self._status
         if status is None or not self._rows:
             return Text("planning the trials …")

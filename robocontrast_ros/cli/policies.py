@@ -7,17 +7,20 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from robocontrast_ros.cli.options import RobotOption
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration.files import find_file, known_names
-from robocontrast_ros.policies.catalogue import Listed, look_up, plugin_files
-from robocontrast_ros.policies.fit import find_differences
-from robocontrast_ros.policies.protocol import PolicyDescription
-from robocontrast_ros.robots.profile import RobotProfile, load_profile
+
+if TYPE_CHECKING:
+    from robocontrast_ros.policies.catalogue import Listed
+    from robocontrast_ros.policies.protocol import PolicyDescription
+    from robocontrast_ros.robots.profile import RobotProfile
 
 COLUMNS = {
     "policy": True,
@@ -53,21 +56,23 @@ class Place:
     usual: tuple[int, int] | None = None
 
 
-def show_policies(files: list[str], robot: str | None, session: str | None, console: Console) -> None:
-    """Print a table of policies.
+def policies(
+    files: Annotated[
+        list[str] | None, typer.Argument(help="Names in config/policies/, or paths of .yaml files; by default all.")
+    ] = None,
+    robot: RobotOption = None,
+    session: Annotated[
+        str | None, typer.Option(help="Session whose robot, control rate and cameras the policies must fit.")
+    ] = None,
+) -> None:
+    """List policies: their actions and requirements, the robots they fit, and why they do not fit the others.
 
-    Args:
-        files: names or paths of parameter files; all that are known when empty.
-        robot: robot to compare with; when None, the session's or all shipped robots.
-        session: session whose control rate and cameras the policies must also fit.
-        console: where it goes.
-
-    Raises:
-        typer.Exit: a policy that was asked for cannot be described; code 2, after a line on stderr for each.
-        ConfigurationError: a file, the robot or the session is not there or does not fit.
+    A policy is loaded only if its file does not say enough.
     """
-    places = list(_places(robot, session))
-    chosen = [find_file("policies", file, "command line", "policy", Path.cwd()) for file in files]
+    from robocontrast_ros.policies.catalogue import look_up, plugin_files
+
+    places, console = list(_places(robot, session)), Console()
+    chosen = [find_file("policies", file, "command line", "policy", Path.cwd()) for file in files or ()]
     shipped = known_names("policies")
     listed = [look_up(file) for file in chosen or shipped.values()]
     rows = [tuple(_row(policy, places, shipped)) for policy in listed]
@@ -85,7 +90,6 @@ def show_policies(files: list[str], robot: str | None, session: str | None, cons
         if session is None
         else "Checked against the session.",
         style="dim",
-        highlight=False,
     )
     unknown = [policy for policy in listed if chosen and policy.description is None]
     for policy in unknown:
@@ -126,6 +130,8 @@ def _places(robot: str | None, session: str | None) -> Iterable[Place]:
         cameras = {c.name: (c.width, c.height) if said else None for c in resolved.parameters.cameras or ()}
         yield Place(resolved.robot, resolved.task.control_rate, cameras, DEFAULT_IMAGE_SIZE)
         return
+    from robocontrast_ros.robots.profile import load_profile
+
     known = known_names("robots")
     files = [find_file("robots", robot, "command line", "--robot", Path.cwd())] if robot else known.values()
     for file in files:
@@ -156,6 +162,8 @@ def _row(listed: Listed, places: list[Place], shipped: dict[str, Path]) -> Itera
 
 
 def _differences(listed: Listed, described: PolicyDescription, place: Place) -> str:
+    from robocontrast_ros.policies.fit import find_differences
+
     # Cameras without a size in the session get the size that the policy file asks for, else the default size.
     usual = None if listed.by_file else place.usual
     cameras = {name: size or usual for name, size in place.cameras.items()}

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-from rich.progress import track
+import typer
 
-from robocontrast_ros.analysis.data.golden import golden_words
-from robocontrast_ros.analysis.data.pacing import pacing_of, pose_sources_of, speed_scaling_of
-from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
-from robocontrast_ros.analysis.figures.maps import write_maps
-from robocontrast_ros.analysis.tables.sample_size import sample_size_report
-from robocontrast_ros.analysis.tables.summary import summary_report
-from robocontrast_ros.analysis.write_results import write_results
-from robocontrast_ros.domain.words import counted
-from robocontrast_ros.runs.blinding import Blinding, blinding_of, is_of_several_policies
-from robocontrast_ros.runs.journal import Journal, read_begun
-from robocontrast_ros.runs.policy_runs import write_policy_runs
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.runs.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from robocontrast_ros.runs.blinding import Blinding
+    from robocontrast_ros.runs.journal import Journal
+
+
+def results(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    within: Annotated[
+        float | None,
+        typer.Option(
+            help="Target half-width of the intervals, such as 0.05; prints the sample size for it.", min=0.001, max=0.5
+        ),
+    ] = None,
+) -> None:
+    """Write a run's tables, summary, and missing or outdated pictures from its journal and bags; show the summary."""
+    show_results(RunFolder.open(run), Console(), within)
 
 
 def show_results(run: RunFolder, console: Console, within: float | None = None) -> None:
@@ -36,6 +44,17 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
         JournalError: the run's journal cannot be read.
         ConfigurationError: its copy of the task's file does not fit any more.
     """
+    from robocontrast_ros.analysis.data.golden import golden_words
+    from robocontrast_ros.analysis.data.pacing import pacing_of, pose_sources_of, speed_scaling_of
+    from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
+    from robocontrast_ros.analysis.figures.maps import write_maps
+    from robocontrast_ros.analysis.tables.sample_size import sample_size_report
+    from robocontrast_ros.analysis.tables.summary import summary_report
+    from robocontrast_ros.analysis.write_results import write_results
+    from robocontrast_ros.domain.words import counted
+    from robocontrast_ros.runs.blinding import blinding_of, is_of_several_policies
+    from robocontrast_ros.runs.journal import read_begun
+
     journal = read_begun(run.journal)
     events = journal.events
     blinding = blinding_of(events)
@@ -44,7 +63,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
         return
     results = write_results(run, journal)
     if results.warning:
-        console.print(results.warning, style="yellow", highlight=False)
+        console.print(results.warning, style="yellow")
     console.print(summary_report(results.summary))
     if not results.trials["counts"].any():
         console.print(
@@ -52,46 +71,39 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
             style="yellow",
         )
     kept = blinding.words if blinding is not None else ""
-    if slowed := speed_scaling_of(events):
-        console.print(slowed, style="yellow", highlight=False)
-    for words in filter(None, (kept, pacing_of(events).words, pose_sources_of(events))):
-        console.print(words, highlight=False)
+    if slowed := speed_scaling_of(results.record):
+        console.print(slowed, style="yellow")
+    for words in filter(None, (kept, pacing_of(results.record).words, pose_sources_of(results.record))):
+        console.print(words)
     if within is not None:
         console.print("", sample_size_report(sample_sizes(results, (within,))), sep="\n")
-    # Paths are for copying: they must not be broken at the terminal's edge.
-    console.print(f"picture: {results.figure}", soft_wrap=True, highlight=False)
-    _draw_maps(run, journal, console)
-    console.print(f"run folder: {run.path}", soft_wrap=True, highlight=False)
-    console.print(f"as one page: robocontrast report {shlex.quote(str(run.path))}", soft_wrap=True, highlight=False)
-    said = golden_words(events)
-    if said:
-        console.print(said, soft_wrap=True, highlight=False)
+    console.path("picture", results.figure)
+    # With images in the bags this takes minutes for a long run.
+    write_maps(run, journal.corrected, lambda missing: console.track(missing, "maps"))
+    if run.maps.is_dir():
+        console.path("maps", run.maps)
+    console.path("run folder", run.path)
+    console.say(f"as one page: robocontrast report {shlex.quote(str(run.path))}")
+    if words := golden_words(results.record):
+        console.say(words)
 
 
 def _show_of_each(run: RunFolder, journal: Journal, blinding: Blinding, console: Console, within: float | None) -> None:
     """Show the results of each policy of a blind session."""
+    from robocontrast_ros.runs.policy_runs import write_policy_runs
+
     if blinding.opened is None:
-        console.print(f"{blinding.words}; no results before it is opened.", soft_wrap=True, highlight=False)
+        console.say(f"{blinding.words}; no results before it is opened.")
         quoted = shlex.quote(str(run.path))
-        console.print(
+        console.say(
             f"It opens at its end: robocontrast evaluate --resume {quoted}; before that, robocontrast unblind {quoted} "
-            "breaks the blinding.",
-            soft_wrap=True,
-            highlight=False,
+            "breaks the blinding."
         )
         return
     folders = write_policy_runs(run, journal)
     for folder in folders:
-        console.print(f"\n{folder.name}", style="bold", highlight=False)
+        console.print(f"\n{folder.name}", style="bold")
         show_results(folder, console, within)
-    console.print(f"\n{blinding.words}", soft_wrap=True, highlight=False)
+    console.say(f"\n{blinding.words}")
     quoted = shlex.join(str(folder.path) for folder in folders)
-    console.print(f"side by side: robocontrast compare {quoted}", soft_wrap=True, highlight=False)
-
-
-def _draw_maps(run: RunFolder, journal: Journal, console: Console) -> None:
-    """Draw the missing maps; with images in the bags this takes minutes for a long run."""
-    shown = {"description": "maps", "console": console, "transient": True, "disable": not console.is_terminal}
-    write_maps(run, journal.corrected, lambda missing: track(missing, **shown))
-    if run.maps.is_dir():
-        console.print(f"maps: {run.maps}", soft_wrap=True, highlight=False)
+    console.say(f"side by side: robocontrast compare {quoted}")

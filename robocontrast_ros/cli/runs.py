@@ -1,17 +1,25 @@
-"""The runs that a command line names."""
+"""The runs that a command line names, and what is written of them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from robocontrast_ros.analysis.estimates.comparison import ComparisonError, check_distinct
 from robocontrast_ros.analysis.estimates.results import Results, compute_results
+from robocontrast_ros.cli.terminal import Console
+from robocontrast_ros.runs.blinding import is_of_several_policies
 from robocontrast_ros.runs.journal import read_begun
+from robocontrast_ros.runs.policy_runs import write_policy_runs
 from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.system.disk import make_folder
+
+if TYPE_CHECKING:
+    from robocontrast_ros.analysis.figures.charts import Drawing
 
 
 def results_of_distinct(runs: Sequence[Path]) -> list[Results]:
@@ -33,3 +41,31 @@ def results_of_distinct(runs: Sequence[Path]) -> list[Results]:
         print(f"error: {error}", file=sys.stderr)
         raise typer.Exit(2) from None
     return [compute_results(journal) for journal in journals]
+
+
+def runs_of_policies(run: RunFolder) -> tuple[RunFolder, ...]:
+    """Return the run folders of the policies of a blind session that is opened; of any other, its own.
+
+    Raises:
+        JournalError: the run's journal cannot be read, or holds no session.
+    """
+    journal = read_begun(run.journal)
+    return write_policy_runs(run, journal) if is_of_several_policies(journal.events) else (run,)
+
+
+def write_files(
+    to: Path, write_tables: Callable[[Path], Iterable[Path]], drawings: Mapping[str, Drawing], console: Console
+) -> None:
+    """Write tables and figures into a folder, and print where each is.
+
+    Raises:
+        DiskError: a file cannot be written.
+    """
+    # matplotlib takes a second to import.
+    from robocontrast_ros.analysis.figures.paper import write_drawings
+
+    make_folder(to)
+    for file in write_tables(to):
+        console.path("table", file)
+    for file in write_drawings(to, drawings):
+        console.path("figure", file)

@@ -2,69 +2,65 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-from rich.progress import Progress
+import typer
 from rich.table import Table
 from rich.text import Text
 
-from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
-from robocontrast_ros.analysis.rescoring.scores_from_bags import OfflineScore, score_recorded
-from robocontrast_ros.analysis.rescoring.thresholds import Rescored, Thresholds
-from robocontrast_ros.domain import Outcome
-from robocontrast_ros.domain.words import counted
-from robocontrast_ros.episodes.scoring.progress import ProgressToGoal
-from robocontrast_ros.episodes.scoring.spl import Spl
-from robocontrast_ros.episodes.scoring.success import Success
+from robocontrast_ros.cli.terminal import Console
 
 if TYPE_CHECKING:
+    from robocontrast_ros.analysis.rescoring.scores_from_bags import OfflineScore
+    from robocontrast_ros.analysis.rescoring.thresholds import Rescored
     from robocontrast_ros.analysis.tables.rescoring import Mean
 
 NONE = "-"
-SCORES = {score.spec.name: score.spec.symbol for score in (Success, Spl, ProgressToGoal)}
-"""Name of each score that is shown -> its heading."""
 
 
-def show_scores(
-    paths: Sequence[Path],
-    task: Path | None,
-    settings: Sequence[str],
-    to: Path | None,
-    processes: int | None,
-    console: Console,
-) -> bool:
-    """Score what is at some paths, show it, and tell whether all bags are whole and agree with the journals.
+def score(
+    paths: Annotated[list[Path], typer.Argument(help="Run folders, bags and folders of bags.", metavar="RUN|BAG…")],
+    task: Annotated[
+        Path | None, typer.Option(help="Also score under the thresholds of this parameter file of the task.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Also score with another threshold: a dotted key of the task's file, such as "
+            "block_to_block.within=0.04. May be given several times.",
+        ),
+    ] = None,
+    to: Annotated[Path | None, typer.Option(help="Folder for the scores, as .parquet and .csv.")] = None,
+    processes: Annotated[
+        int | None, typer.Option(help="Processes that score; by default one per processor.", min=1)
+    ] = None,
+) -> None:
+    """Recompute every score from the bags alone, and compare it with the journal if there is one.
 
-    Args:
-        paths: run folders, bags, folders of bags.
-        task: another parameter file to score with, if any.
-        settings: other thresholds to score with, each ``key=value``.
-        to: folder to write tables to, if any.
-        processes: number of processes that score; chosen when None.
-        console: where it is shown.
-
-    Raises:
-        BagError: there is nothing at a path.
-        ConfigurationError: the thresholds do not fit.
-        DiskError: the folder cannot be written.
-        JournalError: a journal cannot be read.
+    With --task or --set, also score under other thresholds, with bounds where the recording ends too early.
+    Exit codes: 0 all scores agree, 1 a score differs or a bag is missing or broken, 2 invalid input, 130 Ctrl-C.
     """
-    thresholds = Thresholds.parse(task, tuple(settings))
+    from rich.progress import Progress
+
+    from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
+    from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
+    from robocontrast_ros.analysis.rescoring.thresholds import Thresholds
+    from robocontrast_ros.domain.words import counted
+
+    console, thresholds = Console(), Thresholds.parse(task, tuple(settings or ()))
     trials = find_recorded(paths)
     if not trials:
-        console.print(f"No trial that counts in {', '.join(map(str, paths))}.", highlight=False)
-        return True
+        console.print(f"No trial that counts in {', '.join(map(str, paths))}.")
+        return
     if not any(trial.bag for trial in trials):
-        console.print(
-            f"{counted(len(trials), 'trial')}, none of them recorded: there is no bag to score.",
-            highlight=False,
-        )
-        return False
+        console.print(f"{counted(len(trials), 'trial')}, none of them recorded: there is no bag to score.")
+        raise typer.Exit(1)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         scoring = progress.add_task("scoring", total=len(trials))
         scores = score_recorded(
@@ -92,7 +88,8 @@ def show_scores(
         _show_rescored(scores, names, console)
     if to is not None:
         _write(scores, to, console)
-    return all(score.equal for score in scores)
+    if not all(score.equal for score in scores):
+        raise typer.Exit(1)
 
 
 def _names(scores: Sequence[OfflineScore]) -> dict[int, str]:
@@ -102,6 +99,15 @@ def _names(scores: Sequence[OfflineScore]) -> dict[int, str]:
         id(score): f"{score.run.name}/{score.trial_id}" if score.run and len(runs) > 1 else score.trial_id
         for score in scores
     }
+
+
+@functools.cache
+def _symbols() -> dict[str, str]:
+    """Return the name of each score that is shown, with its heading."""
+    from robocontrast_ros.episodes.scoring.spl import Spl
+    from robocontrast_ros.episodes.scoring.standard import ProgressToGoal, Success
+
+    return {score.spec.name: score.spec.symbol for score in (Success, Spl, ProgressToGoal)}
 
 
 def _show_problems(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
@@ -123,29 +129,31 @@ def _show_problems(scores: Sequence[OfflineScore], names: dict[int, str], consol
 def _show_trials(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
     # Tables import a large library, which most uses of the command do not need.
     from robocontrast_ros.analysis.tables.rescoring import score_means, scores_table
+    from robocontrast_ros.domain import Outcome
 
     table = _table("trial", "perturbation", "outcome")
-    for heading in SCORES.values():
+    for heading in _symbols().values():
         table.add_column(Text(heading), justify="right", no_wrap=True)
     for score in scores:
         assert score.offline is not None and score.trial is not None
         outcome = score.offline.outcome
         words = "broken" if outcome is Outcome.UNKNOWN else outcome.name.lower().replace("_", " ")
-        numbers = (_number(score.offline.scores.get(name, math.nan)) for name in SCORES)
+        numbers = (_number(score.offline.scores.get(name, math.nan)) for name in _symbols())
         table.add_row(*map(Text, (names[id(score)], score.trial.perturbation, words, *numbers)))
     console.print(table)
     means = _table("", "n", "out")
-    for heading in SCORES.values():
+    for heading in _symbols().values():
         means.add_column(Text(heading), justify="right", no_wrap=True)
     means.caption = Text("Means. out: void or not recorded to the end, in no mean.")
     for mean in _sections(means, score_means(scores_table(scores))):
-        numbers = (_number(getattr(mean.low, name)) for name in SCORES)
+        numbers = (_number(getattr(mean.low, name)) for name in _symbols())
         _add(means, mean, (mean.perturbation, str(mean.trials), str(mean.left_out), *numbers))
     console.print(means)
 
 
 def _show_rescored(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
     from robocontrast_ros.analysis.tables.rescoring import rescored_means, rescored_table
+    from robocontrast_ros.domain.words import counted
 
     rescored = [score for score in scores if score.rescored is not None]
     if not rescored:
@@ -156,25 +164,25 @@ def _show_rescored(scores: Sequence[OfflineScore], names: dict[int, str], consol
     changed = [score for score in rescored if _differs(score.rescored)]
     if changed:
         table = _table("trial", "")
-        for heading in SCORES.values():
+        for heading in _symbols().values():
             table.add_column(Text(heading), justify="right", no_wrap=True)
         table.add_column("")
         for score in changed:
             assert score.rescored is not None and score.trial is not None
-            numbers = (_before_after(score.rescored, name) for name in SCORES)
+            numbers = (_before_after(score.rescored, name) for name in _symbols())
             status = score.rescored.status.replace("_", " ")
             row = (names[id(score)], score.trial.perturbation, *numbers, "" if status == "known" else status)
             table.add_row(*map(Text, row))
         console.print(table)
     means = _table("", "n", "cens.", "out")
-    for heading in SCORES.values():
+    for heading in _symbols().values():
         means.add_column(Text(heading), justify="right", no_wrap=True)
     means.caption = Text(
         "Means, before -> after; from lower to upper bound where trials are censored (cens.).\n"
         "out: in no mean: void, or no test instance under the other thresholds."
     )
     for mean in _sections(means, rescored_means(rescored_table(rescored))):
-        numbers = (_before_after(mean, name) for name in SCORES)
+        numbers = (_before_after(mean, name) for name in _symbols())
         counts = (mean.trials, mean.censored, mean.left_out)
         _add(means, mean, (mean.perturbation, *map(str, counts), *numbers))
     console.print(means)
@@ -230,4 +238,4 @@ def _write(scores: Sequence[OfflineScore], to: Path, console: Console) -> None:
     from robocontrast_ros.analysis.tables.rescoring import write_scores
 
     for file in write_scores(scores, to):
-        console.print(f"written: {file}", soft_wrap=True, highlight=False)
+        console.path("written", file)

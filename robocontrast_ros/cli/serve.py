@@ -6,28 +6,33 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Annotated
 
-from robocontrast_ros.cli.processes import in_namespace, node_command
+import typer
+
+from robocontrast_ros.cli.options import NamespaceOption
 from robocontrast_ros.configuration import ConfigurationError, find_configured
 from robocontrast_ros.configuration.files import find_file
-from robocontrast_ros.graph.description import checked_namespace
-from robocontrast_ros.graph.environment import node_environment
-from robocontrast_ros.graph.ros_domain import LARGEST_DOMAIN, check_ros, given_domain
 
 
-def serve_policy(policy: str, domain: int | None, timeout: float, load_timeout: float, namespace: str) -> None:
-    """Replace this process by the policy server's node.
+def serve(
+    policy: Annotated[str, typer.Argument(help="Name in config/policies/, or path of a .yaml file.")],
+    domain: Annotated[int | None, typer.Option(help="ROS domain; ROS_DOMAIN_ID, or 0, when left out.")] = None,
+    timeout: Annotated[float, typer.Option(help="Time limit of each answer of the policy [s].")] = 10.0,
+    load_timeout: Annotated[
+        float, typer.Option(help="Time limit of loading the policy, and of warming it up [s].")
+    ] = 120.0,
+    namespace: NamespaceOption = "",
+) -> None:
+    """Run only the policy server, for instance on a machine with a GPU, for a session elsewhere.
 
-    Args:
-        policy: name in config/policies/, or path of a file.
-        domain: ROS domain; ROS_DOMAIN_ID, or 0, when None.
-        timeout: limit of each call of the policy [s].
-        load_timeout: limit of loading it, and of warming it up [s].
-        namespace: of its node; empty for the root.
-
-    Raises:
-        ConfigurationError: there is no such policy, domain or namespace, or ROS does not run here.
+    Ctrl-C ends it.
     """
+    from robocontrast_ros.cli.processes import in_namespace, node_command
+    from robocontrast_ros.graph.description import checked_namespace
+    from robocontrast_ros.graph.environment import node_environment
+    from robocontrast_ros.graph.ros_domain import LARGEST_DOMAIN, check_ros, given_domain
+
     file = find_file("policies", policy, "command line", "policy", Path.cwd())
     find_configured("policies", file)
     number = (given_domain() or 0) if domain is None else domain

@@ -3,43 +3,60 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from rich.console import Console
-from rich.markup import escape
+import typer
 
-from robocontrast_ros.cli.running import ask, graph_of
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, load_record
 from robocontrast_ros.graph.names import WATCHDOG
-from robocontrast_ros.graph.ros_domain import running_runs
 from robocontrast_ros.runs.run_folder import RunFolder
-from robocontrast_ros.sessions.schema import SessionParameters
 
 
-def stop_robot(folder: Path | None, console: Console) -> int:
-    """Stop the robot of a session, or those of all sessions of this machine, and return the exit code.
+def stop(
+    run: Annotated[
+        Path | None,
+        typer.Argument(help="Run folder of a session that is running; when left out, all that run on this machine."),
+    ] = None,
+    release: Annotated[bool, typer.Option("--release", help="Release the stop, once its cause is gone.")] = False,
+    by: Annotated[str, typer.Option(help="Name of the person who releases it.")] = "",
+    note: Annotated[str, typer.Option(help="What was wrong, for the log.")] = "",
+) -> None:
+    """Stop the robot of a session on the wall clock, until a person releases it.
+
+    It takes seconds to find the session: a robot's own emergency stop is at once.
+    Exit codes: 0 stopped, or released, 1 the release is refused, 2 invalid input, 3 the watchdog does not answer.
+    """
+    if release:
+        raise typer.Exit(_release_robot(run, by, note))
+    for option, value in (("--by", by), ("--note", note)):
+        if value:
+            raise ConfigurationError("command line", option, value, "--release beside it")
+    raise typer.Exit(_ask(_watched_run(run), "stop") if run is not None else _stop_all())
+
+
+def _stop_all() -> int:
+    """Stop the robots of all sessions of this machine, and return the exit code.
 
     One of all that cannot be asked, such as that of another version of this package, keeps no other from being stopped.
 
     Raises:
         ConfigurationError: no session runs there whose robot can be stopped.
     """
-    if folder is not None:
-        return _ask(_watched_run(folder), console, "stop")
     codes = []
     for run in _running():
         try:
             if _watched(run):
-                codes.append(_ask(run, console, "stop"))
+                codes.append(_ask(run, "stop"))
         except ConfigurationError as error:
-            words = f"[red]error:[/] {escape(run.name)}: {escape(str(error))}"
-            console.print(words, markup=True, highlight=False, soft_wrap=True)
+            Console().say(f"{run.name}: {error}", "error:")
             codes.append(2)
     if not codes:
         raise _none_runs()
     return max(codes)
 
 
-def release_robot(folder: Path | None, by: str, note: str, console: Console) -> int:
+def _release_robot(folder: Path | None, by: str, note: str) -> int:
     """Release the stop of one session for a person, by name, and return the exit code.
 
     The session has to be named, also where it is the only one: nobody is to release a robot without looking at it.
@@ -54,7 +71,7 @@ def release_robot(folder: Path | None, by: str, note: str, console: Console) -> 
         if not running:
             raise _none_runs()
         raise ConfigurationError("command line", "RUN", "nothing", f"the folder of one session; these run: {running}")
-    return _ask(_watched_run(folder), console, "release", by, note)
+    return _ask(_watched_run(folder), "release", by, note)
 
 
 def _watched_run(folder: Path) -> RunFolder:
@@ -71,6 +88,8 @@ def _watched_run(folder: Path) -> RunFolder:
 
 
 def _running() -> list[RunFolder]:
+    from robocontrast_ros.graph.ros_domain import running_runs
+
     return [run for run in map(RunFolder, running_runs()) if run.graph.is_file()]
 
 
@@ -92,15 +111,18 @@ def _may_be_watched(run: RunFolder) -> bool:
 
 
 def _watched(run: RunFolder) -> bool:
+    from robocontrast_ros.sessions.schema import SessionParameters
+
     session = load_record(SessionParameters, run.session_file)
     pacing = session.world.pacing
     return not session.fast and not load_plugin("pacers", pacing, str(run.session_file), "world.pacing").steps_world
 
 
-def _ask(run: RunFolder, console: Console, *words: str) -> int:
+def _ask(run: RunFolder, *words: str) -> int:
+    from robocontrast_ros.cli.running import ask, graph_of
+
     graph = graph_of(run, "")
     place = str(graph["episode_manager"]).rpartition("/")[0]
     code, answer = ask(graph, "stop_request", f"{place}/{WATCHDOG}", *words)
-    prefix = "[red]error:[/] " if code else ""
-    console.print(f"{prefix}{escape(run.name)}: {escape(answer)}", markup=True, highlight=False, soft_wrap=True)
+    Console().say(f"{run.name}: {answer}", "error:" if code else "")
     return code

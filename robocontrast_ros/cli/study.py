@@ -3,59 +3,66 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
-from rich.console import Console
+import typer
 from rich.table import Table
 
+from robocontrast_ros.cli.signals import exit_code
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.studies.parameters import load_study
-from robocontrast_ros.studies.report import write_results
-from robocontrast_ros.studies.results import StudyResults
-from robocontrast_ros.studies.run import StudyFolder, StudyProgress, run_study
-from robocontrast_ros.studies.tables import (
-    ERROR_WORDS,
-    PERTURBATION_WORDS,
-    STRATEGY_WORDS,
-    claims_frame,
-    errors_frame,
-    perturbations_frame,
-    strategies_frame,
-)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from robocontrast_ros.studies.results import StudyResults
+    from robocontrast_ros.studies.run import StudyProgress
 
 EVERY = 20.0
 """Period of progress lines without a terminal [s]."""
 
 
-def run(name: str, output: Path, processes: int | None, console: Console) -> None:
-    """Run a study to its end, write its results, and show them.
+def study(
+    name: Annotated[str, typer.Argument(help="Name of a study in config/studies/, or path of a .yaml file.")],
+    output: Annotated[
+        Path, typer.Option(help="Parent folder of the study's folder; an existing study is resumed.")
+    ] = Path("studies"),
+    processes: Annotated[
+        int | None, typer.Option(help="Processes that run sessions; by default one per processor.", min=1)
+    ] = None,
+) -> None:
+    """Compare strategies on many test sets in fast simulation: error and trials against cost, and decided claims.
 
-    Args:
-        name: name in config/studies/, or path of a file.
-        output: folder in which the study's folder is.
-        processes: jobs at a time; one per processor when None.
-        console: where progress and results are shown.
-
-    Raises:
-        ConfigurationError: the study, or its folder, does not fit.
-        StudyError: it cannot be done.
+    The same command resumes an interrupted study. Exit codes: 0 done, 1 the study failed, 2 invalid input, 130 Ctrl-C.
     """
-    study = load_study(name)
-    folder = StudyFolder(output / study.parameters.name)
+    from robocontrast_ros.studies.job import StudyError
+    from robocontrast_ros.studies.parameters import load_study
+    from robocontrast_ros.studies.report import write_results
+    from robocontrast_ros.studies.run import StudyFolder, run_study
+
+    chosen, console = load_study(name), Console()
+    folder = StudyFolder(output / chosen.parameters.name)
     try:
         folder.path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigurationError(
             "command line", "--output", str(output), "a folder that can be written", f"{error.strerror}."
         ) from None
-    with _View(console) as view:
-        run_study(study, folder, processes or len(os.sched_getaffinity(0)), view.show)
-    console.print("curves, figures and claims …")
-    results = write_results(study, folder)
-    _show(results, console)
-    console.print(f"study folder: {folder.path}", soft_wrap=True)
+    try:
+        with _View(console) as view:
+            run_study(chosen, folder, processes or len(os.sched_getaffinity(0)), view.show)
+        console.print("curves, figures and claims …")
+        _show(write_results(chosen, folder), console)
+        console.path("study folder", folder.path)
+    except KeyboardInterrupt as stop:
+        console.print("stopped; the same command resumes it")
+        raise typer.Exit(exit_code(stop)) from None
+    except StudyError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise typer.Exit(1) from None
 
 
 class _View:
@@ -95,17 +102,19 @@ def _in_words(progress: StudyProgress) -> str:
 
 
 def _show(results: StudyResults, console: Console) -> None:
+    from robocontrast_ros.studies import tables
+
     console.print(
         f"{results.asked} trials requested, {results.simulated} of them simulated; the others were known from another "
         "strategy",
         soft_wrap=True,
     )
-    for policy, frame in strategies_frame(results).groupby("policy", sort=False):
+    for policy, frame in tables.strategies_frame(results).groupby("policy", sort=False):
         _print(frame.drop(columns=["policy", "trials"]), console, str(policy))
-    console.print(STRATEGY_WORDS)
-    _print(errors_frame(results), console, "error at equal cost")
-    console.print(ERROR_WORDS)
-    for policy, frame in perturbations_frame(results).groupby("policy", sort=False):
+    console.print(tables.STRATEGY_WORDS)
+    _print(tables.errors_frame(results), console, "error at equal cost")
+    console.print(tables.ERROR_WORDS)
+    for policy, frame in tables.perturbations_frame(results).groupby("policy", sort=False):
         own = frame.drop(columns="policy")
         if (own["refused"] != "0").any():
             _print(
@@ -114,9 +123,9 @@ def _show(results: StudyResults, console: Console) -> None:
                 f"{policy}: base trials of applied and refused instances",
             )
         _print(own.iloc[:, [0, *range(6, own.shape[1])]], console, f"{policy}: changes from base trials")
-    console.print(PERTURBATION_WORDS)
+    console.print(tables.PERTURBATION_WORDS)
     if results.decided:
-        frame = claims_frame(results.decided).drop(columns=["claim", "where", "found there", "decided by"])
+        frame = tables.claims_frame(results.decided).drop(columns=["claim", "where", "found there", "decided by"])
         _print(frame, console, "claims")
 
 

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-from rich.markup import escape
+import typer
 
-from robocontrast_ros.cli.live import Follower
-from robocontrast_ros.cli.running import ask, graph_of
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import load_record
 from robocontrast_ros.configuration.files import find_file, is_path
-from robocontrast_ros.runs.events import (
-    Event,
-    PolicyLoaded,
-    PolicyRefused,
-    ProcessDied,
-    SessionFinished,
-    SessionInterrupted,
-)
 from robocontrast_ros.runs.run_folder import RunFolder
-from robocontrast_ros.sessions.schema import SessionParameters
+
+if TYPE_CHECKING:
+    from robocontrast_ros.runs.events import Event
 
 REFUSED, ENDED = 1, 3
 """Exit codes: the old policy still serves; the session has ended."""
@@ -30,32 +23,40 @@ POLL = 0.1
 """Period of reading the journal [s]."""
 
 
-def swap_policy(folder: Path, policy: str, console: Console) -> int:
-    """Request another policy of a running session, wait for the outcome, and return the exit code.
+def swap(
+    run: Annotated[Path, typer.Argument(help="Run folder of a session that is running.")],
+    policy: Annotated[
+        str, typer.Argument(help="Name in config/policies/, or path of a .yaml file, on the policy server's machine.")
+    ],
+) -> None:
+    """Swap the policy of a running session, from its next trial on.
 
-    Raises:
-        ConfigurationError: the folder is not that of a running session, or there is no such policy.
+    The old policy serves until the new one is loaded, warmed up and known to fit.
+    Exit codes: 0 the new policy serves, 1 it was refused, 2 invalid input, 3 the session has ended.
     """
-    run = RunFolder.open(folder)
-    wanted = _wanted(run, policy)
-    graph = graph_of(run, "Evaluate without --fast to swap, or run a session for each policy.")
-    follower = Follower(run.journal)
+    from robocontrast_ros.cli.live import Follower
+    from robocontrast_ros.cli.running import ask, graph_of
+
+    folder, console = RunFolder.open(run), Console()
+    wanted = _wanted(folder, policy)
+    graph = graph_of(folder, "Evaluate without --fast to swap, or run a session for each policy.")
+    follower = Follower(folder.journal)
     follower.new_events()
     code, answer = ask(graph, "swap_request", str(graph["episode_manager"]), wanted)
+    console.say(answer, "error:" if code else "")
     if code:
-        console.print(f"[red]error:[/] {escape(answer)}", markup=True, highlight=False, soft_wrap=True)
-        return code
-    console.print(answer, highlight=False, soft_wrap=True)
+        raise typer.Exit(code)
     while True:
         for event in follower.new_events():
-            code = _outcome(event, wanted, console)
-            if code is not None:
-                return code
+            if (outcome := _outcome(event, wanted, console)) is not None:
+                raise typer.Exit(outcome)
         time.sleep(POLL)
 
 
 def _wanted(run: RunFolder, policy: str) -> str:
     """Return the policy as the policy server finds it; on another machine the name is not checked."""
+    from robocontrast_ros.sessions.schema import SessionParameters
+
     if load_record(SessionParameters, run.session_file).policy_server.external:
         return policy
     file = find_file("policies", policy, "command line", "policy", Path.cwd())
@@ -64,14 +65,15 @@ def _wanted(run: RunFolder, policy: str) -> str:
 
 def _outcome(event: Event, wanted: str, console: Console) -> int | None:
     """Return the exit code when an event tells the outcome of the request; else None."""
-    if isinstance(event, PolicyLoaded) and wanted in (event.file, Path(event.file).stem):
-        console.print(f"{event.name} serves: {event.file}", highlight=False, soft_wrap=True)
+    from robocontrast_ros.runs import events
+
+    if isinstance(event, events.PolicyLoaded) and wanted in (event.file, Path(event.file).stem):
+        console.say(f"{event.name} serves: {event.file}")
         return 0
-    if isinstance(event, PolicyRefused) and event.policy == wanted:
-        console.print(f"[red]refused:[/] {escape(event.reason)}", markup=True, highlight=False, soft_wrap=True)
+    if isinstance(event, events.PolicyRefused) and event.policy == wanted:
+        console.say(event.reason, "refused:")
         return REFUSED
-    if isinstance(event, (SessionFinished, SessionInterrupted, ProcessDied)):
-        ended = f"[red]the session has ended:[/] {escape(event.detail)}"
-        console.print(ended, markup=True, highlight=False, soft_wrap=True)
+    if isinstance(event, (events.SessionFinished, events.SessionInterrupted, events.ProcessDied)):
+        console.say(event.detail, "the session has ended:")
         return ENDED
     return None

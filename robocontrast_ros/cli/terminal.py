@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import rich.console
+from rich.text import Text
 
 
 class Console(rich.console.Console):
     """A console that prints every text as it is.
 
     Paths, names and sentences of users may have square brackets or colons in them, which rich would take for styles and
-    emoji. What has a style is a ``rich.text.Text``.
+    emoji, and numbers, which it would colour. What has a style is a ``rich.text.Text``.
     """
 
     def __init__(self, **settings: Any) -> None:
         """Open it; the settings are rich's."""
-        super().__init__(**{"markup": False, "emoji": False, **settings})
+        super().__init__(**{"markup": False, "emoji": False, "highlight": False, **settings})
+
+    def say(self, text: object, label: str = "", style: str = "red") -> None:
+        """Print a line that may be copied: it is not broken at the terminal's edge.
+
+        Args:
+            text: the line.
+            label: what stands before it, in colour; empty for nothing.
+            style: of the label.
+        """
+        words = Text.assemble((label, style), " ", str(text)) if label else str(text)
+        self.print(words, soft_wrap=True)
+
+    def path(self, what: str, path: Path) -> None:
+        """Print where something was written."""
+        self.say(f"{what}: {path}")
+
+    def track(self, things: Sequence[Any], what: str) -> Iterable[Any]:
+        """Iterate over things; a terminal shows the progress meanwhile."""
+        from rich.progress import track
+
+        return track(things, description=what, console=self, transient=True, disable=not self.is_terminal)

@@ -4,55 +4,56 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
+import typer
 
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.runs.blinding import blinding_of, is_of_several_policies, recall_secret
-from robocontrast_ros.runs.events import BlindingBegan, TrialFinished
-from robocontrast_ros.runs.history import History
-from robocontrast_ros.runs.journal import JournalWriter, read_begun
-from robocontrast_ros.runs.policy_runs import write_policy_runs
 from robocontrast_ros.runs.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from robocontrast_ros.runs.events import BlindingBegan
 
 BROKEN = 1
 """Exit code where the blinding was not kept, or is not proved."""
 
 
-def unblind_run(path: Path, by: str, reason: str, console: Console) -> int:
-    """Open a blind session, write a run folder for each policy, and return the exit code.
+def unblind(
+    run: Annotated[Path, typer.Argument(help="Run folder of a blind session.")],
+    by: Annotated[str, typer.Option(help="Who opens it before its end.")] = "",
+    reason: Annotated[str, typer.Option(help="Why, for the journal.")] = "",
+) -> None:
+    """Show which policy ran which trial of a blind session, and whether its blinding was kept.
 
-    One that has finished is open already. Before its end this breaks the blinding, which the journal keeps.
-
-    Args:
-        path: run folder.
-        by: who opens it before its end.
-        reason: why.
-        console: to print on.
-
-    Raises:
-        ConfigurationError: the session is not blind, or nobody and no reason is named before its end.
-        JournalError: it is running, its journal cannot be read, or the assignment is lost or was changed.
+    A session opens by itself at its end. Opened before, its blinding is broken, which the journal keeps; it has to be
+    interrupted for that, and can be resumed.
+    Exit codes: 0 the blinding was kept, 1 it was not, or is not proved, 2 invalid input.
     """
-    run = RunFolder.open(path)
-    events = read_begun(run.journal).events
+    from robocontrast_ros.runs.blinding import blinding_of, is_of_several_policies
+    from robocontrast_ros.runs.events import BlindingBegan, TrialFinished
+    from robocontrast_ros.runs.journal import read_begun
+    from robocontrast_ros.runs.policy_runs import write_policy_runs
+
+    run_folder, console = RunFolder.open(run), Console()
+    events = read_begun(run_folder.journal).events
     began = next((event for event in events if isinstance(event, BlindingBegan)), None)
     if began is None or not is_of_several_policies(events):
         raise ConfigurationError(
-            "command line", "RUN", str(path), "the run folder of a session with `blind`, which has begun"
+            "command line", "RUN", str(run), "the run folder of a session with `blind`, which has begun"
         )
     if blinding_of(events).opened is None:
-        _break(run, began, by, reason)
-    journal = read_begun(run.journal)
+        _break(run_folder, began, by, reason)
+    journal = read_begun(run_folder.journal)
     blinding = blinding_of(journal.events)
-    console.print(blinding.words, soft_wrap=True, highlight=False)
+    console.say(blinding.words)
     if blinding.problem:
-        return BROKEN
-    for folder in write_policy_runs(run, journal):
+        raise typer.Exit(BROKEN)
+    for folder in write_policy_runs(run_folder, journal):
         trials = [e.trial.trial_id for e in read_begun(folder.journal).events if isinstance(e, TrialFinished)]
-        console.print(f"{folder.name}: trials {', '.join(trials) or 'none'}", soft_wrap=True, highlight=False)
-        console.print(f"run folder: {folder.path}", soft_wrap=True, highlight=False)
-    return 0 if blinding.kept else BROKEN
+        console.say(f"{folder.name}: trials {', '.join(trials) or 'none'}")
+        console.path("run folder", folder.path)
+    raise typer.Exit(0 if blinding.kept else BROKEN)
 
 
 def _break(run: RunFolder, began: BlindingBegan, by: str, reason: str) -> None:
@@ -66,6 +67,10 @@ def _break(run: RunFolder, began: BlindingBegan, by: str, reason: str) -> None:
                 "who opens a blind session before its end, and why (--by NAME --reason WORDS)",
                 "The journal keeps it. A session opens by itself at its end: robocontrast evaluate --resume RUN",
             )
+    from robocontrast_ros.runs.blinding import recall_secret
+    from robocontrast_ros.runs.history import History
+    from robocontrast_ros.runs.journal import JournalWriter
+
     with JournalWriter(run.journal) as journal:
         trials = len(History.of(journal.past.events).finished)
         secret = recall_secret(run.secret, began)

@@ -3,57 +3,61 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from robocontrast_ros.analysis.estimates.results import compute_results
-from robocontrast_ros.analysis.estimates.understanding import (
-    MARGIN,
-    WITHOUT_MISTAKES,
-    Understanding,
-    understanding_of,
-)
-from robocontrast_ros.analysis.tables.understanding import understanding_report, write_understanding
-from robocontrast_ros.cli.report import print_path
-from robocontrast_ros.cli.runs import results_of_distinct
+from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.runs.journal import read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
-from robocontrast_ros.studies.understanding import check_scores, checked, load_check, run_check, unexpected
-from robocontrast_ros.system.disk import make_folder
-from robocontrast_ros.system.processes import processors
+
+if TYPE_CHECKING:
+    from robocontrast_ros.analysis.estimates.understanding import Understanding
 
 
-def show_understanding(
-    runs: Sequence[Path],
-    to: Path | None,
-    margin: float | None,
-    chance: Path | None,
-    console: Console,
-    *,
-    no_mistakes: bool = False,
+def understanding(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Run folders with perturbations of what a policy is told or shown; or one name in "
+            "config/understanding/, whose sessions are run first."
+        ),
+    ],
+    to: Annotated[Path | None, typer.Option(help="Folder for the tables, as CSV and LaTeX, and the figures.")] = None,
+    processes: Annotated[
+        int | None, typer.Option(help="Sessions of a check at a time; by default one per processor.", min=1)
+    ] = None,
+    margin: Annotated[
+        float | None, typer.Option(help="Loss of the share of successes that does not matter; 0.15.")
+    ] = None,
+    chance: Annotated[
+        Path | None,
+        typer.Option(help="Run folder of the random policy, which measures chance; else `wrong_instruction` does."),
+    ] = None,
+    no_mistakes: Annotated[
+        bool,
+        typer.Option(
+            "--no-mistakes", help="Add success to which no mistake led to the table of levels, for every condition."
+        ),
+    ] = False,
 ) -> None:
-    """Print the check of the policies of some runs, and write it and the figures into a folder.
+    """Does it understand? Whether policies keep their success under plausible perturbations, and lose it under others.
 
-    Args:
-        runs: run folders, in the order of the tables.
-        to: folder for CSV, LaTeX and figures; None for none.
-        margin: loss of the share of successes that does not matter; None for the usual one.
-        chance: run folder of the random policy; None where ``wrong_instruction`` measures chance.
-        console: to print on.
-        no_mistakes: whether the last table has success without mistakes, too.
-
-    Raises:
-        ConfigurationError: the margin is not between 0 and 1, a path is no run folder, a run has no perturbation of
-            what a policy is told or shown, that of the random policy has no base trial that counts, or a run has no
-            score of success without mistakes where that is asked for.
-        JournalError: a run's journal cannot be read, or holds no session.
-        DiskError: a file cannot be written.
-        typer.Exit: two runs are the same; code 2, after one line on stderr.
+    A policy that succeeds all the same where nobody could know what to do is flagged in red.
     """
+    if len(runs) == 1 and not runs[0].is_dir():
+        for option, value in (("--margin", margin), ("--chance", chance)):
+            if value is not None:
+                raise ConfigurationError("command line", option, str(value), "none: a check has its own in its file")
+        run_understanding(str(runs[0]), to, processes, Console(), no_mistakes=no_mistakes)
+        return
+    from robocontrast_ros.analysis.estimates.results import compute_results
+    from robocontrast_ros.analysis.estimates.understanding import MARGIN, WITHOUT_MISTAKES, understanding_of
+    from robocontrast_ros.cli.runs import results_of_distinct
+    from robocontrast_ros.runs.journal import read_begun
+
     margin = MARGIN if margin is None else margin
     if not 0.0 < margin < 1.0:
         raise ConfigurationError("command line", "--margin", margin, "a share between 0 and 1, such as 0.15")
@@ -80,9 +84,7 @@ def show_understanding(
         raise ConfigurationError("command line", "--chance", str(chance), "a run with base trials that count")
     found = understanding_of(results, margin, [control] if control else [], no_mistakes=no_mistakes)
     assert found is not None, "each run has such trials"
-    console.print(understanding_report(found))
-    if to is not None:
-        _write(found, to, console)
+    _show(found, to, Console())
 
 
 def run_understanding(
@@ -103,34 +105,39 @@ def run_understanding(
         DiskError: a file cannot be written.
         typer.Exit: a verdict is not the expected one; code 1.
     """
+    from robocontrast_ros.studies.understanding import check_scores, checked, load_check, run_check, unexpected
+    from robocontrast_ros.system.disk import make_folder
+    from robocontrast_ros.system.processes import processors
+
     parameters, file = load_check(name)
     if no_mistakes:
         check_scores(parameters, file)
     folder = to or Path("understanding") / parameters.name
     make_folder(folder)
     for done, jobs in run_check(parameters, file, folder, processes or processors()):
-        console.print(f"{time.strftime('%H:%M:%S')} {done} of {jobs} sessions done", highlight=False)
+        console.print(f"{time.strftime('%H:%M:%S')} {done} of {jobs} sessions done")
     found = checked(parameters, folder, no_mistakes=no_mistakes)
     for seed, understanding in found.items():
         console.print(f"seed {seed}", style="bold")
-        console.print(understanding_report(understanding))
-        _write(understanding, folder / f"seed{seed}", console)
+        _show(understanding, folder / f"seed{seed}", console)
     wrong = unexpected(parameters, found)
     for one in wrong:
-        console.print(f"not as expected: {one}", style="red", highlight=False)
+        console.print(f"not as expected: {one}", style="red")
     if wrong:
         raise typer.Exit(1)
     if parameters.expected:
-        console.print("every verdict is the expected one", highlight=False)
+        console.print("every verdict is the expected one")
 
 
-def _write(found: Understanding, to: Path, console: Console) -> None:
-    # matplotlib takes a second to import.
-    from robocontrast_ros.analysis.figures.paper import write_drawings
-    from robocontrast_ros.analysis.figures.understanding import drawings_of, levels_drawing
+def _show(found: Understanding, to: Path | None, console: Console) -> None:
+    """Print what was found, and write it and the figures into a folder, if there is to be one."""
+    from robocontrast_ros.analysis.tables.understanding import understanding_report, write_understanding
 
-    make_folder(to)
-    for file in write_understanding(found, to):
-        print_path("table", file, console)
-    for file in write_drawings(to, drawings_of(found) | levels_drawing(found)):
-        print_path("figure", file, console)
+    console.print(understanding_report(found))
+    if to is not None:
+        # matplotlib takes a second to import.
+        from robocontrast_ros.analysis.figures.understanding import drawings_of, levels_drawing
+        from robocontrast_ros.cli.runs import write_files
+
+        drawings = drawings_of(found) | levels_drawing(found)
+        write_files(to, partial(write_understanding, found), drawings, console)

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.graph.description import checked_namespace, namespace_of
-from robocontrast_ros.graph.fork_server import policy_ahead
+from robocontrast_ros.graph.launch import Launch, prepare, reopened
 from robocontrast_ros.graph.ros_domain import Domain, given_domain
-from robocontrast_ros.runs.journal import check_not_running, read_begun
-from robocontrast_ros.runs.run_folder import RunFolder
-from robocontrast_ros.sessions.early_stopping import begin_stopping
-from robocontrast_ros.sessions.machine_check import check_machine
-from robocontrast_ros.sessions.overrides import Overrides
-from robocontrast_ros.sessions.policy_check import check_policies
+from robocontrast_ros.sessions.overrides import OPTIONS, Overrides, SessionOption
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
 from robocontrast_ros.sessions.schema import ALL
 from robocontrast_ros.system.forking import ForkServer
 
 SOURCE = "launch arguments"
-"""Where a mistake is, for error messages."""
+"""Source of a mistake, for error messages."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +25,10 @@ class LaunchArgument:
     """One argument of the launch file.
 
     Attributes:
-        description: what it is, for `ros2 launch --show-args`.
-        kind: converts its text into its value; raises ValueError or KeyError.
-        expected: which texts are valid, for error messages.
-        default: the text when it is left out; where it is empty, the session's own value holds.
+        description: description of the argument, for `ros2 launch --show-args`.
+        kind: converts the text into the value; raises ValueError or KeyError.
+        expected: description of valid texts, for error messages.
+        default: text of an argument that is left out; if it is empty, the session's own value is used.
     """
 
     description: str
@@ -43,31 +37,29 @@ class LaunchArgument:
     default: str = ""
 
 
-_TRUTH = {"true": True, "false": False}
+_KINDS: dict[Any, tuple[Callable[[str], Any], str]] = {
+    str: (str, "text"),
+    float: (float, "a number"),
+    int: (int, "a whole number"),
+    bool: ({"true": True, "false": False, ALL: ALL}.__getitem__, "true, false or all"),
+}
+"""Type of an option -> what converts its text, and which texts are valid."""
+
 _LEVELS = {level: level for level in ("debug", "info", "warn", "error", "fatal")}
-_WHOLE = "a whole number"
+
+
+def _argument(name: str, option: SessionOption) -> LaunchArgument:
+    """Return the argument that sets an option of the session."""
+    kind, *_ = get_args(get_type_hints(Overrides)[name])
+    return LaunchArgument(option.launched or option.help, *_KINDS[kind])
+
 
 SESSION_ARGUMENTS = {
     "session": LaunchArgument("Name in config/sessions/, or path of a .yaml file.", default="language_table_demo"),
-    "robot": LaunchArgument("Name in config/robots/, or path of a .yaml file."),
-    "policy": LaunchArgument("Name in config/policies/, or path of a .yaml file."),
-    "budget": LaunchArgument("Budget K in the session's unit of cost; inf for none.", float, "a number"),
-    "seed": LaunchArgument("Seed of every random draw.", int, _WHOLE),
-    "max_trials": LaunchArgument("Trials after which the session ends.", int, _WHOLE),
-    "repeats": LaunchArgument("How often each instance is run.", int, _WHOLE),
-    "size": LaunchArgument("Number of test instances.", int, _WHOLE),
-    "strategy": LaunchArgument("Which trials are run."),
-    "policy_server": LaunchArgument(
-        "`external` waits for a policy server that runs elsewhere; `composed` has it in the container."
-    ),
-    "composed": LaunchArgument(
-        "Whether rollout, scorer and sim_bridge are in one process; `all`: simulator and policy server, too.",
-        {**_TRUTH, ALL: ALL}.__getitem__,
-        "true, false or all",
-    ),
-    "output": LaunchArgument("Folder in which the run folder is made."),
+    # What is launched is a graph, so never fast.
+    **{name: _argument(name, option) for name, option in OPTIONS.items() if name not in ("fast", "practice")},
 }
-"""Not with `resume`, whose session has them already. What is left out is as in the session's file."""
+"""Not with `resume`, whose session has them already. The session's file has the values of those that are left out."""
 
 GRAPH_ARGUMENTS = {
     "resume": LaunchArgument("Run folder of a session to resume.", Path, "a run folder"),
@@ -89,64 +81,37 @@ class WrongArguments(ValueError):
     """Arguments that do not fit; the message has a line for each."""
 
     def __init__(self, errors: Iterable[ConfigurationError]) -> None:
-        """Take what is wrong with each."""
+        """Take the errors of the arguments."""
         super().__init__("\n".join(map(str, errors)))
-
-
-@dataclass(frozen=True)
-class LaunchedSession:
-    """A session that is about to be launched.
-
-    Attributes:
-        session: the session, with everything that it names.
-        run: its run folder.
-        resume: whether it was begun before.
-        domain: the domain of its nodes, and their namespace; locked until it is closed.
-        log_level: least level that its nodes log.
-    """
-
-    session: ResolvedSession
-    run: RunFolder
-    resume: bool
-    domain: Domain
-    log_level: str
-
-    def close(self) -> None:
-        """Release the domain; remove the run folder of a session that never began, which has its parameters alone."""
-        self.domain.close()
-        if not self.resume:
-            self.run.remove_unbegun()
 
 
 def launched_session(
     given: Mapping[str, str], environment: Mapping[str, str], server: ForkServer | None = None
-) -> LaunchedSession:
+) -> Launch:
     """Check the arguments, take the domain, and make the run folder of a new session or open that of an old one.
 
     Args:
-        given: name -> text, empty for what was left out.
-        environment: of the nodes; it decides in which domain they are, and whom they discover.
-        server: forks the nodes, and loads the policy meanwhile; None where there is none.
+        given: name -> text; empty for an argument that is left out.
+        environment: environment of the nodes; it decides which other nodes they discover.
+        server: forks the nodes, and loads the policy meanwhile; None if there is none.
 
     Raises:
         WrongArguments: names or texts are not valid; nothing was made.
-        ConfigurationError: what they name does not fit together, or another session is in the domain and namespace;
-            nothing was started.
+        ConfigurationError: the files that they name do not fit together, or another session is in the domain and
+            namespace; nothing was started.
         JournalError: the journal of the session to resume is damaged, or the session is running.
     """
     values, wrong = _checked({name: word for name, word in given.items() if word != ""})
     resume, namespace = values.pop("resume", None), values.pop("namespace", "")
     log_level = values.pop("log_level", ARGUMENTS["log_level"].default)
+    run = None
     if resume is None:
         name = values.pop("session", ARGUMENTS["session"].default)
         session = _resolved(name, values, wrong)
     elif wrong:
         raise WrongArguments(wrong)
     else:
-        run = RunFolder.open(resume)
-        read_begun(run.journal)
-        check_not_running(run.journal)
-        session = resolve(run.session_file)
+        run, session = reopened(resume)
     if session.parameters.fast:
         raise ConfigurationError(
             str(session.source),
@@ -156,33 +121,21 @@ def launched_session(
             "Run a fast one with: robocontrast evaluate.",
         )
     # ROS's tools look for a launched graph in the user's domain, or in 0.
-    domain = Domain(namespace_of(session, namespace), given_domain() or 0)
-    try:
-        domain.start_probe(environment, server)
-        load = policy_ahead(server, session)
-        check_machine(session)
-        check_policies(session, load)
-        begin_stopping(session.evaluation())
-        domain.confirm()
-        if resume is None:
-            run = session.new_run(time.time())
-    except BaseException:
-        domain.close()
-        raise
-    domain.record_run(run.path)
-    return LaunchedSession(session, run, resume is not None, domain, log_level)
+    domain = Domain.probed(namespace_of(session, namespace), environment, server, given_domain() or 0)
+    return replace(prepare(session, domain, server, run), log_level=log_level)
 
 
 def _resolved(name: str, values: dict[str, Any], wrong: list[ConfigurationError]) -> ResolvedSession:
     """Return the session.
 
     Raises:
-        WrongArguments: some are wrong already, or do not fit the session; what is wrong is left out to find the rest.
-        ConfigurationError: the session itself does not fit together.
+        WrongArguments: ``wrong`` has errors already, or values do not fit the session; wrong values are left out one by
+            one, to find all.
+        ConfigurationError: the session itself is not consistent.
     """
     while True:
         try:
-            session = resolve(name, _overrides(values))
+            session = resolve(name, Overrides(**values))
         except ConfigurationError as error:
             argument = next((one for one in ("session", *values) if error.key in _keys(one, values)), "")
             if argument and error.source == "command line":
@@ -196,23 +149,18 @@ def _resolved(name: str, values: dict[str, Any], wrong: list[ConfigurationError]
         return session
 
 
-def _overrides(values: Mapping[str, Any]) -> Overrides:
-    options = {name: value for name, value in values.items() if name != "composed"}
-    return Overrides(**options, settings={"composed": values["composed"]} if "composed" in values else {})
-
-
 def _keys(argument: str, values: Mapping[str, Any]) -> set[str]:
     """Return the argument, and the keys of the session's file that it sets."""
     if argument not in values:
         return {argument}
     try:
-        return {argument, *_overrides({argument: values[argument]}).given()}
+        return {argument, *Overrides(**{argument: values[argument]}).given()}
     except ConfigurationError:
         return {argument}
 
 
 def _checked(given: Mapping[str, str]) -> tuple[dict[str, Any], list[ConfigurationError]]:
-    """Return the values of the arguments by name, and what is wrong with the others."""
+    """Return the values of the valid arguments by name, and the errors of the others."""
     values: dict[str, Any] = {}
     wrong: list[ConfigurationError] = []
     for name, word in given.items():

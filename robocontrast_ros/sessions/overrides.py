@@ -1,73 +1,91 @@
-"""Values of the command line, or of launch arguments, in place of those in a session's file."""
+"""The options of a session: what the command line, or a launch file, sets in place of values of the session's file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from robocontrast_ros.configuration import ConfigurationError, make_plugin, parse_record, read_yaml, with_settings
-from robocontrast_ros.configuration.files import find_file, is_path
-from robocontrast_ros.episodes.judging import Judge
-from robocontrast_ros.robots.drivers import SIMULATED_PORT
-from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.sessions.schema import SessionParameters
-from robocontrast_ros.strategies.protocol import PerturbationUse
-from robocontrast_ros.worlds.backends import features_of
+from robocontrast_ros.configuration import ConfigurationError
+
+
+@dataclass(frozen=True)
+class SessionOption:
+    """How one option is shown, and what it sets.
+
+    Attributes:
+        key: dotted key of the session's file that it sets; empty if it sets several.
+        help: what it is, for the command; empty if only the launch file has it.
+        launched: the same for the launch file; empty if it is the command's.
+        flag: the command's flag, if it does not follow from the name.
+    """
+
+    key: str
+    help: str = ""
+    launched: str = ""
+    flag: str = ""
+
+
+def _option(help: str = "", **shown: str) -> Any:
+    return field(default=None, metadata={"help": help, **shown})
 
 
 @dataclass(frozen=True)
 class Overrides:
-    """What the command line may set instead of the file; None leaves the file's value.
+    """What is set instead of the file's values; None leaves the file's value.
 
-    Attributes:
-        robot: name, or path relative to the working directory.
-        policy: the same.
-        budget: K; infinity takes the file's limit away.
-        seed: the session's seed.
-        max_trials: trials after which it ends.
-        output: folder of the run folders.
-        policy_server: ``external`` for one that runs elsewhere, in place of the file's policy; ``composed`` for one in
-            the container.
-        fast: whether it runs in one process without ROS.
-        repeats: how often each instance is run.
-        size: number of test instances.
-        strategy: its name. One that uses no perturbations takes those of the file away.
-        practice: whether the embedded simulator plays the real table, and its robot the real one.
-        settings: dotted key of the session's file -> value; none that an option above sets.
+    Paths are relative to the working directory. ``settings`` has any other keys: dotted key of the session's file ->
+    value; none that an option sets.
     """
 
-    robot: str | None = None
-    policy: str | None = None
-    budget: float | None = None
-    seed: int | None = None
-    max_trials: int | None = None
-    output: str | None = None
-    policy_server: str | None = None
-    fast: bool | None = None
-    repeats: int | None = None
-    size: int | None = None
-    strategy: str | None = None
-    practice: bool | None = None
+    robot: str | None = _option("Name in config/robots/, or path of a .yaml file.")
+    policy: str | None = _option("Name in config/policies/, or path of a .yaml file.")
+    budget: float | None = _option(
+        "Budget K in the session's unit of cost; inf for no budget.",
+        launched="Budget K in the session's unit of cost; inf for none.",
+    )
+    seed: int | None = _option("Seed of every random draw.")
+    max_trials: int | None = _option("Maximum number of trials.", launched="Trials after which the session ends.")
+    output: str | None = _option("Parent folder of the run folder.", launched="Folder in which the run folder is made.")
+    policy_server: str | None = _option(
+        "`external`: wait for a policy server that runs elsewhere (robocontrast serve); `composed`: run it in the "
+        "process of rollout, which is faster.",
+        launched="`external` waits for a policy server that runs elsewhere; `composed` has it in the container.",
+        key="",
+    )
+    fast: bool | None = _option(
+        "Run in one process without ROS, much faster: the same trials, scores and bags.", flag="--fast/--graph"
+    )
+    repeats: int | None = _option("Repeats of each instance.", launched="How often each instance is run.")
+    size: int | None = _option("Number of test instances.", key="test_set.size")
+    strategy: str | None = _option(
+        "Strategy that chooses the trials; one without perturbations ignores those of the session.",
+        launched="Which trials are run.",
+        key="strategy.name",
+    )
+    practice: bool | None = _option(
+        "Practise: a simulated table and robot, set up by the person at the console.", key="", flag="--practice"
+    )
+    composed: bool | str | None = _option(
+        launched="Whether rollout, scorer and sim_bridge are in one process; `all`: simulator and policy server, too."
+    )
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def given(self) -> dict[str, Any]:
-        """Return all of it as dotted keys of the session's file with their values.
+        """Return all of it as dotted keys of the session's file with their values; what follows from it is not there.
 
         Raises:
             ConfigurationError: two of them set the same key, or exclude one another.
         """
-        options = {key: value for key, value in vars(self).items() if value is not None and key not in _NO_KEYS}
-        given = {_KEYS.get(option, option): value for option, value in options.items()}
+        given: dict[str, Any] = {}
         if self.policy_server is not None:
-            wanted = _SERVERS.get(self.policy_server)
-            if wanted is None:
+            if self.policy_server not in _SERVERS:
                 raise ConfigurationError(
                     "command line", "policy_server", self.policy_server, "'external', 'composed', or nothing"
                 )
-            del given[_KEYS["policy_server"]]
-            given = {**wanted, **given}
+            given |= _SERVERS[self.policy_server]
+        options = ((option.key, getattr(self, name)) for name, option in OPTIONS.items() if option.key)
+        given |= {key: value for key, value in options if value is not None}
         for key, value in self.settings.items():
             if key in given:
                 raise ConfigurationError("command line", f"--set {key}", value, "each key once")
@@ -75,81 +93,13 @@ class Overrides:
         return given
 
 
-_NO_KEYS = ("settings", "practice")
-"""Options that are no key of the session's file: ``given_keys`` says what follows from practice."""
-
-_KEYS = {"policy_server": "policy_server.external", "size": "test_set.size", "strategy": "strategy.name"}
-"""Option -> key of the session's file, where they differ."""
+OPTIONS = {
+    each.name: SessionOption(**{"key": each.name, **each.metadata}) for each in fields(Overrides) if each.metadata
+}
+"""Name -> option, in the order in which the command shows them."""
 
 _SERVERS: dict[str, dict[str, Any]] = {
     "external": {"policy": "", "policy_server.external": True},
     "composed": {"policy_server.composed": True},
 }
-"""What the option `policy_server` stands for."""
-
-
-def _simulated(robot: str, folder: Path) -> str:
-    """Return the robot itself where it is simulated; else the first simulated one that its file extends.
-
-    Each file is loaded, for the port of a file that names none is that of the robot that it extends.
-
-    Raises:
-        ConfigurationError: there is none.
-    """
-    own = path = find_file("robots", robot, "command line", "robot", folder)
-    while (port := load_profile(path).port) != SIMULATED_PORT:
-        extends = read_yaml(path).get("extends")
-        if extends is None:
-            raise ConfigurationError(
-                str(own),
-                "port",
-                port,
-                f"with --practice `port: {SIMULATED_PORT}`, or a robot's file that `extends` one that has it",
-                "Write a file of the simulated robot, and let the real one's say `extends`, `port` and `driver`.",
-            )
-        path = find_file("robots", extends, str(path), "extends", path.parent)
-    return str(path) if path != own or is_path(robot) else robot
-
-
-def given_keys(parameters: SessionParameters, overrides: Overrides, source: Path) -> dict[str, Any]:
-    """Return the values of the command line by dotted key, with those that follow from them.
-
-    Args:
-        parameters: those of the session's file.
-        overrides: those of the command line.
-        source: the session's file.
-    """
-    given = overrides.given()
-    if overrides.policy and (overrides.policy_server == "external" or parameters.policy_server.external):
-        raise ConfigurationError(
-            "command line",
-            "policy",
-            overrides.policy,
-            "nothing beside a policy server elsewhere, which has its own",
-            "Name it to `robocontrast serve`, or to `robocontrast swap` while the session runs.",
-        )
-    if overrides.practice:
-        world = {key: str(given.get(f"world.{key}", getattr(parameters.world, key))) for key in ("judge", "backend")}
-        named = {key: "command line" if f"world.{key}" in given else str(source) for key in world}
-        judge: Judge = make_plugin("judges", world["judge"], named["judge"], "world.judge")
-        features = features_of(world["backend"], named["backend"], "world.backend")
-        given["world.backend"] = replace(features, camera=features.camera or judge.needs == "camera").practised_by
-        given["world.pacing"] = "wall_clock"
-        robot = str(given.get("robot", parameters.robot))
-        given["robot"] = _simulated(robot, Path.cwd() if "robot" in given else source.parent)
-    if overrides.strategy is not None and "strategy.perturbations" not in given:
-        strategy = make_plugin("strategies", overrides.strategy, "command line", "strategy.name")
-        if strategy.uses_perturbations is PerturbationUse.NONE:
-            given["strategy.perturbations"] = []
-    return given
-
-
-def overridden(content: dict[str, Any], given: Mapping[str, Any]) -> SessionParameters:
-    """Return the record of a valid file with other values; errors name the command line."""
-    try:
-        return parse_record(SessionParameters, with_settings(content, given), "command line")
-    except ConfigurationError as error:
-        if error.key:
-            raise
-        said = ", ".join(f"{key}: {value!r}" for key, value in given.items())
-        raise ConfigurationError("command line", ", ".join(given), said, error.expected) from None
+"""Value of `policy_server` -> keys of the session's file that it sets."""

@@ -48,7 +48,8 @@ from robocontrast_ros.sessions.fitting import (
     wanted_cameras,
     with_cameras,
 )
-from robocontrast_ros.sessions.overrides import Overrides, given_keys, overridden
+from robocontrast_ros.sessions.given_keys import given_keys, overridden
+from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.schema import CameraParameters, OperatorParameters, SessionParameters
 from robocontrast_ros.strategies.effort import COST_MODELS, AnyTolerance, CostModel, Tolerance, Tolerances, cost_model
 from robocontrast_ros.strategies.protocol import Strategy

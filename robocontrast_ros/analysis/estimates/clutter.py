@@ -397,7 +397,7 @@ def _scenes_of(results: Results) -> pl.DataFrame:
     table = table.select(
         *("policy", "index", "bag", "family", *KEY),
         *(values.cast(pl.Float64).alias(name) for name, values in scores.items()),
-        step_limit=pl.lit(results.recorded.step_limit, pl.Float64),
+        step_limit=pl.lit(results.record.recorded.step_limit, pl.Float64),
     ).hstack(measures)
     is_base = pl.col("perturbation") == BASE
     table = table.with_columns(

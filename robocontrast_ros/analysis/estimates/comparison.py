@@ -316,7 +316,7 @@ def _name(results: Results) -> str:
 
 
 def _asked(results: Results) -> dict[str, str]:
-    recorded = results.recorded
+    recorded = results.record.recorded
     return {
         # A task's file may be named by its path, which differs between machines; its name does not.
         "task": recorded.task_name or recorded.task,

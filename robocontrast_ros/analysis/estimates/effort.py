@@ -21,10 +21,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.analysis.estimates.handling import Handling, handling_of
 from robocontrast_ros.analysis.estimates.placing import Placing, placing_of
-from robocontrast_ros.domain import BASE, Scene, SetupMove, Start, TrialResult
-from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialFinished
+from robocontrast_ros.domain import BASE, Scene, Start, TrialResult
+from robocontrast_ros.runs.events import SessionStarted
 from robocontrast_ros.strategies.effort import setup_moves
 
 Key = TypeVar("Key")
@@ -113,38 +114,34 @@ class StandardTrial:
     brought_in: bool
 
 
-def standard_evaluation(events: Iterable[Event], model: EffortModel) -> tuple[StandardTrial, ...]:
+def standard_evaluation(run: RunRecord, model: EffortModel) -> tuple[StandardTrial, ...]:
     """Return the standard evaluation of the run's test set; empty where its base trials were not fully reset."""
+    base = [each for each in run.trials if each.counts and each.trial.is_base]
+    if any(each.trial.start is not Start.FULL_RESET for each in base):
+        return ()
     trials: list[StandardTrial] = []
-    first_moves: tuple[SetupMove, ...] = ()
     before: Scene | None = None
-    for event in events:
-        if isinstance(event, SetUp) and before is None and not event.restore:
-            first_moves = event.moves
-        if not (isinstance(event, TrialFinished) and event.trial.is_base):
-            continue
-        if event.trial.start is not Start.FULL_RESET:
-            return ()
-        wanted = event.trial.instance.scene
-        moves = first_moves if before is None else setup_moves(before, wanted, model.tolerance)
+    for each in base:
+        wanted, first = each.trial.instance.scene, each.set_ups[-1].moves if each.set_ups else ()
+        moves = first if before is None else setup_moves(before, wanted, model.tolerance)
         brought_in = bool(moves) and all(move.start is None for move in moves)
-        trials.append(StandardTrial(event.trial.base_id, event.result, model.of(moves), brought_in))
-        before = event.scene_left
+        trials.append(StandardTrial(each.trial.base_id, each.ended.result, model.of(moves), brought_in))
+        before = each.ended.scene_left
     return tuple(trials)
 
 
 def compute_effort(
-    events: Sequence[Event], table: pl.DataFrame, standard: Sequence[StandardTrial], model: EffortModel
+    run: RunRecord, table: pl.DataFrame, standard: Sequence[StandardTrial], model: EffortModel
 ) -> RunEffort:
     """Return the effort of a run.
 
     Args:
-        events: the journal's.
+        run: what its journal says.
         table: its trials (``tables.trials_table``).
         standard: its standard evaluation.
-        model: of the journal's session.
+        model: of its session.
     """
-    set_ups = [e for e in events if isinstance(e, SetUp) and not e.restore]
+    set_ups = run.set_ups
     efforts = [(e.trial, model.of(e.moves, e.measured)) for e in set_ups]
     first = {trial.base_id for trial in standard if trial.brought_in}
     of_base = _sums((trial.base_id, trial.effort) for trial in standard if trial.base_id not in first)
@@ -153,9 +150,8 @@ def compute_effort(
     counting = table.filter("counts")
     perturbed_trials = len(counting.filter(pl.col("perturbation") != BASE))
     all_perturbed = sum(instances.values(), Effort())
-    started = next((e for e in events if isinstance(e, SessionStarted)), None)
-    within, within_is = _within(started, standard)
-    unit = started.cost_unit if started else "m"
+    within, within_is = _within(run.started, standard)
+    unit = run.started.cost_unit if run.started else "m"
     return RunEffort(
         total=sum((spent for _, spent in efforts), Effort()),
         set_ups=len(set_ups),

@@ -6,16 +6,16 @@ independent, not their trials.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 import polars as pl
 
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.analysis.estimates.scores import difference_to_base, draws, mean_score
 from robocontrast_ros.configuration import ConfigurationError, load_plugin
 from robocontrast_ros.domain import BASE, ScoreSpec
-from robocontrast_ros.runs.events import Event, TrialFinished
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.slopes import cluster_slope
 
@@ -91,16 +91,14 @@ def latency_curves(
     return tuple(found)
 
 
-def latencies_of(events: Iterable[Event]) -> dict[str, dict[str, float]]:
+def latencies_of(run: RunRecord) -> dict[str, dict[str, float]]:
     """Return filter -> perturbation -> time of an answer [s], of the perturbations that emulate a latency alone."""
     found: dict[str, dict[str, float]] = {}
-    for event in events:
-        if not isinstance(event, TrialFinished) or len(event.trial.instance.observation) != 1:
-            continue
-        (one,) = event.trial.instance.observation
+    for trial in (event.trial for event in run.finished if len(event.trial.instance.observation) == 1):
+        (one,) = trial.instance.observation
         seconds = _seconds(one.name)
-        if event.trial.perturbation != BASE and one.severity <= len(seconds):
-            found.setdefault(one.name, {})[event.trial.perturbation] = seconds[one.severity - 1]
+        if not trial.is_base and one.severity <= len(seconds):
+            found.setdefault(one.name, {})[trial.perturbation] = seconds[one.severity - 1]
     return found
 
 

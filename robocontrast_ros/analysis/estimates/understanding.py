@@ -288,10 +288,10 @@ def specs_of(results: Results) -> Mapping[str, PerturbationSpec]:
 
     A journal that does not tell is asked for their names: those that are installed say it.
     """
-    if results.perturbations:
-        return results.perturbations
+    if results.record.started.perturbations:
+        return results.record.started.perturbations
     found: dict[str, PerturbationSpec] = {}
-    for entry in (*results.recorded.perturbations, *results.trials["perturbation"].unique(maintain_order=True)):
+    for entry in (*results.record.recorded.perturbations, *results.trials["perturbation"].unique(maintain_order=True)):
         # One of somebody else's package may say less of itself than this version asks for.
         try:
             one = load_perturbation(entry, "journal", "perturbations")
@@ -341,7 +341,7 @@ def _parts(runs: Sequence[Results]) -> list[_Part]:
     for number, run in enumerate(runs):
         counting = _counting(run, number)
         parts += [
-            _Part(policy, run, Path(run.recorded.task).stem, counting.filter(pl.col("policy") == policy))
+            _Part(policy, run, Path(run.record.recorded.task).stem, counting.filter(pl.col("policy") == policy))
             for policy in counting["policy"].unique(maintain_order=True)
         ]
     trained = {levels.name: levels for part in parts if (levels := part.run.trained.get(part.policy))}
@@ -350,7 +350,7 @@ def _parts(runs: Sequence[Results]) -> list[_Part]:
         found: Mapping[str, str] = {}
         if part.policy not in part.run.trained and len(trained) == 1 and part.task in tasks:
             (levels,) = trained.values()
-            found = levels_of(RunFolder(part.run.run), part.run.instances, levels)
+            found = levels_of(RunFolder(part.run.run), part.run.record.instances, levels)
         own = pl.col("instance").replace_strict(found, default=None, return_dtype=pl.String)
         level = pl.coalesce("level", own, pl.lit(part.task))
         parts[number] = replace(part, trials=part.trials.with_columns(level=level))

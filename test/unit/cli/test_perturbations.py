@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import io
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import cv2
 import pytest
 import yaml
-from rich.console import Console
 
 from robocontrast_ros.analysis.figures import shown
-from robocontrast_ros.cli.perturbations import show_perturbations
+from robocontrast_ros.cli.perturbations import perturbations
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.perturbations.loading import load_perturbation, perturbation_names
 
@@ -37,9 +38,10 @@ def session(tmp_path):
 
 
 def printed(*arguments):
-    console = Console(record=True, width=80)
-    show_perturbations(*arguments, console)
-    return console.export_text()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()) as output:
+        patch.setenv("COLUMNS", "80")
+        perturbations(*arguments)
+    return output.getvalue()
 
 
 def test_the_list_has_every_perturbation_with_what_a_sound_policy_does_in_80_columns():

@@ -10,9 +10,9 @@ import sys
 import pytest
 from played_runs import record_run
 
-from robocontrast_ros.cli.evaluate import _run_processes
 from robocontrast_ros.cli.live import LiveView
 from robocontrast_ros.cli.processes import ProcessDied, Processes
+from robocontrast_ros.cli.session import _run_processes
 from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.runs.events import ProcessDied as ProcessDiedEvent

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from robocontrast_ros.cli import stop
+from robocontrast_ros.cli import running
 from robocontrast_ros.cli.main import app
+from robocontrast_ros.graph import ros_domain
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.resolving import resolve
 
@@ -25,8 +26,8 @@ def asked(tmp_path, monkeypatch):
         asked.append((place, *words))
         return 0, "the robot is stopped"
 
-    monkeypatch.setattr(stop, "running_runs", lambda: tuple(run.path for run in runs))
-    monkeypatch.setattr(stop, "ask", ask)
+    monkeypatch.setattr(ros_domain, "running_runs", lambda: tuple(run.path for run in runs))
+    monkeypatch.setattr(running, "ask", ask)
     return asked
 
 
@@ -49,7 +50,7 @@ def test_a_release_without_a_session_names_all_that_may_be_meant_and_releases_no
 
 
 def test_where_no_session_runs_it_says_what_to_do_from_elsewhere(monkeypatch):
-    monkeypatch.setattr(stop, "running_runs", tuple)
+    monkeypatch.setattr(ros_domain, "running_runs", tuple)
     for arguments in ((), ("--release", "--by", "Ada Lovelace")):
         result = run(*arguments)
         assert result.exit_code == 2 and "ros2 topic pub --once /stop" in result.stderr

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from rich.console import Console
 from typer.testing import CliRunner
 
-from robocontrast_ros.cli import swap
+from robocontrast_ros.cli import running, swap
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.cli.processes import node_environment
 from robocontrast_ros.configuration import read_yaml
@@ -98,7 +97,7 @@ def test_a_domain_that_does_not_exist_is_refused():
         ([PolicyRefused("older", "[x] no", 0.0), SessionInterrupted(0, "lost", 0.0)], 3, "ended: lost"),
     ],
 )
-def test_the_command_waits_for_what_comes_of_its_own_wish(folder, monkeypatch, capsys, events, code, words):
+def test_the_command_waits_for_what_comes_of_its_own_wish(folder, monkeypatch, events, code, words):
     started = SessionStarted("s", 1, {}, {}, "", "m", 1.0, 0.0)
     folder.journal.write_bytes(to_line(started) + to_line(PolicyRefused("new", "long ago", 0.0)))
     folder.write_graph("/episode_manager")
@@ -109,10 +108,10 @@ def test_the_command_waits_for_what_comes_of_its_own_wish(folder, monkeypatch, c
             journal.writelines(map(to_line, events))
         return 0, "tried"
 
-    monkeypatch.setattr(swap, "ask", asked)
+    monkeypatch.setattr(running, "ask", asked)
     monkeypatch.setattr(swap, "find_file", lambda *_: None)
-    assert swap.swap_policy(folder.path, "new", Console(width=200)) == code
-    assert words in capsys.readouterr().out
+    result = run("swap", str(folder.path), "new")
+    assert result.exit_code == code and words in result.stdout
 
 
 def test_a_path_is_made_absolute_and_that_of_another_machine_is_left_alone(folder, tmp_path, monkeypatch):

@@ -16,7 +16,8 @@ from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fitting import check_robot_reaches
-from robocontrast_ros.sessions.overrides import Overrides, given_keys
+from robocontrast_ros.sessions.given_keys import given_keys
+from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.plan import plan_session
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.sessions.schema import SessionParameters

@@ -210,7 +210,7 @@ def test_ctrl_c_is_exit_code_130_and_says_how_to_go_on(run, monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("robocontrast_ros.cli.study.run_study", interrupted)
+    monkeypatch.setattr("robocontrast_ros.studies.run.run_study", interrupted)
     study, folder, _, _ = run
     found = CliRunner().invoke(app, ["study", str(study.source), "--output", str(folder.path.parent)])
     assert found.exit_code == 130

@@ -7,13 +7,13 @@ from collections import defaultdict
 import polars as pl
 import pytest
 import yaml
-from rich.console import Console
 from typer import Exit
 
 from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.estimates.understanding import Verdict
 from robocontrast_ros.analysis.report.run_page import run_page
-from robocontrast_ros.cli.understanding import run_understanding, show_understanding
+from robocontrast_ros.cli.terminal import Console
+from robocontrast_ros.cli.understanding import run_understanding, understanding
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.domain import Outcome
@@ -216,12 +216,12 @@ def test_the_level_of_an_instance_is_in_the_table_of_trials_and_on_the_page_of_t
     assert random.trials["level"].null_count() == len(random.trials)
 
 
-def test_runs_of_one_policy_at_different_levels_are_joined_in_one_column(levelled, capsys):
+def test_runs_of_one_policy_at_different_levels_are_joined_in_one_column(levelled, capsys, monkeypatch):
     folder, _ = levelled
     runs = [journals_of(folder, session, "oracle").path.parent for session in ("near", "far")]
-    console = Console(record=True, width=120)
-    show_understanding(runs, None, None, None, console)
-    said = console.export_text()
+    monkeypatch.setenv("COLUMNS", "120")
+    understanding(runs)
+    said = capsys.readouterr().out
     head = next(line for line in said.splitlines() if line.startswith("success [%]"))
     assert head.split() == ["success", "[%]", "n", "oracle"]
     assert [line.strip() for line in said.splitlines() if line.strip() in ("L1", "L3", "L4")] == ["L1", "L3", "L4"]
