@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from robocontrast_ros.analysis.data import golden
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.runs.events import Event, TrialFinished
 from robocontrast_ros.runs.journal import EventsInMemory
 from robocontrast_ros.sessions import fast_mode as fast
@@ -108,7 +109,7 @@ def make() -> None:
     """Write every file."""
     FOLDER.mkdir(exist_ok=True)
     for name, run in RUNS.items():
-        made = golden.Golden.of(events(run, run.trials), run.command, run.policy)
+        made = golden.Golden.of(RunRecord.of(events(run, run.trials)), run.command, run.policy)
         made.save(FOLDER / f"{name}.json")
         print(f"{name}: {len(made.trials)} trials")
     session = golden.Golden.load(FOLDER / "language_table_demo.json")

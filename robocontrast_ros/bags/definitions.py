@@ -36,7 +36,7 @@ class Definition:
         text: the type's .msg file, comments included, followed by those of every type within it, in the
             form that rosbag2 stores (schema encoding ``ros2msg``).
         type_hash: REP-2016 hash, ``RIHS01_…``.
-        stamp_offset: where the stamp is in a serialised message [byte]; None where it is not at a fixed place.
+        stamp_offset: place of the stamp in a serialised message [byte]; None if it is not fixed.
     """
 
     type_name: str
@@ -45,7 +45,7 @@ class Definition:
     stamp_offset: int | None = None
 
     def stamp_of(self, cdr: bytes) -> int | None:
-        """Return the stamp of a serialised message [ns]; None where it is not at a fixed place."""
+        """Return the stamp of a serialised message [ns]; None if its place is not fixed."""
         at = self.stamp_offset
         if at is None or len(cdr) < at + 8:
             return None
@@ -95,7 +95,7 @@ def _find(type_name: str, prefixes: tuple[Path, ...]) -> Definition:
 
 @lru_cache(maxsize=256)
 def _parsed(path: Path, name: str) -> tuple[str, Typesdict]:
-    """Return a file with the definition of a type of this name, and what it says."""
+    """Return the text of a type's definition, and its parsed form."""
     text = path.read_text(encoding="utf-8")
     try:
         return text, get_types_from_msg(text, name)
@@ -104,7 +104,7 @@ def _parsed(path: Path, name: str) -> tuple[str, Typesdict]:
 
 
 def _stamp_offset(types: Typesdict, type_name: str) -> int | None:
-    """Return where a message's stamp is: a time or header that comes first, or that of the first of a list."""
+    """Return the place of a message's stamp: a time or header that comes first, or that of a list's first element."""
     fields = types[type_name][1]
     node, value = fields[0][1] if fields else (None, None)
     if node == Nodetype.NAME and value in _STAMPS:
@@ -131,7 +131,7 @@ def _file(type_name: str, prefixes: tuple[Path, ...], wanted_for: str) -> Path:
 
 
 def _referenced(fields: Iterable[tuple[str, tuple[int, object]]]) -> list[str]:
-    """Return the names of the message types that fields are made of, in order."""
+    """Return the names of the message types of fields, in order."""
     names = []
     for _, (node, value) in fields:
         inner = value[0] if node in (Nodetype.ARRAY, Nodetype.SEQUENCE) else (node, value)

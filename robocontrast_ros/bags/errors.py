@@ -12,5 +12,5 @@ class BagError(Exception):
 
     @classmethod
     def of_system(cls, bag: Path, error: OSError) -> BagError:
-        """Return the error for what the operating system refused."""
+        """Return the error for a refusal of the operating system."""
         return cls(f"{bag}: {error.strerror or error}. {cure_of(error)}.")

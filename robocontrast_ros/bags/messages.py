@@ -13,16 +13,16 @@ from rosbags.typesys.store import Typestore
 from robocontrast_ros.bags.definitions import find_definition
 
 _NUMBERS = {"bool": np.bool_, "byte": np.uint8, "char": np.uint8, "octet": np.uint8}
-"""Types of numbers that numpy calls otherwise."""
+"""Types of numbers that have other names in numpy."""
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """How messages of a type are made.
+    """The parts for making messages of a type.
 
     Attributes:
         cls: their class.
-        defaults: by field.
+        defaults: default of each field.
         numbers: fields that hold several numbers, with their type.
     """
 
@@ -35,7 +35,7 @@ class Messages:
     """Makes messages of any type that is installed; for ``messages.encoding`` and the like."""
 
     def __init__(self) -> None:
-        """Know no type yet."""
+        """Begin without types."""
         self._store = Typestore()
         self._kinds: dict[str, _Kind] = {}
 
@@ -43,7 +43,7 @@ class Messages:
         """Return a message of a type such as ``sensor_msgs/msg/Image``; fields that are left out are 0 or empty.
 
         Raises:
-            BagError: its definition is not to be found.
+            BagError: its definition cannot be found.
             TypeError: it has no such field.
         """
         kind = self._kinds.get(type_name) or self._learn(type_name)

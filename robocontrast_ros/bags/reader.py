@@ -22,7 +22,7 @@ from mcap.opcode import Opcode
 from mcap.reader import SeekingReader
 from mcap.records import Channel, Chunk, McapRecord, Message, Schema
 
-# What mcap itself decompresses with: a requirement of it.
+# The decompressor of mcap itself, which requires it.
 from mcap.stream_reader import CRCValidationError, StreamReader, lz4, zstandard
 from rosbags.interfaces import Nodetype
 from rosbags.interfaces.typing import FieldDesc, Typesdict
@@ -60,8 +60,8 @@ class BagMessage:
     Attributes:
         topic: full name of its topic.
         type_name: for instance ``sensor_msgs/msg/Image``.
-        definition: the type's definition as the bag carries it.
-        timestamp: when it was received [ns since the epoch].
+        definition: the type's definition in the bag.
+        timestamp: time of its receipt [ns since the epoch].
         cdr: the serialised message.
     """
 
@@ -75,19 +75,19 @@ class BagMessage:
         """Return the message, with the attributes of the ROS message.
 
         Raises:
-            BagError: the content does not fit the definition, or that is none.
+            BagError: the content does not fit the definition, or the definition is not valid.
         """
         try:
             return _typestore(self.type_name, self.definition).deserialize_cdr(self.cdr, self.type_name)
-        # rosbags compiles the definition: of one that is none, or of a type within itself, it raises many errors.
+        # rosbags compiles the definition: for an invalid one, or a type within itself, it raises many kinds of errors.
         except Exception as error:
             raise BagError(f"{self.topic}: a message that is no {self.type_name}: {_words(error)}.") from None
 
     def converted(self, convert: Callable[[Any], Converted]) -> Converted:
-        """Return what the decoded message is converted to.
+        """Return the converted message.
 
         Raises:
-            BagError: it cannot be decoded, or lacks something.
+            BagError: it cannot be decoded, or lacks a field.
         """
         message = self.decode()
         try:
@@ -107,9 +107,9 @@ def _typestore(type_name: str, definition: str) -> Typestore:
 
 
 def _check_types(types: Typesdict, type_name: str) -> None:
-    """Refuse definitions whose messages could be of any length, or that are not those that are installed.
+    """Refuse definitions whose messages could be of any length, or that differ from the installed ones.
 
-    A field may be missing or new, as in a bag of another version; one that is there has the type that it has here.
+    A field may be missing or new, as in a bag of another version; a present one has the installed type.
 
     Raises:
         TypesysError: they are refused.
@@ -135,7 +135,7 @@ def _is_empty(fields: Iterable[tuple[str, FieldDesc]], empty: set[str]) -> bool:
 
 
 def _kind(field_type: FieldDesc) -> object:
-    """Return what Python makes of a field: its bounds and the width of its numbers do not matter."""
+    """Return the kind of a field's value in Python: its bounds and the width of its numbers do not matter."""
     node, value = field_type
     if node in (Nodetype.ARRAY, Nodetype.SEQUENCE):
         return "list", _kind(value[0])
@@ -151,13 +151,12 @@ def _words(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class BagContent:
-    """What was read from a bag.
+    """The content of a bag.
 
     Attributes:
-        messages: the wanted ones, in the order of their timestamps; where the bag is broken, in the
-            order of writing.
+        messages: the wanted ones, in the order of their timestamps; if the bag is broken, in the order of writing.
         counts: full topic name -> messages in the bag, wanted or not.
-        broken: what is wrong with the bag, in words; empty for a whole one.
+        broken: the fault of the bag, in words; empty for a whole one.
     """
 
     messages: tuple[BagMessage, ...]
@@ -168,14 +167,14 @@ class BagContent:
 def read_bag(bag: Path, wanted: Wanted = lambda topic, type_name: True) -> BagContent:
     """Return the messages of a bag; of a broken one, those up to the break.
 
-    Each file is read by its own index, whatever ``metadata.yaml`` says of it.
+    Each file is read by its own index; ``metadata.yaml`` does not matter.
 
     Args:
         bag: the folder.
-        wanted: tells from a topic's full name and type whether its messages are kept.
+        wanted: returns whether a topic's messages are kept, given its full name and type.
 
     Raises:
-        BagError: there is no bag, nothing of it can be read, or its messages need more memory than ``memory_limit()``.
+        BagError: there is no bag, no part of it can be read, or its messages need more memory than ``memory_limit()``.
     """
     files = _storage(bag)
     missing = sorted(_named(bag / METADATA) - {file.name for file in files})
@@ -197,28 +196,28 @@ LARGEST_METADATA = 1 << 24
 """Bytes of a ``metadata.yaml`` that is read, at most: it lists topics and files."""
 
 MEMORY_VARIABLE = "ROBOCONTRAST_BAG_MEMORY"
-"""Environment variable: how much memory the messages of one bag may take [MiB]."""
+"""Environment variable: memory that the messages of one bag may take [MiB]."""
 
 MEMORY = 4096
-"""That memory where the variable is not set [MiB]."""
+"""That memory if the variable is not set [MiB]."""
 
 PIECE = 1 / 16
-"""Share of it that one chunk, record or message may take when it is decompressed."""
+"""Share of that memory that one chunk, record or message may take when it is decompressed."""
 
 OVERHEAD = 512
-"""Bytes that a message takes beside its content, about."""
+"""Approximate bytes that a message takes beside its content."""
 
 LONGEST = 1 << 28
 """Elements of a list in a message, at most."""
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
-"""How what is compressed begins; a message that is not begins with a zero."""
+"""First bytes of a compressed message; another one begins with a zero."""
 
 _YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def memory_limit() -> int:
-    """Return how much memory the messages of one bag may take [bytes].
+    """Return the memory that the messages of one bag may take [bytes].
 
     Raises:
         ConfigurationError: the environment variable is no number.
@@ -233,7 +232,7 @@ def _storage(bag: Path) -> tuple[Path, ...]:
     """Return the files of a bag that hold messages.
 
     Raises:
-        BagError: it is no bag, or there is a pipe or a device in it, which would be read for ever.
+        BagError: it is no bag, or has a pipe or a device in it, from which reading would never end.
     """
     try:
         if bag.is_file():
@@ -255,13 +254,13 @@ def _storage(bag: Path) -> tuple[Path, ...]:
 
 
 def _named(metadata: Path) -> set[str]:
-    """Return the files that ``metadata.yaml`` lists; none where it says nothing that can be used."""
+    """Return the files that ``metadata.yaml`` lists; none if it has no usable list."""
     try:
         if not metadata.is_file() or metadata.stat().st_size > LARGEST_METADATA:
             return set()
         text = metadata.read_text(encoding="utf-8")
         depth = 0
-        # libyaml calls itself for each level, in C: too many would end the process.
+        # libyaml calls itself for each level, in C: too many levels would end the process.
         for event in yaml.parse(text, _YAML):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > MAX_DEPTH:
@@ -277,7 +276,7 @@ class _NoIndexError(Exception):
 
 
 class _TooLargeError(Exception):
-    """Something that would need more memory than one piece may have, as its header says."""
+    """A piece that would need more memory than one may have, by its header."""
 
 
 def _why(bag: Path, error: Exception) -> str:
@@ -289,7 +288,7 @@ def _why(bag: Path, error: Exception) -> str:
 
 
 class _Content:
-    """What was read of a bag so far."""
+    """The content of a bag so far."""
 
     def __init__(self, bag: Path) -> None:
         self._bag, self._limit = bag, memory_limit()
@@ -309,11 +308,11 @@ class _Content:
 
     @property
     def largest(self) -> int:
-        """How many bytes one piece may take."""
+        """Most bytes of one piece."""
         return int(self._limit * PIECE)
 
     def unpacked(self, data: bytes, compression: str, size: int | None = None) -> bytes:
-        """Return what is compressed; ``size`` is what its header says, if it does."""
+        """Return the decompressed bytes; ``size`` is their number by the header, if it has one."""
         if (size or 0) > self.largest or len(data) > self.largest:
             raise self._too_large(max(size or 0, len(data)))
         if compression == "zstd":
@@ -387,7 +386,7 @@ def _index(stream: IO[bytes], name: str, wanted: Wanted, content: _Content) -> N
     try:
         reader = SeekingReader(stream, record_size_limit=content.largest)
         summary = reader.get_summary()
-    # Where the end is lost, any bytes may be in its place.
+    # If the end is lost, any bytes may be in its place.
     except Exception:
         summary = None
     if summary is None or summary.statistics is None:
@@ -477,25 +476,25 @@ def _all(stream: IO[bytes], content: _Content) -> Iterator[McapRecord]:
 
 @dataclass(frozen=True)
 class TrialRecording:
-    """A trial as its bag tells it.
+    """A trial, read from its bag.
 
     Attributes:
         bag: the folder.
-        trial: what was run.
+        trial: the trial that was run.
         session: name of the session's run folder.
         robot: name of the robot profile.
         policy: name of the policy.
         task_digest: SHA-256, in hex, of the task's parameter file; empty when unknown.
         start_scene: the scene as it was read back after set-up.
         samples: scene and tool pose of each control step, in order.
-        progress: what the live scorer published, in order.
-        result: what the live scorer concluded; None when the bag ends before it.
-        result_stamp: stamp of the last control step in that result [ns]; None without result.
+        progress: progress by the live scorer, in order.
+        result: result of the live scorer; None if the bag ends before it.
+        result_stamp: stamp of the last control step in that result [ns]; None without a result.
         counts: topic -> messages in the bag.
-        broken: what is wrong with the bag, in words; empty for a whole one.
-        judge: name of who says success and progress.
-        end_scene: the scene as it was read at the end, where it was published only when asked for; else None.
-        judgement: what somebody outside said at the end; None where nobody was asked.
+        broken: the fault of the bag, in words; empty for a whole one.
+        judge: name of the judge of success and progress.
+        end_scene: the scene as it was read at the end, if it was published only when asked for; else None.
+        judgement: judgement from outside at the end; None if nobody was asked.
     """
 
     bag: Path
@@ -522,7 +521,7 @@ def read_trial(bag: Path) -> TrialRecording:
     Topics are recognised by their type and the last part of their name, so that the session's namespace does
     not matter: ``trial``, ``scene``, ``tool_pose``, ``progress``, ``trial_result``.
 
-    Nothing after a message that cannot be decoded is used, and ``broken`` says so.
+    Nothing after a message that cannot be decoded is used, and ``broken`` has the reason.
 
     Raises:
         BagError: there is no bag, it holds no trial or more than one, or the trial itself cannot be decoded.

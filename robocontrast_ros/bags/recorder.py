@@ -25,9 +25,9 @@ class Recorded:
     Attributes:
         bag: the folder.
         written: messages in the bag.
-        missing: messages that were expected and are not in the bag; topics that miss none are left out.
-        overflowed: messages that were received and dropped because the disk did not keep up.
-        problem: why the bag is not whole, in words; empty when it is.
+        missing: messages that were expected and are not in the bag; topics without missing messages are left out.
+        overflowed: messages that were received and dropped because the disk was too slow.
+        problem: the reason why the bag is not whole, in words; empty if it is.
     """
 
     bag: Path
@@ -41,7 +41,7 @@ class Recorder:
     """Writes the messages of one trial at a time to a bag of its own.
 
     ``receive`` only puts the message into a queue of bounded size; a thread writes it. When the queue is full, a
-    message is dropped and counted. What arrives between trials is ignored.
+    message is dropped and counted. Messages between trials are ignored.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class Recorder:
         """Make a recorder that records nothing yet.
 
         Args:
-            topics: name by which a topic is counted -> what it is in the bag.
+            topics: name by which a topic is counted -> its topic in the bag.
             queue_size: messages waiting to be written, at most [MiB].
             flush_period: time after which written messages survive the process [s].
-            compression: of the bags.
-            kept: names of topics that are published once for all trials: what came on them, at any time, goes
-                to the beginning of every bag.
+            compression: compression of the bags.
+            kept: names of topics that are published once for all trials: their messages, from any time, go to the
+                beginning of every bag.
             metadata: form of the bags' ``metadata.yaml``.
         """
         self._topics = dict(topics)
@@ -77,7 +77,7 @@ class Recorder:
         self._kept: dict[tuple[str, bytes], None] = {}
         self._recording: _Recording | None = None
         self._after = 0
-        # Found without decoding a message; what is latched was published before on purpose.
+        # Found without decoding a message; latched messages were published before on purpose.
         self._stamped = {n: find_definition(t.type_name) for n, t in topics.items() if not t.latched}
 
     @property
@@ -90,8 +90,8 @@ class Recorder:
 
         Args:
             bag: the folder.
-            after: stamp at which the trial starts [ns]; what is stamped up to then was published before, and is left
-                out, except for what is latched or has no stamp. 0 to take everything.
+            after: stamp at which the trial starts [ns]; messages with stamps up to then were published before, and are
+                left out, except for latched ones and those without a stamp. 0 to take everything.
 
         Raises:
             BagError: a bag is open already, or this one cannot be made.
@@ -107,10 +107,10 @@ class Recorder:
         """Take a message, without waiting.
 
         Args:
-            name: of the topic.
-            timestamp: when it was received [ns since the epoch]. Where it is not later than the one before
-                on this topic, as after a retransmission, it is moved up: readers sort by it, and the order
-                on a topic is the publisher's.
+            name: name of the topic.
+            timestamp: time of its receipt [ns since the epoch]. If it is not later than the last one on this topic, as
+                after a retransmission, it is moved up, because readers sort by it, and the order on a topic is the
+                publisher's.
             cdr: the serialised message.
         """
         recording = self._recording
@@ -126,22 +126,22 @@ class Recorder:
 
     @property
     def received(self) -> dict[str, int]:
-        """Messages received since the open bag's start, for each topic; 0 where none is open."""
+        """Messages received since the open bag's start, for each topic; 0 if none is open."""
         counts = self._recording.received if self._recording is not None else Counter()
         return {name: counts[name] for name in self._topics}
 
     def arrived(self, expected: Mapping[str, int]) -> bool:
-        """Tell whether the open bag's trial has at least these numbers of messages."""
+        """Return whether the open bag's trial has at least these numbers of messages."""
         return self._recording is not None and all(
             self._recording.received[name] >= count for name, count in expected.items()
         )
 
     def stop(self, expected: Mapping[str, int]) -> Recorded:
-        """Write the messages in the queue, close the bag and return what is in it.
+        """Write the messages in the queue, close the bag and return its content.
 
         Args:
-            expected: name of a topic -> messages that were published, as far as is known. A name that
-                the recorder does not record is missing altogether.
+            expected: name of a topic -> messages that were published, as far as is known. All messages of a name that
+                the recorder does not record are missing.
 
         Raises:
             BagError: no bag is open.

@@ -1,8 +1,8 @@
-"""How far the recorder of a trial may be behind the publishers, so that no message is lost.
+"""The allowed lag of the recorder of a trial behind the publishers, so that no message is lost.
 
 A publisher keeps a number of messages, the depth of its history, for subscribers that have not acknowledged them yet.
 It does not wait for a subscriber: when the history is full, the oldest message is overwritten. So the recorder reports
-what it has received, and no control step is begun while it is behind by more than half of a depth.
+the messages that it has received, and no control step begins while it is behind by more than half of a depth.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
 
 LARGEST_DEPTH = 1000
-"""Of a history of small messages: more than most trials have control steps."""
+"""Depth of a history of small messages: more than most trials have control steps."""
 
 SMALLEST_DEPTH = 10
-"""Of a history of messages that are so large that fewer would fill ``HISTORY_SIZE``."""
+"""Depth of a history of messages so large that fewer would fill ``HISTORY_SIZE``."""
 
 HISTORY_SIZE = 64 << 20
 """Memory for one topic's history [byte]."""
 
 REPORTS_PER_HISTORY = 8
-"""How often the recorder reports while it receives as many messages as one history holds."""
+"""Reports of the recorder while it receives as many messages as one history holds."""
 
 
 def history_depth(size: int) -> int:
-    """Return how many messages of a size [byte] a publisher keeps of a topic that is recorded."""
+    """Return the number of messages of a size [byte] that a publisher keeps of a recorded topic."""
     return max(SMALLEST_DEPTH, min(LARGEST_DEPTH, HISTORY_SIZE // max(size, 1)))
 
 
 class ReportSchedule:
-    """When the recorder has to report.
+    """The times at which the recorder has to report.
 
-    Often enough that a wait for a recorder that is half a history behind always gets a report: once the messages behind
-    have all been received, at least one of them was reported.
+    It reports often enough that a wait for a recorder half a history behind always gets a report: once it has received
+    all those messages, it has reported at least one of them.
     """
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class ReportSchedule:
         self._unreported: Counter[str] = Counter()
 
     def due(self, topic: str, size: int) -> bool:
-        """Count a message of a size [byte]; return whether to report now, which the schedule takes as done."""
+        """Count a message of a size [byte]; return whether to report now; the schedule counts that as done."""
         self._unreported[topic] += 1
         if self._unreported[topic] * REPORTS_PER_HISTORY < history_depth(size):
             return False
@@ -53,7 +53,7 @@ class ReportSchedule:
 
 
 class RecorderLag:
-    """Compares what was published with what the recorder reports, and waits while the recorder is too far behind.
+    """Compares published messages with the recorder's reports, and waits while the recorder is too far behind.
 
     Reports may come from another thread.
     """
@@ -71,12 +71,12 @@ class RecorderLag:
         self._bag = ""
 
     def begin(self, bag: str) -> None:
-        """Watch the recording of a bag from now on; none when empty."""
+        """Watch the recording of a bag from now on; of none if empty."""
         with self._changed:
             self._bag = bag
 
     def report(self, bag: str, received: Mapping[str, int]) -> None:
-        """Take the recorder's report: how many messages of each recorded topic it has received for a bag."""
+        """Take the recorder's report: the number of messages of each recorded topic received for a bag."""
         with self._changed:
             self._reported = bag, received
             self._changed.notify_all()

@@ -48,15 +48,15 @@ class TrialRecorder:
         compression: Compression = "zstd",
         metadata: MetadataFormat = "jazzy",
     ) -> None:
-        """Take what the bags are to hold.
+        """Take the content of the bags.
 
         Args:
             run: the run folder.
-            topics: what is recorded; images on others are left out.
+            topics: the recorded topics; images on others are left out.
             profile: the robot.
-            context: what every Trial message has besides the trial.
+            context: the part of every Trial message besides the trial.
             every_step: whether images are taken at every control step, or when the policy is asked.
-            compression: of the bags.
+            compression: compression of the bags.
             metadata: form of the bags' ``metadata.yaml``.
         """
         latched = {"trial", *(topic.name for topic in profile.simulated_topics)}
@@ -69,7 +69,7 @@ class TrialRecorder:
         self.every_step = every_step and self.images
 
     def keep(self, stamp: int, sensors: Iterable[Sensor]) -> None:
-        """Put what the robot's driver publishes once, at a time [ns], to the beginning of every bag."""
+        """Put the messages that the robot's driver publishes once, at a time [ns], at the beginning of every bag."""
         encode = DriverEncoder(self._messages.make).sensor
         self._kept += [
             (sensor.topic, self._messages.cdr(encode(sensor, stamp)))
@@ -78,7 +78,7 @@ class TrialRecorder:
         ]
 
     def begin(self, trial: Trial, attempt: int, policy: str, start_scene: Scene, start: int) -> TrialBag:
-        """Open the bag of a trial; it begins with what was published once, and the trial."""
+        """Open the bag of a trial; it begins with the messages that were published once, and the trial."""
         name = bag_name(trial.trial_id, attempt)
         with _recorder_lost():
             writer = BagWriter(self._run / name, list(self._topics.values()), self._compression, self._metadata)
@@ -103,9 +103,9 @@ class TrialBag:
         """Take the bag.
 
         Args:
-            name: of the bag, relative to the run folder.
-            writer: of the bag.
-            topics: name by which a topic is counted -> what it is in the bag.
+            name: name of the bag, relative to the run folder.
+            writer: writer of the bag.
+            topics: name by which a topic is counted -> its topic in the bag.
             messages: makes and serialises them.
             profile: the robot.
         """
@@ -120,7 +120,7 @@ class TrialBag:
         self._write("trial", self._domain.trial(trial, context, start_scene, start))
 
     def sensors(self, stamp: int, sensors: Iterable[Sensor]) -> None:
-        """Write the clock and what the robot's driver publishes."""
+        """Write the clock and the messages of the robot's driver."""
         self._write("clock", self._driver.clock(stamp))
         for sensor in sensors:
             self._write(sensor.topic, self._driver.sensor(sensor, stamp))
@@ -133,14 +133,14 @@ class TrialBag:
             self._write(camera.image_topic, self._driver.image(pixels, camera.frame_id, stamp))
 
     def shown(self, observation: Observation, images: Images) -> None:
-        """Write what the policy is shown, where that is recorded."""
+        """Write the policy's observation, if that is recorded."""
         if SHOWN.name in self._topics:
             frames = {camera.name: camera.frame_id for camera in self._profile.cameras}
             packed = {n: self._driver.image(image, frames[n], observation.stamp) for n, image in images.items()}
             self._write(SHOWN.name, self._driver.observation(observation, self._frame, packed))
 
     def intervened(self, stamp: int, interventions: Sequence[Intervention]) -> None:
-        """Write what the safety filter did to a command."""
+        """Write the intervention of the safety filter in a command."""
         for each in interventions:
             self._write(SAFETY.name, self._domain.intervention(each, stamp))
 
@@ -162,20 +162,20 @@ class TrialBag:
             self._write(topic, message)
 
     def end(self, result: TrialResult, stamp: int) -> Recording:
-        """Write the scores, close the bag and return what is in it."""
+        """Write the scores, close the bag and return its content."""
         self._write("trial_result", self._domain.result(result, stamp))
         self.close()
         counts = self._writer.counts()
         return Recording(self._name, tuple((name, counts[topic.name]) for name, topic in sorted(self._topics.items())))
 
     def close(self) -> None:
-        """Close the bag as it is, unless that was done."""
+        """Close the bag as it is, unless it is closed."""
         with _recorder_lost():
             self._writer.close()
 
     def write(self, topic: str, cdr: bytes) -> None:
         """Write a message that is serialised already."""
-        # Readers sort by this time; two messages may be made within one tick of the clock.
+        # Readers sort by this time, and two messages may be made within one tick of the clock.
         now = self._latest = max(time.time_ns(), self._latest + 1)
         with _recorder_lost():
             self._writer.write(self._topics[topic].name, now, cdr)

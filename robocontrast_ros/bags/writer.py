@@ -25,10 +25,10 @@ from robocontrast_ros.bags.definitions import find_definition
 from robocontrast_ros.bags.errors import BagError
 
 Compression = Literal["zstd", "none"]
-"""How the chunks of a bag's file are compressed."""
+"""Compression of the chunks of a bag's file."""
 
 MetadataFormat = Literal["jazzy", "humble"]
-"""Which ROS reads a bag's ``metadata.yaml``.
+"""Version of ROS for a bag's ``metadata.yaml``.
 
 They differ in how the offered QoS is written. ``jazzy``, for Jazzy and later: as YAML, each policy by its name.
 ``humble``: as a text that holds YAML, each policy by its number; Humble, Iron and all later ones read it. Source:
@@ -36,13 +36,13 @@ rosbag2, ``rosbag2_storage``, ``metadata_io.cpp`` (Humble) and ``yaml.hpp`` (Jaz
 """
 
 _VERSIONS: dict[MetadataFormat, Literal[8, 9]] = {"jazzy": 9, "humble": 8}
-"""Of the metadata, as rosbags writes them."""
+"""Version numbers of the metadata, as rosbags writes them."""
 
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 class _Yaml:
-    """What rosbags needs of ruamel.yaml to write metadata, by libyaml: 3 ms a bag in place of 150 ms."""
+    """The part of ruamel.yaml that rosbags needs to write metadata, with libyaml: 3 ms a bag in place of 150 ms."""
 
     def __init__(self, typ: str) -> None:
         self.default_flow_style = False
@@ -66,7 +66,7 @@ class BagTopic:
         type_name: message type, for instance ``sensor_msgs/msg/Image``.
         latched: whether its publisher keeps the last message for late subscribers (transient local).
         best_effort: whether its publisher offers no reliable delivery.
-        depth: of the history of a publisher that plays the topic, at least 1.
+        depth: depth of the history of a publisher that plays the topic, at least 1.
     """
 
     name: str
@@ -79,8 +79,8 @@ class BagTopic:
 class BagWriter:
     """One open bag: serialised messages go in as they are, their definitions beside them.
 
-    The bag is written in chunks of about a megabyte. What has not filled a chunk yet is lost when the
-    process is killed, unless ``flush`` was called; what is on the disk stays readable in any case.
+    The bag is written in chunks of about a megabyte. An unfinished chunk is lost when the process is killed, unless
+    ``flush`` was called; data on the disk stay readable in any case.
     """
 
     def __init__(
@@ -93,13 +93,13 @@ class BagWriter:
         """Make the bag's folder and open it.
 
         Args:
-            bag: the folder; it must not be there yet. Folders above it are made.
-            topics: what it will hold.
+            bag: the folder; it must not exist yet. Folders above it are made.
+            topics: its topics.
             compression: of the file's chunks, which every reader of MCAP undoes by itself.
             metadata: form of ``metadata.yaml``.
 
         Raises:
-            BagError: it is there, a definition is not to be found, or the system refuses to write.
+            BagError: it exists, a definition cannot be found, or the system refuses to write.
         """
         definitions = [find_definition(topic.type_name) for topic in topics]
         self.bag = bag
@@ -133,11 +133,11 @@ class BagWriter:
 
         Args:
             topic: full name of one of the bag's topics.
-            timestamp: when it was received [ns since the epoch].
+            timestamp: time of its receipt [ns since the epoch].
             cdr: the serialised message with its encapsulation header.
 
         Raises:
-            BagError: the system refuses to write; the bag is closed as it stands.
+            BagError: the system refuses to write; the bag is closed as it is.
             KeyError: the bag has no such topic.
         """
         self._guarded(lambda: self._writer.write(self._connections[topic], timestamp, cdr))
@@ -181,7 +181,7 @@ class BagWriter:
         storage.bio.flush()
 
     def _give_up(self) -> None:
-        """Let go of the file without index; what is on the disk stays."""
+        """Close the file without an index; data on the disk stay."""
         if self._open:
             self._open = False
             with suppress(OSError):

@@ -30,10 +30,9 @@ def levels(
 ) -> None:
     """List what policies were trained on; with a run, count its trials by level of generalisation, L1 to L4."""
     folder = None if run is None else RunFolder.open(run)
-    from robocontrast_ros.analysis.data.serving_policies import serving_policies
+    from robocontrast_ros.analysis.data.run_record import RunRecord
     from robocontrast_ros.domain import Outcome
     from robocontrast_ros.runs.blinding import refuse_several_policies
-    from robocontrast_ros.runs.events import TrialFinished
     from robocontrast_ros.runs.journal import read_journal
     from robocontrast_ros.tasks.levels import Level, Levels, known_levels, level_of
 
@@ -53,15 +52,14 @@ def levels(
     found: dict[tuple[str, str, Level], list[bool]] = defaultdict(list)
     journal = read_journal(folder.journal)
     refuse_several_policies(journal)
-    events = journal.corrected.events
-    for event, policy in zip(events, serving_policies(events), strict=True):
-        if not isinstance(event, TrialFinished):
+    for each in RunRecord.of(journal.events).trials:
+        if not each.counts:
             continue
+        policy, trial = each.policy, each.trial
         if policy not in trained:
             trained[policy] = given or _of(policy, shipped, source)
-        trial = event.trial
         level = level_of(trial.instance, trained[policy], task.looks)
-        found[policy, trial.perturbation, level].append(event.result.outcome is Outcome.SUCCESS)
+        found[policy, trial.perturbation, level].append(each.ended.result.outcome is Outcome.SUCCESS)
     table = Table(*_names("policy", "perturbation"), *(level.value for level in Level))
     rows = list(dict.fromkeys((policy, perturbation) for policy, perturbation, _ in found))
     for policy, perturbation in rows:

@@ -71,9 +71,9 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
             style="yellow",
         )
     kept = blinding.words if blinding is not None else ""
-    if slowed := speed_scaling_of(events):
+    if slowed := speed_scaling_of(results.record):
         console.print(slowed, style="yellow")
-    for words in filter(None, (kept, pacing_of(events).words, pose_sources_of(events))):
+    for words in filter(None, (kept, pacing_of(results.record).words, pose_sources_of(results.record))):
         console.print(words)
     if within is not None:
         console.print("", sample_size_report(sample_sizes(results, (within,))), sep="\n")
@@ -84,7 +84,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
         console.path("maps", run.maps)
     console.path("run folder", run.path)
     console.say(f"as one page: robocontrast report {shlex.quote(str(run.path))}")
-    if words := golden_words(events):
+    if words := golden_words(results.record):
         console.say(words)
 
 

@@ -104,9 +104,8 @@ def _names(scores: Sequence[OfflineScore]) -> dict[int, str]:
 @functools.cache
 def _symbols() -> dict[str, str]:
     """Return the name of each score that is shown, with its heading."""
-    from robocontrast_ros.episodes.scoring.progress import ProgressToGoal
     from robocontrast_ros.episodes.scoring.spl import Spl
-    from robocontrast_ros.episodes.scoring.success import Success
+    from robocontrast_ros.episodes.scoring.standard import ProgressToGoal, Success
 
     return {score.spec.name: score.spec.symbol for score in (Success, Spl, ProgressToGoal)}
 

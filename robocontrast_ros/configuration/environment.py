@@ -1,7 +1,7 @@
-"""Variables of the environment with which ROS or OpenGL may not work on this machine: one table, and who is to blame.
+"""Environment variables with which ROS or OpenGL may not work on this machine: a table, and the search for the cause.
 
-Most of what they do depends on the machine, so what fails is tried again without each variable that is set. Those that
-are not here change nothing that a session needs: CYCLONEDDS_URI with Fast DDS, ROS_DISTRO, TMPDIR, OMP_NUM_THREADS …
+Most of their effects depend on the machine, so a failed start is tried again without each variable that is set. Other
+variables change nothing that a session needs: CYCLONEDDS_URI with Fast DDS, ROS_DISTRO, TMPDIR, OMP_NUM_THREADS …
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from robocontrast_ros.configuration.errors import ConfigurationError
 
 SOURCE = "environment"
-"""Where a mistake is, for error messages."""
+"""Source of a mistake, for error messages."""
 
 
 def _switch(value: str) -> bool:
@@ -29,13 +29,13 @@ def _readable_xml(value: str) -> bool:
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable that others read.
+    """An environment variable that ROS, MuJoCo or OpenGL reads.
 
     Attributes:
-        name: its name.
-        expected: what its value would have to be.
-        fits: whether a value can be right on any machine.
-        cure: what to do about a wrong one, beside unsetting it.
+        name: name of the variable.
+        expected: description of a right value.
+        fits: returns whether a value can be right on any machine.
+        cure: what to do about a wrong value, besides unsetting the variable.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Variable:
     cure: str = ""
 
     def refused(self, value: str, failure: str = "") -> ConfigurationError:
-        """Return the error for a value, with what failed because of it."""
+        """Return the error for a value, with the failure that it caused."""
         why = f" ({failure})" if failure else ""
         return ConfigurationError(SOURCE, self.name, value, self.expected + why, f"Unset {self.name}{self.cure}.")
 
@@ -81,13 +81,13 @@ ROS_VARIABLES = (
     Variable("LD_LIBRARY_PATH", "libraries that fit this ROS"),
     Variable("AMENT_PREFIX_PATH", "prefixes of this ROS"),
 )
-"""What ROS and its middleware read. ROS_DOMAIN_ID is refused where a domain is taken (``graph.ros_domain``)."""
+"""Variables that ROS and its middleware read. ``graph.ros_domain`` checks ROS_DOMAIN_ID when it takes a domain."""
 
 _DRAWS = "a value with which this machine draws without a screen"
 
 
 def _known_to_mujoco(value: str) -> bool:
-    """Tell whether MuJoCo's import takes it (its gl_context.py, on Linux)."""
+    """Return whether MuJoCo's import accepts a value (its gl_context.py, on Linux)."""
     switches = ("0", "1", "disable", "disabled", "enable", "enabled", "off", "on", "false", "true")
     return value.lower().strip() in ("", "egl", "osmesa", "glfw", "glx", *switches)
 
@@ -104,14 +104,14 @@ OPENGL_VARIABLES = (
         )
     ),
 )
-"""What MuJoCo and OpenGL read."""
+"""Variables that MuJoCo and OpenGL read."""
 
 
 def check_values(variables: Sequence[Variable], environment: Mapping[str, str]) -> None:
     """Refuse a value that is wrong on any machine.
 
     Raises:
-        ConfigurationError: the first one.
+        ConfigurationError: a value is wrong; the error is that of the first one.
     """
     for variable in variables:
         value = environment.get(variable.name, "")
@@ -125,13 +125,13 @@ def blamed(
     failure: str,
     works: Callable[[dict[str, str]], bool],
 ) -> ConfigurationError | None:
-    """Return the error of the first variable without which something works; None if there is no such variable.
+    """Return the error of the first variable without which the failed operation works; None if there is none.
 
     Args:
-        variables: that may be the reason.
-        environment: in which it does not work.
-        failure: what it says, in a line.
-        works: tries it in an environment.
+        variables: variables that may be the reason.
+        environment: environment of the failure.
+        failure: its message, in a line.
+        works: returns whether the operation works in an environment.
     """
     for variable in variables:
         if environment.get(variable.name) and works({k: v for k, v in environment.items() if k != variable.name}):

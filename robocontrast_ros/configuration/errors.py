@@ -10,17 +10,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 NOTHING = "nothing"
-"""What was found where a key is missing."""
+"""The value that errors report for a missing key."""
 
 SHOWN = 200
-"""Characters of a key or a value that a message shows, at most."""
+"""Greatest number of characters of a key or a value in a message."""
 
 LONGEST = 2000
-"""Characters of what was expected, and of the cure, that a message shows, at most; known names may be many."""
+"""Greatest number of characters of an expectation, or of a cure, in a message; known names may be many."""
 
 
 def cut(text: str, length: int) -> str:
-    """Return a text that is no longer than ``length``, with an ellipsis where some of it is left out."""
+    """Return a text of at most ``length`` characters, with an ellipsis if it was cut."""
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
@@ -32,11 +32,11 @@ _OF_OTHERS = tuple(
 
 
 def raised(error: BaseException, located: bool = True) -> str:
-    """Return in one line what code of a user raised: type, message, and the last line of the user's own file.
+    """Return one line about an error in a user's code: type, message, and the last line of the user's own file.
 
     Args:
-        error: what was raised.
-        located: whether the file and line are named.
+        error: the error.
+        located: whether the line names the file and its line.
     """
     try:
         message = " ".join(str(error).split())
@@ -59,16 +59,16 @@ _REPR.maxstring = _REPR.maxother = _REPR.maxlong = SHOWN
 
 
 class ConfigurationError(ValueError):
-    """A mistake in what the user wrote; the message says where, what, and how to correct it."""
+    """A mistake in a user's file or command; the message says where it is, what it is, and how to correct it."""
 
     def __init__(self, source: str, key: str, got: object, expected: str, cure: str = "") -> None:
         """Name the mistake.
 
         Args:
             source: the file, or the command line's option.
-            key: dotted path of the key in that file; empty when the file as a whole is meant.
+            key: dotted path of the key in that file; empty for the file as a whole.
             got: the value that was found.
-            expected: what would have been right.
+            expected: description of a right value.
             cure: what to do, as a sentence.
         """
         where = f"{source}: `{cut(key, SHOWN)}`" if key else source
@@ -77,7 +77,7 @@ class ConfigurationError(ValueError):
         self.source, self.key, self.got, self.expected, self.cure = source, key, got, expected, cure
 
     def __reduce__(self) -> tuple[type, tuple[str, str, object, str, str]]:
-        """Let it be pickled between processes."""
+        """Make the error fit for pickling between processes."""
         return type(self), (self.source, self.key, self.got, self.expected, self.cure)
 
     @classmethod
@@ -87,12 +87,12 @@ class ConfigurationError(ValueError):
         """Return the error for a name that is not among the known ones.
 
         Args:
-            source: where it was written.
+            source: the file, or the command line's option.
             key: its key there.
             got: the name.
             known: the known ones.
-            kind: what they are, for "a known …".
-            cure: what to do where none of them is meant.
+            kind: kind of the known names, for "a known …".
+            cure: what to do if no known name is close.
         """
         names = sorted(known)
         close = nearest(str(got), names)
@@ -105,9 +105,9 @@ NEAR = 0.65
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the known word that somebody may have meant; empty where none is near, or the words are short and differ.
+    """Return the known word that somebody may have meant; empty if none is near, or the words are short and differ.
 
-    What differs only by small and capital letters is the nearest.
+    A word that differs only by small and capital letters is the nearest.
     """
     alike = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word[:SHOWN].lower(), alike, n=1, cutoff=NEAR)

@@ -11,23 +11,23 @@ SUFFIXES = (".yaml", ".yml")
 
 
 def is_path(name: str) -> bool:
-    """Tell a path or package URI of a parameter file from a name that stands for one in config/."""
+    """Return whether a text is a path or package URI of a parameter file, and not the name of one in config/."""
     return "/" in name or name.endswith(SUFFIXES)
 
 
 def known_names(kind: str) -> dict[str, Path]:
-    """Return the names that stand for files of config/<kind>/ in this package."""
+    """Return the names of the files in config/<kind>/ of this package, and their paths."""
     folder = resolve_uri(f"package://robocontrast_ros/config/{kind}")
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
 
 
 def find_file(kind: str, name: str, source: str, key: str, relative_to: Path) -> Path:
-    """Return the parameter file that a name or a path stands for.
+    """Return the parameter file of a name or a path.
 
     Args:
         kind: folder of config/: ``sessions``, ``robots``, ``policies`` or ``tasks``.
         name: name or path.
-        source: where it was written, for the error.
+        source: the file or option with the name, for the error.
         key: its key there, for the error.
         relative_to: folder that a relative path starts from.
 
@@ -52,7 +52,7 @@ def find_file(kind: str, name: str, source: str, key: str, relative_to: Path) ->
 
 
 def is_file(path: Path) -> bool:
-    """Tell whether there is such a file; false where the path is too long, or leads through a private folder."""
+    """Return whether a file exists; False if the path is too long, or leads through a private folder."""
     try:
         return path.is_file()
     except OSError:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Record = TypeVar("Record")
 
 FILE_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
-"""Pattern of what is a name of files and folders, too."""
+"""Pattern of names that are also names of files and folders."""
 
 FILE_NAME_WORDS = "letters, digits, `_`, `-` and `.` alone, a letter or digit first: it is the name of a folder, too"
 
@@ -30,11 +30,11 @@ def share_directory() -> Path:
     """Return the folder that holds config/ and models/: the checkout, or the installed share folder.
 
     Raises:
-        ConfigurationError: neither is there.
+        ConfigurationError: neither exists.
     """
     package = Path(__file__).resolve().parent.parent
     prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
-    # <prefix>/lib/python3.x/site-packages/robocontrast_ros when installed.
+    # An installed package is in <prefix>/lib/python3.x/site-packages/robocontrast_ros.
     candidates = [
         package.parent,
         *(parent / "share" / "robocontrast_ros" for parent in package.parents),
@@ -49,11 +49,11 @@ def share_directory() -> Path:
 
 
 def resolve_uri(uri: str, relative_to: Path | None = None) -> Path:
-    """Return the file a ``package://robocontrast_ros/…`` URI or a path names.
+    """Return the file that a ``package://robocontrast_ros/…`` URI or a path names.
 
     Args:
         uri: a package URI, an absolute path, or a path relative to ``relative_to``.
-        relative_to: folder that relative paths start from; the working directory when None.
+        relative_to: folder that relative paths start from; the working directory if None.
     """
     if uri.startswith(PACKAGE_SCHEME):
         return share_directory() / uri[len(PACKAGE_SCHEME) :]
@@ -65,7 +65,7 @@ def read_yaml(path: Path) -> Any:
     """Return the file's content.
 
     Raises:
-        ConfigurationError: the file is not there, cannot be read, or is not YAML as ``parse_yaml`` takes it.
+        ConfigurationError: the file does not exist, cannot be read, or is not YAML that ``parse_yaml`` accepts.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -80,7 +80,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
     """Return the file's keys and values.
 
     Raises:
-        ConfigurationError: as ``read_yaml``, or the file is empty, or holds a list or a single value.
+        ConfigurationError: an error of ``read_yaml``, or the file is empty, or holds a list or a single value.
     """
     content = read_yaml(path)
     if not isinstance(content, dict):
@@ -89,14 +89,14 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
 
 class _Empty:
-    """The content of a file without any, as messages show it."""
+    """The content of an empty file, as messages show it."""
 
     def __repr__(self) -> str:
         return "nothing: the file is empty"
 
 
 def _no_mapping(content: Any, source: str, keys: Sequence[str] = ()) -> ConfigurationError:
-    """Return the error for content of a file that is no mapping of keys, of which some may be known."""
+    """Return the error for a file's content that is no mapping; ``keys`` are the known keys, if any."""
     expected = f"a mapping of the keys {', '.join(keys)}" if keys else "a mapping, with lines such as `key: value`"
     return ConfigurationError(source, "", _Empty() if content is None else content, expected)
 
@@ -146,7 +146,7 @@ def dump_record(record: Any) -> dict[str, Any]:
 
 @cache
 def _adapter(cls: type) -> TypeAdapter[Any]:
-    """Return what checks and dumps a record; its schema is built once."""
+    """Return the adapter that checks and dumps a record; its schema is built once."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(cls)
@@ -184,7 +184,7 @@ EXPECTED = {
 
 
 def _explain(cls: type, error: ValidationError, source: str, data: Any) -> ConfigurationError:
-    """Turn the first of pydantic's findings into our one-line form, a key that is missing and its typo together."""
+    """Return the first of pydantic's findings as our error; a missing key and its misspelling are one error."""
     found = error.errors(include_url=False)
     first = found[0]
     key = _key(first["loc"], data)
@@ -193,13 +193,13 @@ def _explain(cls: type, error: ValidationError, source: str, data: Any) -> Confi
         owner = _record_at(cls, first["loc"][:-1])
         return ConfigurationError.unknown(source, key, str(first["loc"][-1]), _keys(owner), "key")
     if kind in ("missing", "missing_argument"):
-        # What was written in its place is another finding.
+        # A key that was written in its place is another finding.
         name, unknown = str(first["loc"][-1]), [str(one["loc"][-1]) for one in found if one["type"] in UNKNOWN_KEY]
         close = nearest(name, unknown)
         cure = f"Did you mean `{name}` instead of `{close}`?" if close else "Add the key."
         return ConfigurationError(source, key, NOTHING, "a value for this required key", cure)
     if kind == "value_error" and isinstance(inner := first["ctx"]["error"], ConfigurationError):
-        # Of a record that a validator read: in a file of its own, or in this one.
+        # The error of a record that a validator read, in a file of its own or in this one.
         where = (inner.source, inner.key) if inner.source else (source, ".".join(filter(None, (key, inner.key))))
         return ConfigurationError(*where, inner.got, inner.expected, inner.cure)
     # A value that may be of several types has a finding for each of them.
@@ -208,7 +208,7 @@ def _explain(cls: type, error: ValidationError, source: str, data: Any) -> Confi
 
 
 def _expected(cls: type, found: Any) -> str:
-    """Return in our words what would have been right; no name of a class of ours is among them."""
+    """Return the expected value in words, without names of our classes."""
     kind, context = found["type"], found.get("ctx", {})
     if kind == "value_error":
         return _lower(str(context["error"]))
@@ -222,7 +222,7 @@ def _expected(cls: type, found: Any) -> str:
 
 
 def _cure(cls: type, found: Any) -> str:
-    """Return how a single value is written where a list or a mapping was expected."""
+    """Return how to write a single value if a list or a mapping was expected."""
     kind, got = found["type"], found.get("input")
     if kind in ("list_type", "tuple_type") and isinstance(got, str | int | float):
         return f"For one write `[{got}]`."
@@ -234,7 +234,7 @@ def _cure(cls: type, found: Any) -> str:
 
 
 def _key(location: tuple[Any, ...], data: Any) -> str:
-    """Return the dotted key of a location in the data; pydantic's own parts, the names of types, are left out."""
+    """Return the dotted key of a location in the data, without the names of types that pydantic adds."""
     parts = []
     for part in location:
         inside = isinstance(data, dict) or (isinstance(part, int) and isinstance(data, list | tuple))
@@ -254,7 +254,7 @@ def _record_at(cls: Any, location: tuple[Any, ...]) -> Any:
 
 
 def _record_in(annotation: Any) -> Any:
-    """Return the record class in an annotation, such as that of a list of them; None where it has none."""
+    """Return the record class in an annotation, such as that of a list of records; None if it has none."""
     if is_dataclass(annotation):
         return annotation
     return next(filter(None, map(_record_in, getattr(annotation, "__args__", ()))), None)

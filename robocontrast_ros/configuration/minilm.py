@@ -1,4 +1,4 @@
-"""Where the sentence encoder all-MiniLM-L6-v2 is installed."""
+"""Folder of the installed sentence encoder all-MiniLM-L6-v2."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MINILM = "all-MiniLM-L6-v2"
 
 
 def minilm_limit() -> int:
-    """Return how many tokens of a text it reads, the two that its tokenizer adds included.
+    """Return the greatest number of tokens of a text that the encoder reads, with the two that its tokenizer adds.
 
     Raises:
         ConfigurationError: the package is not installed.

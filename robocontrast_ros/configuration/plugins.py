@@ -1,4 +1,4 @@
-"""Find what users may add by name: the kinds of ``PROTOCOLS``."""
+"""Plug-ins of users, found by name: the kinds of ``PROTOCOLS``."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ PROTOCOLS = {
     "robot_kinds": "robots.kinds:RobotKind",
     "end_effectors": "robots.end_effectors.base:EndEffector",
 }
-"""Kind -> its Protocol, `module:Class` in this package: a plug-in has all of it.
+"""Kind -> its Protocol, `module:Class` in this package: a plug-in has all members of the Protocol.
 
-What a plug-in may leave out is in Protocols that derive from that one.
+Members that a plug-in may leave out are in Protocols that derive from that one.
 """
 
 IMPORTABLE = "an importable `module:Object`"
@@ -44,7 +44,7 @@ INSTALLED = (
     "For a module of your own put its folder on PYTHONPATH, such as `PYTHONPATH=. robocontrast …`, or install its "
     "package: `pip install -e .`."
 )
-"""Cure where there is no such module."""
+"""Cure if a module does not exist."""
 
 _SINGULAR = {
     "policies": "policy",
@@ -57,13 +57,13 @@ _SINGULAR = {
 
 
 def registered(kind: str) -> Iterable[EntryPoint]:
-    """Return what the installed packages register for a kind, one of ``PROTOCOLS``."""
+    """Return the entry points of the installed packages for a kind, one of ``PROTOCOLS``."""
     return _registered(tuple(map(str, sys.path))).get(GROUP_PREFIX + kind, ())
 
 
 @lru_cache(maxsize=4)
 def _registered(search_path: tuple[str, ...]) -> Mapping[str, Iterable[EntryPoint]]:
-    """Return our groups of entry points; reading hundreds of packages takes long, so once for a ``sys.path``."""
+    """Return our groups of entry points, read once for a ``sys.path``, because hundreds of packages take long."""
     from importlib.metadata import entry_points
 
     found = entry_points()
@@ -77,10 +77,11 @@ def plugin_names(kind: str) -> tuple[str, ...]:
 
 @cache
 def members(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of all that a plug-in of a kind must have, and of all that what it makes must have.
+    """Return the names of the members of a kind's plug-in, and of those of the objects that it makes.
 
-    The plug-in itself has the class methods of the kind's Protocol, such as ``from_file``. A Protocol without any is of
-    the plug-in's objects: their class has what is no attribute of each object alone. A record is the plug-in itself.
+    The plug-in itself has the class methods of the kind's Protocol, such as ``from_file``. A Protocol without class
+    methods describes the plug-in's objects: their class has the methods and class variables. A record is itself the
+    plug-in, and has all members.
     """
     module, _, name = PROTOCOLS[kind].partition(":")
     types: dict[str, str] = {}
@@ -96,7 +97,7 @@ def members(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def import_object(name: str, source: str, key: str) -> Any:
-    """Return the object that ``module:Object`` names; what importing its module raises is passed on.
+    """Return the object that ``module:Object`` names; errors of the module's import are passed on.
 
     Args:
         name: ``module:Object``.
@@ -104,13 +105,13 @@ def import_object(name: str, source: str, key: str) -> Any:
         key: the key in that file, for the error.
 
     Raises:
-        ConfigurationError: there is no such module, or no such object in it.
+        ConfigurationError: the module does not exist, or does not have the object.
     """
     module, _, attribute = name.partition(":")
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        # Not what that module imports itself and lacks: of that its own packages are the cure.
+        # A module that this one imports and that is missing is another error: its packages are the cure.
         own = isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}.")
         cure = f"Python says: {error}.{f' {INSTALLED}' if own else ''}"
         raise ConfigurationError(source, key, name, IMPORTABLE, cure) from None
@@ -126,7 +127,7 @@ def load_plugin(kind: str, name: str, source: str, key: str) -> Any:
         key: the key in that file, for the error.
 
     Raises:
-        ConfigurationError: there is no such name, it cannot be imported, or it is no plug-in of that kind.
+        ConfigurationError: the name is not known, cannot be imported, or is no plug-in of that kind.
     """
     if ":" in name:
         found = _imported(lambda: import_object(name, source, key), name, source, key)
@@ -142,10 +143,10 @@ def load_plugin(kind: str, name: str, source: str, key: str) -> Any:
 
 
 def make_plugin(kind: str, name: str, source: str, key: str) -> Any:
-    """Return what the class of that name makes, without arguments; see ``load_plugin``.
+    """Return an object of the class of that name, made without arguments; see ``load_plugin``.
 
     Raises:
-        ConfigurationError: as ``load_plugin``, or the class cannot be called so, or lacks an attribute.
+        ConfigurationError: an error of ``load_plugin``, or the class cannot be called so, or lacks an attribute.
     """
     maker = load_plugin(kind, name, source, key)
     try:
@@ -165,7 +166,7 @@ def make_plugin(kind: str, name: str, source: str, key: str) -> Any:
 
 
 def _imported(load: Callable[[], Any], name: str, source: str, key: str) -> Any:
-    """Return what importing gives; whatever it raises is the one error."""
+    """Return the imported object; whatever the import raises becomes a ``ConfigurationError``."""
     try:
         return load()
     except (ConfigurationError, KeyboardInterrupt):
@@ -175,10 +176,10 @@ def _imported(load: Callable[[], Any], name: str, source: str, key: str) -> Any:
 
 
 def find_configured(kind: str, path: Path) -> Any:
-    """Return the plug-in that a parameter file names by its key ``task`` (or ``policy``, …), not yet made.
+    """Return the plug-in that a parameter file names by its key ``task`` (or ``policy``, …); no object is made.
 
     Raises:
-        ConfigurationError: the file names no plug-in, or one that is not known.
+        ConfigurationError: the file names no plug-in, or an unknown one.
     """
     content, key = read_mapping(path), singular(kind)
     named = content.get(key)
@@ -197,19 +198,19 @@ def _known_words(kind: str) -> str:
 
 
 def load_configured(kind: str, path: Path) -> Any:
-    """Return what a parameter file describes, made by the plug-in that it names.
+    """Return the object that a parameter file describes, made by the plug-in that it names.
 
     Raises:
-        ConfigurationError: the file does not fit, or names a plug-in that is not known.
+        ConfigurationError: the file does not fit, or names an unknown plug-in.
     """
     return make_configured(kind, find_configured(kind, path), path)
 
 
 def make_configured(kind: str, maker: Any, path: Path) -> Any:
-    """Return what a plug-in, from ``find_configured``, makes of its parameter file.
+    """Return the object that a plug-in, from ``find_configured``, makes of its parameter file.
 
     Raises:
-        ConfigurationError: the file does not fit, or what is made lacks a method of its kind.
+        ConfigurationError: the file does not fit, or the object lacks a method of its kind.
     """
     made = maker.from_file(path)
     name = f"{type(made).__name__}, made by its `from_file`"
@@ -218,7 +219,7 @@ def make_configured(kind: str, maker: Any, path: Path) -> Any:
 
 
 def _require(found: Any, wanted: Sequence[str], kind: str, source: str, key: str, name: str) -> None:
-    """Refuse what lacks methods or attributes of a plug-in of its kind."""
+    """Refuse a plug-in, or its object, that lacks methods or attributes of its kind."""
     lacks = [member for member in wanted if not hasattr(found, member)]
     if lacks:
         raise ConfigurationError(
@@ -227,5 +228,5 @@ def _require(found: Any, wanted: Sequence[str], kind: str, source: str, key: str
 
 
 def singular(kind: str) -> str:
-    """Return the name of one of a kind: ``task`` for ``tasks``."""
+    """Return the singular of a kind's name: ``task`` for ``tasks``."""
     return _SINGULAR.get(kind, kind.removesuffix("s"))

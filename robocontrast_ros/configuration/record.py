@@ -1,4 +1,4 @@
-"""What every parameter record is: frozen, by keyword only, no unknown key, only finite numbers."""
+"""Parameter records: frozen, by keyword only, no unknown key, only finite numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing_extensions import dataclass_transform
 if TYPE_CHECKING:
     from pydantic import Field
 else:
-    # Editors alone read it below, and pydantic takes long to import.
+    # Only editors read `Field` below, and pydantic takes long to import.
     Field = None
 
 Cls = TypeVar("Cls")
@@ -20,8 +20,8 @@ def record(cls: type[Cls]) -> type[Cls]:
     """Make a class a parameter record: a frozen dataclass that is checked when it is made.
 
     Declare each field with ``pydantic.Field(description=…, ge=…, le=…)``; checks across fields go
-    into ``__post_init__`` and raise ValueError saying what was expected. Where infinity is a value,
-    ``allow_inf_nan=True`` says so. The schema is built when the first record is made.
+    into ``__post_init__`` and raise ValueError with a description of the right value. ``allow_inf_nan=True``
+    allows infinity. The schema is built when the first record is made.
     """
     from pydantic import ConfigDict
     from pydantic.dataclasses import dataclass

@@ -11,11 +11,11 @@ from robocontrast_ros.configuration.strict_yaml import parse_yaml
 
 
 def parse_settings(settings: Iterable[str], example: str) -> dict[str, Any]:
-    """Return dotted keys and values of what `--set` was given.
+    """Return the dotted keys and values of `--set`.
 
     Args:
-        settings: each ``key=value``.
-        example: one that would be right, for the error.
+        settings: texts ``key=value``.
+        example: a right one, for the error.
 
     Raises:
         ConfigurationError: one is not of that form, its value is not YAML, or a key is given twice.
@@ -32,11 +32,11 @@ def parse_settings(settings: Iterable[str], example: str) -> dict[str, Any]:
 
 
 def with_settings(content: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a file's content with other values; whether they fit is for the file's record to say.
+    """Return a file's content with other values, which the file's record checks later.
 
     Args:
         content: the file's content, which is left as it is.
-        settings: dotted key -> value. Keys on the way that are not there, or hold no mapping, become one.
+        settings: dotted key -> value. Keys on the way that are missing, or hold no mapping, become mappings.
     """
     changed = copy.deepcopy(dict(content))
     for key, value in settings.items():

@@ -22,10 +22,10 @@ MAX_DEPTH = 50
 """Depth of nested mappings and lists: more than parameter files need, less than Python's recursion limit."""
 
 MOST_KEPT = 50_000
-"""Characters of a text whose content is kept; a parameter file has fewer."""
+"""Greatest length of a text whose content is kept, in characters; a parameter file is shorter."""
 
 READ_DIFFERENTLY = frozenset("\t?!|>\ufeff")
-"""Characters with which libyaml takes more than PyYAML, or something else: `[a?]`, `- !`, a tab after a value."""
+"""Characters that let libyaml accept more than PyYAML or read it differently: `[a?]`, `- !`, a tab after a value."""
 
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
@@ -35,7 +35,7 @@ def parse_yaml(text: str, source: str, key: str = "") -> Any:
 
     Args:
         text: the text.
-        source: where it was written, for errors.
+        source: source of the text, for errors.
         key: its key there, for errors.
 
     Raises:
@@ -53,7 +53,7 @@ def parse_yaml(text: str, source: str, key: str = "") -> Any:
 
 
 def _load(text: str) -> Any:
-    """Return the content, one of its own each time; a file that several ask about is parsed once."""
+    """Return a new copy of the content each time; a text that is asked for several times is parsed once."""
     return _parsed(text) if len(text) > MOST_KEPT else pickle.loads(_kept(text))
 
 
@@ -63,9 +63,10 @@ def _kept(text: str) -> bytes:
 
 
 def _parsed(text: str) -> Any:
-    """Return the content, read by libyaml's parser where that is there: it is four times as fast.
+    """Return the content, read by libyaml's parser if it is installed: it is four times as fast.
 
-    PyYAML's own parser reads what that refuses again, for its messages, and what the two may read differently.
+    PyYAML's own parser reads a text again that libyaml refuses, for its messages, and a text that the two may read
+    differently.
     """
     if _FastLoader is not None and not READ_DIFFERENTLY & set(text):
         with contextlib.suppress(yaml.YAMLError):
@@ -116,12 +117,12 @@ class _Strict(Composer, SafeConstructor, Resolver):
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         if node.tag in _NUMBERS and ":" in node.value:
-            # 1:30 is 90. Nobody means that, and other readers of YAML take it for a text.
+            # PyYAML reads 1:30 as 90. Nobody means that, and other readers of YAML take it for a text.
             raise _Refused(f"'{node.value[:40]}'", node, "a decimal number, or a text in quotes")
         try:
             return super().construct_object(node, deep)
         except (ValueError, LookupError, AttributeError, OverflowError):
-            # The constructors of numbers, dates and booleans raise these where the text does not suit the tag.
+            # The constructors of numbers, dates and booleans raise these if the text does not suit the tag.
             kind = node.tag.rpartition(":")[2]
             raise _Refused(f"'{str(node.value)[:40]}'", node, f"what YAML can read as {kind}") from None
 
@@ -136,7 +137,7 @@ _FastLoader = None
 if yaml.__with_libyaml__:
     from yaml.cyaml import CParser
 
-    # Its composer would be CParser's own, which knows no limits, if CParser came first.
+    # If CParser came first, its own composer would be used, which has no limits.
     class _FastLoader(_Strict, CParser):  # type: ignore[no-redef]
         def __init__(self, stream: str) -> None:
             CParser.__init__(self, stream)

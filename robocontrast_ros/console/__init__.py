@@ -1,1 +1,1 @@
-"""The console of the person at the robot, without ROS: what is asked, what may be answered, the page and its access."""
+"""The console of the person at the robot, without ROS: questions, allowed answers, the page and its access."""

@@ -1,4 +1,4 @@
-"""Who may use the console: a token that the QR code of the terminal hands over, kept in the run folder."""
+"""Access to the console: a token, kept in the run folder; the QR code in the terminal contains it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ import qrcode
 from robocontrast_ros.system.disk import new_file
 
 FILE = "console.json"
-"""Where a run folder holds the address and the token, for its owner alone."""
+"""File in a run folder with the address and the token, for its owner alone."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{20,}")
 
 
 @dataclass(frozen=True)
 class Access:
-    """Where the console is, and what opens it.
+    """The address of the console and the token that opens it.
 
     Attributes:
         url: of the page, without the token.
-        token: what a page has to show.
+        token: sent by a page with each request.
     """
 
     url: str
@@ -34,18 +34,18 @@ class Access:
 
     @property
     def link(self) -> str:
-        """The address that opens the page. A browser sends nothing behind the `#` to any server, so no log has it."""
+        """The address that opens the page. A browser sends nothing after the `#` to any server, so no log has it."""
         return f"{self.url}/#{self.token}"
 
     def write(self, run: Path) -> None:
-        """Write it into a run folder, readable by its owner alone.
+        """Write the access into a run folder, readable by its owner alone.
 
         Raises:
-            DiskError: it cannot be written.
+            DiskError: the file cannot be written.
         """
         with new_file(run / FILE) as part:
             descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            # One that was left there keeps its mode.
+            # A file from an earlier call keeps its mode.
             os.fchmod(descriptor, 0o600)
             with open(descriptor, "w") as file:
                 json.dump(asdict(self), file)
@@ -60,7 +60,7 @@ class Access:
 
 
 def read_access(run: Path) -> Access | None:
-    """Return the access to a run's console; None where it has none."""
+    """Return the access to a run's console; None if it has none."""
     try:
         content = json.loads((run / FILE).read_text())
         access = Access(str(content["url"]), str(content["token"]))
@@ -71,6 +71,6 @@ def read_access(run: Path) -> Access | None:
 
 
 def new_token(run: Path) -> str:
-    """Return the token of a run: the one that its pages have already, else a new one."""
+    """Return the token that the pages of a run have already, else a new one."""
     known = read_access(run)
     return known.token if known is not None else secrets.token_urlsafe(18)

@@ -1,4 +1,4 @@
-"""What the page may ask for: each command a record with an id, checked before anything is done."""
+"""Commands of the page: each is a record with an id, and is checked before anything is done."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
 PLAIN = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
-"""Text without control characters, which a terminal that shows a log would obey."""
+"""Text without control characters, because a terminal that shows a log would obey them."""
 
 Word = Annotated[str, StringConstraints(strip_whitespace=True, max_length=64, pattern=PLAIN)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=500, pattern=PLAIN)]
@@ -21,11 +21,11 @@ Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """What all commands have.
+    """The fields of all commands.
 
     Attributes:
         id: chosen by the page; a command whose id was carried out already is not carried out again.
-        step: of the state that the page showed; None for commands that may be given at any time.
+        step: number of the state that the page showed; None for commands that may be given at any time.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", allow_inf_nan=False, strict=True)
@@ -36,15 +36,15 @@ class Command:
 
 @dataclass(frozen=True, kw_only=True)
 class SteeringCommand(Command):
-    """Acts on the session or the robot, which takes time; all others answer what is asked."""
+    """A command that acts on the session or the robot, which takes time; all others answer the open question."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
-    """After it the robot may move: it holds for some seconds, not when a lost connection is back.
+    """A command after which the robot may move: it is valid for some seconds only, not after a lost connection is back.
 
     Attributes:
-        at: when it was given, on the console's clock as the page knows it [s].
+        at: time of the command on the console's clock, as the page knows it [s].
     """
 
     at: float
@@ -52,7 +52,7 @@ class Prompt:
 
 @dataclass(frozen=True, kw_only=True)
 class Tick(Command):
-    """An item of the checklist is done, or an object was moved; or it is not. An empty name stands for all of them."""
+    """An item of the checklist is done or not done, or an object is moved or not moved. An empty name means all."""
 
     name: Item
     done: bool = True
@@ -68,7 +68,7 @@ class Checked(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class Ready(Command):
-    """The scene is set up; ``overrule`` where the camera doubts it and is wrong."""
+    """The scene is set up; ``overrule`` if the camera doubts it and is wrong."""
 
     overrule: bool = False
     command: Literal["ready"] = "ready"
@@ -90,7 +90,7 @@ class Reached(SteeringCommand):
 
 @dataclass(frozen=True, kw_only=True)
 class Judge(Command):
-    """How the trial went."""
+    """The judgement of the trial."""
 
     success: bool
     progress: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
@@ -103,14 +103,14 @@ class Judge(Command):
 
 @dataclass(frozen=True, kw_only=True)
 class Undo(Command):
-    """Back to the judgement of the trial."""
+    """Return to the judgement of the trial."""
 
     command: Literal["undo"] = "undo"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Next(Command):
-    """Go on without waiting for the time in which a judgement can be taken back."""
+    """Go on at once: the judgement can no longer be taken back."""
 
     command: Literal["next"] = "next"
 
@@ -150,7 +150,7 @@ class Release(Prompt, SteeringCommand):
 
 @dataclass(frozen=True, kw_only=True)
 class Pause(SteeringCommand):
-    """Wait after the present trial, for as long as anybody likes."""
+    """Wait after the present trial, without a time limit."""
 
     command: Literal["pause"] = "pause"
 
@@ -176,16 +176,16 @@ class Correct(SteeringCommand):
 
 @dataclass(frozen=True, kw_only=True)
 class Survey(SteeringCommand):
-    """Look at the scene as it stands, to record a test instance of it."""
+    """Look at the present scene, to record a test instance of it."""
 
     command: Literal["survey"] = "survey"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Propose(SteeringCommand):
-    """Check a new test instance: what the robot would be told, and the walked path, in the map's coordinates [m].
+    """Check a new test instance: the instruction for the robot, and the walked path, in the map's coordinates [m].
 
-    ``meant`` is the same in words of the task, where it does not understand the instruction.
+    ``meant`` is the same instruction in words of the task, if the task does not understand the first one.
     """
 
     instruction: Reason
@@ -221,16 +221,16 @@ _Steering = Reached | Stop | Release | Pause | Resume | Correct | Survey | Propo
 AnyCommand = Annotated[_Answering | _Steering, Field(discriminator="command")]
 
 LONGEST = 300
-"""Of the words of a refusal."""
+"""Greatest number of characters of a refusal."""
 
 _ADAPTER: TypeAdapter[Command] = TypeAdapter(AnyCommand)
 
 
 def read_command(content: bytes) -> Command:
-    """Return the command of a request's body.
+    """Return the command in a request's body.
 
     Raises:
-        ValueError: it is no JSON object of one of the commands; in one line.
+        ValueError: the body is no JSON object of one of the commands; the message has one line.
     """
     try:
         return _ADAPTER.validate_json(content)
@@ -241,5 +241,5 @@ def read_command(content: bytes) -> Command:
 
 
 def _one_line(text: str) -> str:
-    """Return a text that may quote what came, so that it can be shown."""
+    """Return a message that may quote the request, made safe to show."""
     return "".join(c if c.isprintable() else "?" for c in text[:LONGEST])

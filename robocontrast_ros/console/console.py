@@ -1,6 +1,6 @@
-"""The state of the console: what is asked, what may be answered now, and each command carried out once.
+"""The state of the console: the open question, the commands that are allowed now, and each command carried out once.
 
-The state is the session's, never a page's: any number of pages show it, and a page that was reloaded shows it again.
+The state belongs to the session, never to a page: any number of pages show it, and a reloaded page shows it again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Protocol
 
 from robocontrast_ros.console import commands
 from robocontrast_ros.console.new_instances import NewInstances, NotRecorded, Recording
-from robocontrast_ros.console.questions import Answer, JudgeQuestion, Question, SetUpQuestion, StartQuestion
+from robocontrast_ros.console.questions import JudgeQuestion, OperatorAnswer, Question, SetUpQuestion, StartQuestion
 from robocontrast_ros.domain import Fault, Judgement, Scene
 
 UNDO = 10.0
@@ -26,20 +26,20 @@ REMEMBERED = 10_000
 """Commands whose answers are kept, so that a command that comes again is not carried out again."""
 
 PROMPT = 6.0
-"""How old a command may be after which the robot moves [s]: a tap of long ago says nothing of who is in reach now."""
+"""Greatest age of a command that lets the robot move [s]: after an old tap, a person may be in the robot's reach."""
 
 RECURRING = 12
 """Tags, and notes, that are offered again."""
 
 PREPARED = 3600.0
-"""After a pause that is at least as long, the checklist is asked again [s]."""
+"""Least length of a pause after which the checklist is asked again [s]."""
 
 
-class Phase(str, Enum):
-    """What the page shows."""
+class ConsolePhase(str, Enum):
+    """The part of a session that the page shows."""
 
     WAITING = "waiting"
-    """The session does something itself: it plans, loads a policy, or the robot goes home."""
+    """The session works by itself: it plans, loads a policy, or brings the robot home."""
     CHECKLIST = "checklist"
     SET_UP = "set_up"
     START = "start"
@@ -60,32 +60,32 @@ ENDED = (
 )
 """The answer to a stop that comes too late."""
 
-ALLOWED: dict[Phase, frozenset[str]] = {
-    Phase.WAITING: frozenset({"pause", "resume", "end"}),
-    Phase.CHECKLIST: frozenset({"tick", "checked", "end"}),
-    Phase.SET_UP: frozenset({"tick", "ready", "skip", "correct", "pause", "end"}),
-    Phase.START: frozenset({"start", "void", "skip", "correct", "pause", "end"}),
-    Phase.RUNNING: frozenset({"pause", "resume", "reached"}),
-    Phase.JUDGE: frozenset({"judge", "void"}),
-    Phase.CONFIRMED: frozenset({"undo", "next"}),
-    Phase.PAUSED: frozenset({"resume", "correct", "survey", "propose", "keep", "discard", "end"}),
-    Phase.STOPPED: frozenset({"release", "end"}),
-    Phase.FINISHED: frozenset(),
+ALLOWED: dict[ConsolePhase, frozenset[str]] = {
+    ConsolePhase.WAITING: frozenset({"pause", "resume", "end"}),
+    ConsolePhase.CHECKLIST: frozenset({"tick", "checked", "end"}),
+    ConsolePhase.SET_UP: frozenset({"tick", "ready", "skip", "correct", "pause", "end"}),
+    ConsolePhase.START: frozenset({"start", "void", "skip", "correct", "pause", "end"}),
+    ConsolePhase.RUNNING: frozenset({"pause", "resume", "reached"}),
+    ConsolePhase.JUDGE: frozenset({"judge", "void"}),
+    ConsolePhase.CONFIRMED: frozenset({"undo", "next"}),
+    ConsolePhase.PAUSED: frozenset({"resume", "correct", "survey", "propose", "keep", "discard", "end"}),
+    ConsolePhase.STOPPED: frozenset({"release", "end"}),
+    ConsolePhase.FINISHED: frozenset(),
 }
 """Phase -> commands that make sense in it, besides ``ALWAYS``."""
 
 STEPLESS = frozenset({"stop", "pause"})
-"""Commands that hold whatever the page showed."""
+"""Commands that are valid whatever the page showed."""
 
 
 class Steering(Protocol):
-    """What the console does to the session and to the robot. Each raises ``Refused`` where it is not done."""
+    """Actions of the console on the session and the robot. Each raises ``Refused`` if it is not done."""
 
     def stop(self, reason: str) -> None:
         """Stop the robot, and keep it stopped."""
 
     def release(self, by: str, note: str) -> None:
-        """Let it move again."""
+        """Let the robot move again."""
 
     def reached(self) -> None:
         """Let the trial end: its goal is reached."""
@@ -94,13 +94,13 @@ class Steering(Protocol):
         """Have the session wait after the present trial."""
 
     def resume(self) -> None:
-        """Have it go on."""
+        """Have the session go on."""
 
     def correct(self, trial_id: str, judgement: Judgement, reason: str) -> None:
         """Correct how a trial was judged."""
 
     def end(self) -> None:
-        """End it."""
+        """End the session."""
 
 
 class Refused(Exception):
@@ -109,11 +109,11 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Reply:
-    """What became of a command.
+    """The result of a command.
 
     Attributes:
         accepted: whether it was carried out, now or when it came for the first time.
-        detail: why not, in words.
+        detail: the reason of a refusal, in words.
     """
 
     accepted: bool
@@ -122,21 +122,21 @@ class Reply:
 
 @dataclass(frozen=True)
 class SessionFacts:
-    """What the session says of itself, as far as a person at the robot should know it.
+    """The state of the session, as far as a person at the robot should know it.
 
     Attributes:
         state: ``idle``, ``running``, ``paused``, ``finished`` or ``interrupted``.
-        detail: why, in words.
-        void_fault: why the present trial's last attempt was void; ``NONE`` where it is its first one.
-        void_detail: the same in words for an engineer, or in those of the person who declared it void.
-        trials_done: trials that count.
-        trials_expected: in all; 0 where that is not known.
-        trials_void: void attempts.
-        spent: of the budget.
+        detail: the reason of the state, in words.
+        void_fault: fault of the present trial's last attempt if it was void; ``NONE`` in the first attempt.
+        void_detail: the same in words for an engineer, or in those of the person who declared the attempt void.
+        trials_done: number of trials that count.
+        trials_expected: number of trials in all; 0 if it is not known.
+        trials_void: number of void attempts.
+        spent: the part of the budget that is used.
         limit: the budget; None for none.
-        unit: of both.
-        time_left: estimated [s]; None where it is not known.
-        code: of a blind session: stands in place of the policy's name; empty in others.
+        unit: unit of both.
+        time_left: estimated [s]; None if it is not known.
+        code: shown in a blind session instead of the policy's name; empty in others.
         looks: whether the session has a question, after whose answer it ends.
     """
 
@@ -156,7 +156,7 @@ class SessionFacts:
 
     @property
     def look(self) -> str:
-        """What the interim looks say, ``continue`` or ``stop``, and no more; empty without a question."""
+        """The result of the interim looks, ``continue`` or ``stop`` and no more; empty without a question."""
         if not self.looks:
             return ""
         return {"running": "continue", "paused": "continue", "finished": "stop"}.get(self.state, "")
@@ -164,11 +164,11 @@ class SessionFacts:
 
 @dataclass(frozen=True)
 class Judged:
-    """How a trial was judged that has ended.
+    """The judgement of a trial that has ended.
 
     Attributes:
-        judgement: what the person said; None where nobody was asked.
-        subgoals: number of its subgoals, at least 1.
+        judgement: the person's judgement; None if nobody was asked.
+        subgoals: number of the trial's subgoals, at least 1.
     """
 
     judgement: Judgement | None
@@ -177,13 +177,13 @@ class Judged:
 
 @dataclass
 class _SetUpTime:
-    """How long a set-up has taken, whatever came between.
+    """The time of a set-up, without its interruptions.
 
     Attributes:
         target: the wanted scene.
-        expected: how long the handling model says that it takes, with all that is to be moved [s].
-        seconds: in which the page has shown it, up to the last change of what it shows [s].
-        paused: whether a pause has interrupted it, so that it is asked again.
+        expected: time that the handling model expects, for all objects that are to be moved [s].
+        seconds: time for which the page has shown the set-up, until the page last showed something else [s].
+        paused: whether a pause has interrupted the set-up, so that it is asked again.
     """
 
     target: Scene | None = None
@@ -195,11 +195,11 @@ class _SetUpTime:
 @dataclass(eq=False)
 class _Asked:
     question: Question
-    answer: Answer | None = None
+    answer: OperatorAnswer | None = None
 
 
 class Console:
-    """What the pages and the session share. Every method may be called from any thread."""
+    """The state that the pages and the session share. Every method may be called from any thread."""
 
     def __init__(
         self,
@@ -211,15 +211,15 @@ class Console:
         ends_trials: bool = True,
         instances: NewInstances | None = None,
     ) -> None:
-        """Begin with nothing asked.
+        """Begin without a question.
 
         Args:
-            steering: what acts on the session and the robot.
-            checklist: what has to be checked before the first trial, and before the next one after a long pause.
+            steering: acts on the session and the robot.
+            checklist: items to check before the first trial, and before the next one after a long pause.
             judged: whether a person may be asked how a trial went, and may correct it.
             ends_trials: whether the person may end a trial when its goal is reached.
-            instances: records new test instances; None where none are recorded.
-            clock: seconds, which never go back.
+            instances: records new test instances; None if none are recorded.
+            clock: returns seconds that never decrease.
         """
         self._steering, self._clock = steering, clock
         self._judged, self._ends_trials = judged, ends_trials
@@ -248,18 +248,18 @@ class Console:
         self._notes: OrderedDict[str, None] = OrderedDict()
         self._by = ""
         self._closed = False
-        # No page that was open before a session was resumed has the same number for something else.
+        # A page that was open before the session was resumed must not have the same number for another state.
         self._step, self.version = secrets.randbelow(2**40), 0
         self._questions = self._step
-        self._shown = (Phase.WAITING, self._questions)
+        self._shown = (ConsolePhase.WAITING, self._questions)
         self._since = clock()
 
-    # -- what the session says ---------------------------------------------------------------------
+    # -- calls of the session ----------------------------------------------------------------------
 
-    def ask(self, question: Question) -> Answer:
+    def ask(self, question: Question) -> OperatorAnswer:
         """Show a question and return its answer, however long it takes.
 
-        Where another question is asked meanwhile, or the console is closed, the first one is void.
+        If another question is asked meanwhile, or the console is closed, the first one is void.
         """
         with self._changed:
             if isinstance(question, SetUpQuestion):
@@ -271,7 +271,7 @@ class Console:
             while mine.answer is None and not self._closed and self._asked is mine:
                 left = None if self._confirmed_until is None else self._confirmed_until - self._clock()
                 if left is not None and left <= 0.0:
-                    self._settle(Answer("done", judgement=self._draft))
+                    self._settle(OperatorAnswer("done", judgement=self._draft))
                     break
                 self._changed.wait(left)
             if self._asked is mine:
@@ -279,10 +279,10 @@ class Console:
                 if isinstance(question, StartQuestion) and mine.answer is not None and mine.answer.decision == "done":
                     self._running, self._reached = question, False
                 self._note_change()
-            return mine.answer or Answer("void", "the console was asked something else, or has ended")
+            return mine.answer or OperatorAnswer("void", "the console was asked something else, or has ended")
 
     def _begin_set_up(self, question: SetUpQuestion) -> None:
-        """Begin to time a set-up, unless it goes on: what was wrong is asked again, or it was paused."""
+        """Begin to time a set-up, unless it is the same one: it was wrong and is asked again, or it was paused."""
         self._set_up.seconds, self._since = self._set_up_seconds(), self._clock()
         resumed = self._set_up.paused and self._set_up.target == question.target
         if not (resumed or (question.problems and self._set_up.target == question.target)):
@@ -292,17 +292,17 @@ class Console:
         self._set_up.paused = False
 
     def _set_up_seconds(self) -> float:
-        now = self._clock() - self._since if self._shown[0] is Phase.SET_UP else 0.0
+        now = self._clock() - self._since if self._shown[0] is ConsolePhase.SET_UP else 0.0
         return self._set_up.seconds + now
 
     def trial_ended(self) -> None:
-        """Take note that no trial is running any more."""
+        """Record that no trial is running any more."""
         with self._changed:
             self._running = None
             self._note_change()
 
     def tell(self, facts: SessionFacts) -> None:
-        """Take over what the session says of itself."""
+        """Record the state of the session."""
         with self._changed:
             self._facts = facts
             if facts.state == "paused":
@@ -322,36 +322,36 @@ class Console:
         self._checked = not self._items
 
     def tell_moving(self, moving: bool) -> None:
-        """Take over whether the policy moves the robot: on its way to its start a trial's time does not go on."""
+        """Record whether the policy moves the robot: a trial's time does not run while the robot goes to its start."""
         with self._changed:
             if moving != (self._moving_since is not None):
                 self._moving_since = self._clock() if moving else None
                 self._note_change()
 
     def tell_stop(self, reason: str) -> None:
-        """Take over why the robot is stopped; empty where it is not."""
+        """Record the reason of the robot's stop; empty if it is not stopped."""
         with self._changed:
             if reason != self._stop:
                 self._stop = reason
                 self._note_change()
 
     def tell_problems(self, problems: tuple[str, ...]) -> None:
-        """Take over what is wrong with the camera, in words."""
+        """Record the problems of the camera, in words."""
         with self._changed:
             if problems != self._problems:
                 self._problems = problems
                 self._note_change()
 
     def set_limit(self, seconds: float) -> None:
-        """Take over how long a trial may take [s]."""
+        """Set the time limit of a trial [s]."""
         self._limit = seconds
 
     def remember(self, trial_id: str, judgement: Judgement | None, subgoals: int = 1) -> None:
-        """Offer a trial to be corrected, and the tags and the note of its judgement and the name of who judged again.
+        """Offer to correct a trial, and offer the tags, the note and the judge's name of its judgement again.
 
         Args:
-            trial_id: of a trial that has ended.
-            judgement: what the person said; None where nobody was asked.
+            trial_id: id of a trial that has ended.
+            judgement: the person's judgement; None if nobody was asked.
             subgoals: number of subgoals of the trial, at least 1.
         """
         with self._changed:
@@ -362,25 +362,25 @@ class Console:
             self._note_change()
 
     def settle(self) -> bool:
-        """Have a confirmed judgement count now, for the session ends; tell whether there was one."""
+        """Make a confirmed judgement count now, because the session ends; return whether there was one."""
         with self._changed:
             confirmed = self._confirmed_until is not None
             if confirmed:
-                self._settle(Answer("done", judgement=self._draft))
+                self._settle(OperatorAnswer("done", judgement=self._draft))
             return confirmed
 
     def close(self) -> None:
-        """Answer what is asked as void; nothing is asked any more."""
+        """Answer the open question as void; no other is asked any more."""
         with self._changed:
             self._closed = True
             self._note_change()
 
-    # -- what the pages ask for --------------------------------------------------------------------
+    # -- calls of the pages ------------------------------------------------------------------------
 
     def carry_out(self, command: commands.Command) -> Reply:
-        """Carry a command out, once, and return what became of it; a command that comes again gets the same reply."""
+        """Carry a command out, once, and return the result; a command that comes again gets the same reply."""
         with self._changed:
-            # The one with the same id, of another thread, may still be refused.
+            # A command with the same id, in another thread, may still be refused.
             self._changed.wait_for(lambda: command.id not in self._under_way)
             if (known := self._replies.get(command.id)) is not None:
                 return known
@@ -388,7 +388,7 @@ class Console:
             if refused:
                 return self._replied(command, Reply(False, refused))
             if not isinstance(command, commands.SteeringCommand):
-                # Under the same lock as the look at the step, so that no other question can be answered.
+                # Under the same lock as the check of the step, so that it cannot answer another question.
                 self._answer_with(command)
                 return self._replied(command, Reply(True))
             self._under_way.add(command.id)
@@ -409,7 +409,7 @@ class Console:
     def _refusal(self, command: commands.Command) -> str:
         name, phase = command.command, self._phase()
         if name in ALWAYS:
-            return ENDED if phase is Phase.FINISHED else ""
+            return ENDED if phase is ConsolePhase.FINISHED else ""
         if name not in self._allowed(phase):
             return f"'{name}' cannot be done now: the session is at '{phase.value}'"
         if name not in STEPLESS and command.step != self._step:
@@ -419,7 +419,7 @@ class Console:
         if name == "checked" and not all(self._checklist.values()):
             return "not all items are checked yet"
         if isinstance(command, commands.Tick):
-            names = self._checklist if phase is Phase.CHECKLIST else self._moved
+            names = self._checklist if phase is ConsolePhase.CHECKLIST else self._moved
             if command.name and command.name not in names:
                 return f"there is no '{command.name}'"
         if isinstance(command, commands.Correct) and command.trial not in self._judgements:
@@ -428,11 +428,11 @@ class Console:
             return "there is nothing to overrule"
         return ""
 
-    def _allowed(self, phase: Phase) -> frozenset[str]:
+    def _allowed(self, phase: ConsolePhase) -> frozenset[str]:
         without = set() if self._judged else {"correct"}
         if not self._ends_trials or self._moving_since is None:
             without.add("reached")
-        if phase in (Phase.WAITING, Phase.RUNNING):
+        if phase in (ConsolePhase.WAITING, ConsolePhase.RUNNING):
             # A pause that was asked for can be taken back until it begins.
             without.add("pause" if self._pausing else "resume")
         if self._instances is None:
@@ -447,7 +447,7 @@ class Console:
 
     @property
     def _ticked(self) -> tuple[str, ...]:
-        """What the person says was moved of what is asked for."""
+        """The objects of the open set-up that were moved, as the person says."""
         asked = isinstance(self._open, SetUpQuestion)
         return tuple(name for name, done in self._moved.items() if done) if asked else ()
 
@@ -482,7 +482,7 @@ class Console:
                     if isinstance(self._open, SetUpQuestion | StartQuestion):
                         self._set_up.paused = isinstance(self._open, SetUpQuestion)
                         why = "the session was paused before the trial began"
-                        self._settle(Answer("void", why, moved=self._ticked))
+                        self._settle(OperatorAnswer("void", why, moved=self._ticked))
             case commands.Resume():
                 self._steering.resume()
                 self._pausing = False
@@ -501,11 +501,11 @@ class Console:
         """Take a step towards a new test instance.
 
         Raises:
-            Refused: it is not taken.
+            Refused: the step is not taken.
         """
         recorder = self._instances
         try:
-            # Of two phones that keep the same instance, the second finds that it is kept.
+            # If two phones keep the same instance, the second finds that it is kept already.
             with self._one_step:
                 recording = self._recording
                 match command:
@@ -529,15 +529,15 @@ class Console:
     def _answer_with(self, command: commands.Command) -> None:
         match command:
             case commands.Tick():
-                names = self._checklist if self._phase() is Phase.CHECKLIST else self._moved
+                names = self._checklist if self._phase() is ConsolePhase.CHECKLIST else self._moved
                 names.update(dict.fromkeys([command.name] if command.name else names, command.done))
             case commands.Checked():
                 self._checked = True
             case commands.Ready():
                 done, seconds = self._ticked, self._set_up_seconds()
-                self._settle(Answer("done", moved=done, overruled=command.overrule, seconds=seconds))
+                self._settle(OperatorAnswer("done", moved=done, overruled=command.overrule, seconds=seconds))
             case commands.Start():
-                self._settle(Answer("done"))
+                self._settle(OperatorAnswer("done"))
             case commands.Judge():
                 self._draft = Judgement(
                     command.success,
@@ -551,14 +551,14 @@ class Console:
             case commands.Undo():
                 self._confirmed_until = None
             case commands.Next():
-                self._settle(Answer("done", judgement=self._draft))
+                self._settle(OperatorAnswer("done", judgement=self._draft))
             case commands.Void():
-                self._settle(Answer("void", command.reason))
+                self._settle(OperatorAnswer("void", command.reason))
             case commands.Skip():
-                self._settle(Answer("skip", command.reason, moved=self._ticked))
+                self._settle(OperatorAnswer("skip", command.reason, moved=self._ticked))
         self._note_change()
 
-    def _settle(self, answer: Answer) -> None:
+    def _settle(self, answer: OperatorAnswer) -> None:
         if answer.judgement is not None:
             self._keep(answer.judgement)
         if self._asked is not None:
@@ -572,7 +572,7 @@ class Console:
                 kept[words] = None
         self._by = judgement.by if judgement.by != "person" else self._by
 
-    # -- what the pages show -----------------------------------------------------------------------
+    # -- content of the pages ----------------------------------------------------------------------
 
     @property
     def now(self) -> float:
@@ -583,23 +583,23 @@ class Console:
     def _open(self) -> Question | None:
         return self._asked.question if self._asked is not None and self._asked.answer is None else None
 
-    def _phase(self) -> Phase:
+    def _phase(self) -> ConsolePhase:
         if self._closed or self._facts.state in ("finished", "interrupted"):
-            return Phase.FINISHED
+            return ConsolePhase.FINISHED
         if self._stop:
-            return Phase.STOPPED
+            return ConsolePhase.STOPPED
         question = self._open
         if question is not None and not self._checked:
-            return Phase.CHECKLIST
+            return ConsolePhase.CHECKLIST
         if isinstance(question, SetUpQuestion):
-            return Phase.SET_UP
+            return ConsolePhase.SET_UP
         if isinstance(question, StartQuestion):
-            return Phase.START
+            return ConsolePhase.START
         if isinstance(question, JudgeQuestion):
-            return Phase.CONFIRMED if self._confirmed_until is not None else Phase.JUDGE
+            return ConsolePhase.CONFIRMED if self._confirmed_until is not None else ConsolePhase.JUDGE
         if self._facts.state == "paused":
-            return Phase.PAUSED
-        return Phase.RUNNING if self._running is not None else Phase.WAITING
+            return ConsolePhase.PAUSED
+        return ConsolePhase.RUNNING if self._running is not None else ConsolePhase.WAITING
 
     def _note_change(self) -> None:
         shown = self._phase(), self._questions
@@ -611,19 +611,19 @@ class Console:
         self.version += 1
         self._changed.notify_all()
 
-    def view(self) -> View:
-        """Return what the pages show now."""
+    def view(self) -> ConsoleView:
+        """Return the present content of the pages."""
         with self._changed:
             phase, question = self._phase(), self._asked.question if self._asked is not None else self._running
             since = self._since
-            if phase is Phase.RUNNING and self._moving_since is not None:
+            if phase is ConsolePhase.RUNNING and self._moving_since is not None:
                 since = max(since, self._moving_since)
             limit = {
-                Phase.RUNNING: self._limit if self._moving_since is not None else 0.0,
-                Phase.SET_UP: self._set_up.expected,
-                Phase.CONFIRMED: UNDO,
+                ConsolePhase.RUNNING: self._limit if self._moving_since is not None else 0.0,
+                ConsolePhase.SET_UP: self._set_up.expected,
+                ConsolePhase.CONFIRMED: UNDO,
             }.get(phase, 0.0)
-            return View(
+            return ConsoleView(
                 version=self.version,
                 step=self._step,
                 asked=self._questions,
@@ -636,7 +636,7 @@ class Console:
                 stop=self._stop,
                 problems=self._problems,
                 now=self._clock(),
-                elapsed=self._set_up_seconds() if phase is Phase.SET_UP else self._clock() - since,
+                elapsed=self._set_up_seconds() if phase is ConsolePhase.SET_UP else self._clock() - since,
                 limit=limit,
                 reached=self._reached,
                 pausing=self._pausing,
@@ -644,47 +644,49 @@ class Console:
                 notes=tuple(reversed(self._notes))[:RECURRING],
                 by=self._by,
                 judgements=tuple(reversed(self._judgements.items()))[:RECURRING],
-                recording=self._recording if phase is Phase.PAUSED else Recording(),
+                recording=self._recording if phase is ConsolePhase.PAUSED else Recording(),
                 recorder=self._instances,
-                allowed=tuple(sorted(self._allowed(phase) | (ALWAYS if phase is not Phase.FINISHED else frozenset()))),
+                allowed=tuple(
+                    sorted(self._allowed(phase) | (ALWAYS if phase is not ConsolePhase.FINISHED else frozenset()))
+                ),
             )
 
 
 @dataclass(frozen=True)
-class View:
-    """What the pages show at one instant.
+class ConsoleView:
+    """The content of the pages at one instant.
 
     Attributes:
         version: grows with every change.
         step: grows when something else is shown; a command names the one that its page showed.
-        asked: grows when something else is asked; the same after what interrupted it, such as a robot that is stopped.
-        phase: see ``Phase``.
-        question: what is asked, or the running trial's.
+        asked: grows with every new question; an interruption, such as a stopped robot, does not change it.
+        phase: see ``ConsolePhase``.
+        question: the open question, or that of the running trial.
         checklist: item -> whether it is done.
         moved: object -> whether it was moved, as the person ticks it off.
-        draft: the judgement that can still be taken back, or was.
-        facts: what the session says of itself.
-        stop: why the robot is stopped; empty where it is not.
-        problems: what is wrong with the camera.
-        now: on the console's clock [s].
-        elapsed: since the phase began [s]; of a set-up, since it was asked for the first time, without pauses; of a
+        draft: the judgement that can still be taken back, or was taken back.
+        facts: the state of the session.
+        stop: the reason of the robot's stop; empty if it is not stopped.
+        problems: the problems of the camera.
+        now: time on the console's clock [s].
+        elapsed: time since the phase began [s]; of a set-up, since it was first asked, without pauses; of a
             running trial, since the policy moves the robot.
-        limit: how long it may take [s]; 0 for no limit.
+        limit: time limit of the phase [s]; 0 for no limit.
         reached: whether the person ended the trial because its goal was reached.
         pausing: whether the session pauses when the present trial has ended.
-        tags: recurring ones, newest first.
-        notes: the same of notes.
-        by: who judged last.
-        judgements: trials that have ended, newest first, and how they were judged.
+        tags: recurring tags, newest first.
+        notes: recurring notes, newest first.
+        by: name of the person who judged last.
+        judgements: trials that have ended, newest first, with their judgements.
         recording: the test instance that is being recorded.
-        recorder: what records it; None where none is recorded.
+        recorder: the recorder of test instances; None if none are recorded.
         allowed: names of the commands that make sense now.
     """
 
     version: int
     step: int
     asked: int
-    phase: Phase
+    phase: ConsolePhase
     question: Question | None
     checklist: dict[str, bool]
     moved: dict[str, bool]

@@ -1,4 +1,4 @@
-"""How long a connection may be open without a request: each holds a descriptor of the node that stops the robot."""
+"""Limit of the time without a request on a connection: each one holds a descriptor of the node that stops the robot."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SILENCE = 10.0
-"""How long a request may take to come in whole [s]."""
+"""Time within which a whole request has to arrive [s]."""
 
 MOST = 200
-"""Connections at one time; a page has up to six."""
+"""Greatest number of connections at one time; a page has up to six."""
 
 
 class IdleTimeoutProtocol(H11Protocol):
-    """HTTP on one connection, which is closed where no whole request comes in time.
+    """HTTP on one connection, which is closed if no whole request comes in time.
 
-    uvicorn limits the time between two requests alone, and that only as long as the second has not begun.
+    uvicorn limits only the time between two requests, and only until the second begins.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Begin to wait; where there are too many, the one that has waited longest is closed."""
+        """Begin to wait; if there are too many connections, the one that has waited longest is closed."""
         super().connection_made(transport)
         self._begin_to_wait()
         if len(self.connections) > MOST:
@@ -29,7 +29,7 @@ class IdleTimeoutProtocol(H11Protocol):
             min(waiting, key=lambda connection: connection.since).transport.abort()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Wait no more."""
+        """Stop the wait."""
         self._limit.cancel()
         super().connection_lost(error)
 
@@ -41,7 +41,7 @@ class IdleTimeoutProtocol(H11Protocol):
 
     @property
     def waits(self) -> bool:
-        """Whether a request, or the rest of one, is to come before anything is answered."""
+        """Whether a request, or the rest of one, must come before the next answer."""
         cycle: Any = self.cycle
         return cycle is None or cycle.response_complete or cycle.more_body
 

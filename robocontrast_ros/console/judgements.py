@@ -1,4 +1,4 @@
-"""How trials that have ended are judged: by the camera if it is certain, else by the person at the console."""
+"""Judgements of trials that have ended: by the camera if it is certain, else by the person at the console."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from robocontrast_ros.console.console import Console
-from robocontrast_ros.console.questions import Answer, JudgeQuestion, why_ended
+from robocontrast_ros.console.questions import JudgeQuestion, OperatorAnswer, why_ended
 from robocontrast_ros.domain import Fault, Instruction, Judgement, Scene, Trial
 from robocontrast_ros.perception import Verdict
 from robocontrast_ros.tasks.protocol import Goal, StagedGoal, Task
@@ -17,11 +17,11 @@ class EndedTrial:
     """A trial that has just ended.
 
     Attributes:
-        trial: that was run.
-        start: the scene that it started in.
-        fault: that ended it, or ``NONE``.
+        trial: the trial that was run.
+        start: its first scene.
+        fault: the fault that ended it, or ``NONE``.
         detail: the fault in words, for an engineer.
-        stopped: whether the policy said that it is done.
+        stopped: whether the policy reported that it is done.
         may_have_dropped: whether the robot may have dropped something on its way to rest.
     """
 
@@ -34,7 +34,7 @@ class EndedTrial:
 
 
 class TrialJudgements:
-    """Judges the trials of a session, and has the console offer each of them to be corrected."""
+    """Judges the trials of a session, and has the console offer to correct each of them."""
 
     def __init__(
         self,
@@ -48,32 +48,33 @@ class TrialJudgements:
         """Take the parts.
 
         Args:
-            console: where the person is asked.
-            task: of the trials.
-            counts: returns what counts as success, as a sentence.
-            verdict: returns what the camera says; None if no camera reads the table.
-            ask_always: whether the person judges the trials, too, that the camera decides.
+            console: asks the person.
+            task: the task of the trials.
+            counts: returns the condition of success, as a sentence.
+            verdict: returns the camera's verdict; None if no camera reads the table.
+            ask_always: whether the person also judges the trials that the camera decides.
             blind: whether nobody is to know which policy ran.
         """
         self._console, self._task, self._counts, self._verdict = console, task, counts, verdict
         self._ask_always, self._blind = ask_always, blind
 
     def remember(self, trial: Trial, start: Scene, judgement: Judgement | None) -> None:
-        """Offer a trial to be corrected; ``judgement`` is None if the person was not asked."""
+        """Offer to correct a trial; ``judgement`` is None if the person was not asked."""
         goal = self._task.goals.goal(trial.instance.instruction, start)
         self._console.remember(trial.trial_id, judgement, _subgoals(goal))
 
-    def judge(self, ended: EndedTrial) -> Answer:
+    def judge(self, ended: EndedTrial) -> OperatorAnswer:
         """Return the person's answer, however long it takes; without a judgement if the camera decides alone.
 
-        Their judgement ``advises`` if the camera is certain. It is not of a success that may be something dropped.
+        Their judgement ``advises`` if the camera is certain. It is not certain of a success that may be
+        due to something that the robot dropped on its way to rest.
         """
         trial, words, fault = ended.trial, ended.trial.instance.instruction, ended.fault
         goal = self._task.goals.goal(words, ended.start)
         seen = self._verdict and self._verdict(goal, words)
         certain = seen is not None and seen.certain and not (seen.success and ended.may_have_dropped)
         if certain and not self._ask_always:
-            answer = Answer("done")
+            answer = OperatorAnswer("done")
         else:
             why = why_ended(fault, ended.stopped, self._blind)
             detail = "" if self._blind and fault.of_policy else ended.detail

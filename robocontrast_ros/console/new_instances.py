@@ -1,4 +1,4 @@
-"""Test instances that the person at the robot records: the scene as it stands, words, and a walked path."""
+"""Test instances that the person at the robot records: the present scene, an instruction, and a walked path."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Draft:
     """An instance that was checked and can be kept.
 
     Attributes:
-        recorded: as it will be written.
-        understood: what the task understands of the instruction, in words.
-        regions: where the robot, or what it moves, has to be: polygons in the scene's frame [m].
+        recorded: the instance as it will be written.
+        understood: the meaning of the instruction for the task, in words.
+        regions: goal regions of the robot, or of the object that it moves: polygons in the scene's frame [m].
     """
 
     recorded: RecordedInstance
@@ -38,11 +38,11 @@ class Draft:
 
 @dataclass(frozen=True)
 class Recording:
-    """What is being recorded.
+    """The state of a recording.
 
     Attributes:
-        scene: as it stands; None where no instance is being recorded.
-        draft: what was checked last; None where nothing was, or it was kept.
+        scene: the scene of the instance; None if no instance is being recorded.
+        draft: the instance that was checked last; None if none was checked, or it was kept.
     """
 
     scene: Scene | None = None
@@ -53,7 +53,7 @@ class NewInstances:
     """Records test instances into a file. One call at a time.
 
     Attributes:
-        source: how the scene is known, in words.
+        source: the source of the scene, in words.
         asks_path: whether the task takes a walked path.
     """
 
@@ -61,13 +61,13 @@ class NewInstances:
         """Take the parts.
 
         Args:
-            task: that the instances are of.
-            file: that they are kept in; it may be there already.
-            look: returns the scene as it stands, or raises ``NotRecorded``.
-            source: how it is known, in words.
+            task: the task of the instances.
+            file: the file of the instances; it may exist already.
+            look: returns the present scene, or raises ``NotRecorded``.
+            source: the source of the scene, in words.
 
         Raises:
-            ConfigurationError: the file is there, and is none of instances.
+            ConfigurationError: the file exists, and is not a file of instances.
         """
         self._task, self._file, self._look = task, file, look
         self.source, self.asks_path = source, task.walkable is not None
@@ -82,7 +82,7 @@ class NewInstances:
         """Look at the scene.
 
         Raises:
-            NotRecorded: it is not known.
+            NotRecorded: the scene is not known.
         """
         scene = self._look()
         if not scene.objects:
@@ -90,17 +90,17 @@ class NewInstances:
         return Recording(scene)
 
     def check(self, recording: Recording, instruction: str, path: Path2, by: str, meant: str = "") -> Recording:
-        """Check an instance in the scene that was looked at, as those are checked that a task draws.
+        """Check an instance in the surveyed scene, by the checks for instances that a task draws.
 
         Args:
-            recording: what is being recorded.
-            instruction: what the robot is told.
-            path: the walked one; empty for none.
-            by: who records it.
-            meant: the same in words of the task, where it does not understand the instruction.
+            recording: the state of the recording.
+            instruction: the instruction for the robot.
+            path: the walked path; empty for none.
+            by: name of the person who records.
+            meant: the same instruction in words of the task, if the task does not understand the first one.
 
         Raises:
-            NotRecorded: no scene was looked at, or it is no instance; the message says why.
+            NotRecorded: no scene was surveyed, or the instance is not valid; the message says why.
         """
         if recording.scene is None:
             raise NotRecorded("no scene was looked at")
@@ -116,7 +116,7 @@ class NewInstances:
         """Write the instance that was checked.
 
         Raises:
-            NotRecorded: none was checked, or the file cannot be written.
+            NotRecorded: no instance was checked, or the file cannot be written.
         """
         if recording.draft is None:
             raise NotRecorded("no instance was checked")

@@ -1,4 +1,4 @@
-"""What the web application shows, put together: the console's state, and pictures of camera and wanted scene."""
+"""The content of the web application: the console's state, and pictures of the camera and of the wanted scene."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from robocontrast_ros.domain import Scene
 Picture = NDArray[np.uint8]
 
 QUALITY = 80
-"""Of JPEG pictures, of 100."""
+"""Quality of JPEG pictures, of 100."""
 
 
 class ConsoleOperatorView:
@@ -42,7 +42,7 @@ class ConsoleOperatorView:
             console: the state.
             tables: draws scenes from above.
             camera: returns the camera's last picture, shape (height, width, 3), RGB; None without one.
-            wanted: draws a scene as that camera would see it; None where it cannot be drawn.
+            wanted: draws a scene as that camera would see it; None if it cannot be drawn.
             session: name of the session's run.
             practice: whether the session practises with a simulated table.
         """
@@ -52,14 +52,14 @@ class ConsoleOperatorView:
         self._drawing = threading.Lock()
 
     def carry_out(self, command: Command) -> Reply:
-        """Carry a command out, once; a path that was walked on the map is taken into the scene's frame."""
+        """Carry a command out, once; a path on the map is converted to the scene's frame."""
         if isinstance(command, Propose):
             command = replace(command, path=self._tables.in_scene(command.path))
         return self._console.carry_out(command)
 
     @property
     def version(self) -> int:
-        """A number that grows with every change of what is shown."""
+        """A number that grows with every change."""
         return self._console.version
 
     @property
@@ -72,7 +72,7 @@ class ConsoleOperatorView:
         return view_as_json(self._console.view(), self._tables, *self._of)
 
     def picture(self, name: str) -> bytes | None:
-        """Return the picture ``camera`` or ``target`` as JPEG; None where there is none now."""
+        """Return the picture ``camera`` or ``target`` as JPEG; None if there is none now."""
         if name == "camera":
             return _jpeg(self._camera())
         return self._target() if name == "target" else None

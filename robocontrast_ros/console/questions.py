@@ -1,4 +1,4 @@
-"""What the session asks the person at the robot, and what is answered."""
+"""Questions of the session to the person at the robot, and the answers."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Literal
 from robocontrast_ros.domain import Fault, Judgement, Scene, SetupMove
 
 Decision = Literal["done", "void", "skip"]
-"""Whether what was asked for is done, the attempt is void and is made again, or the trial is left out."""
+"""Whether the request is done, the attempt is void and is made again, or the trial is left out."""
 
 
 ROBOT = "(robot)"
-"""In place of an object's name where the robot's base is meant; no object may be called so."""
+"""Name of the robot's base among the names of objects; no object may have it."""
 
 
 @dataclass(frozen=True)
 class SetUpQuestion:
-    """Whether a scene is set up.
+    """The question whether a scene is set up.
 
     Attributes:
         target: the wanted scene.
         present: the scene as it is, as far as it is known.
-        moves: what is still to be moved, in the order in which a person walks least.
-        problems: what stands wrong after it was said to be done; empty when asked for the first time.
-        doubts: whether these are doubts alone: the camera could not see well.
-        expected: how long the handling model says that it takes [s].
-        unseen: whether nothing tells what the robot has moved, so that the person has to put that back unasked.
-        bring_robot: whether the robot's base has to be brought to its start, too; not for a robot that is fixed.
+        moves: objects still to be moved, in the order in which a person walks least.
+        problems: errors that remain after the person said that all is done, in words; empty the first time.
+        doubts: whether the problems are only doubts, because the camera could not see well.
+        expected: time that the handling model expects for the set-up [s].
+        unseen: whether it is unknown what the robot has moved, so that the person has to put that back unasked.
+        bring_robot: whether the robot's base also has to be brought to its start; False for a fixed robot.
     """
 
     target: Scene
@@ -41,17 +41,17 @@ class SetUpQuestion:
 
     @property
     def things(self) -> tuple[str, ...]:
-        """What the person ticks off: the names of the objects, and ``ROBOT``."""
+        """The items that the person ticks off: the names of the objects, and ``ROBOT``."""
         return (*(move.name for move in self.moves), *([ROBOT] if self.bring_robot else []))
 
 
 @dataclass(frozen=True)
 class StartQuestion:
-    """Whether a trial may start.
+    """The question whether a trial may start.
 
     Attributes:
-        trial_id: of the trial.
-        instruction: what the policy is told.
+        trial_id: id of the trial.
+        instruction: the instruction for the policy.
     """
 
     trial_id: str
@@ -60,15 +60,15 @@ class StartQuestion:
 
 @dataclass(frozen=True)
 class JudgeQuestion:
-    """How a trial went.
+    """The question how a trial went.
 
     Attributes:
-        trial_id: of the trial.
-        instruction: what the policy was told.
-        ended: why the trial ended, in words.
+        trial_id: id of the trial.
+        instruction: the instruction that the policy had.
+        ended: the reason of the trial's end, in words.
         subgoals: number of subgoals of the trial, at least 1.
-        counts: what counts as success, as a sentence.
-        detail: why it ended, for an engineer; empty where there is no more to say.
+        counts: the condition of success, as a sentence.
+        detail: the same for an engineer; empty if there is no more.
     """
 
     trial_id: str
@@ -83,29 +83,29 @@ Question = SetUpQuestion | StartQuestion | JudgeQuestion
 
 
 def why_ended(fault: Fault, stopped: bool, blind: bool) -> str:
-    """Return why a trial ended, in words for the person who judges it.
+    """Return the reason of a trial's end, in words for the person who judges it.
 
     Args:
-        fault: that ended it, or ``NONE``.
-        stopped: whether the policy said that it is done.
-        blind: whether nobody is to know which policy ran, so that its faults are all told alike.
+        fault: the fault that ended it, or ``NONE``.
+        stopped: whether the policy reported that it is done.
+        blind: whether nobody is to know which policy ran, so that all faults of policies have the same words.
     """
     words = Fault.POLICY_RAISED.words if blind and fault.of_policy else fault.words
     return words or ("The policy stopped." if stopped else "The time was over.")
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What the person answers.
+class OperatorAnswer:
+    """An answer of the person.
 
     Attributes:
         decision: see ``Decision``.
-        reason: why an attempt is void, or a trial is left out, in words.
-        moved: names of the objects that the person says were moved, also where the set-up was broken off; ``ROBOT``
-            among them for the robot's base.
+        reason: the reason why an attempt is void, or a trial is left out, in words.
+        moved: names of the objects that were moved, as the person says, also if the set-up was broken off; ``ROBOT``
+            means the robot's base.
         overruled: whether the doubts of the camera were overruled.
-        seconds: how long a set-up has taken since it was asked for the first time, without pauses [s].
-        judgement: of a trial; None for other questions, and where the attempt is void.
+        seconds: time of a set-up since it was asked for the first time, without pauses [s].
+        judgement: judgement of a trial; None for other questions, and if the attempt is void.
     """
 
     decision: Decision
@@ -117,5 +117,5 @@ class Answer:
 
     @property
     def fault(self) -> Fault:
-        """Whose fault it is that the attempt does not count; ``NONE`` if what was asked for is done."""
+        """The fault for which the attempt does not count; ``NONE`` if the request is done."""
         return {"void": Fault.VOIDED, "skip": Fault.SKIPPED}.get(self.decision, Fault.NONE)

@@ -19,10 +19,10 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.console.idle_timeout import IdleTimeoutProtocol
 
 SIOCGIFADDR = 0x8915
-"""Of Linux: what asks for the address of a network interface."""
+"""The request of Linux for the address of a network interface."""
 
 CLOSING = 3
-"""How long open connections may last after the end [s]."""
+"""Time for which open connections may last after the end [s]."""
 
 
 class ConsoleServer:
@@ -37,7 +37,7 @@ class ConsoleServer:
         key: Path | None = None,
         source: str = "operator",
     ) -> None:
-        """Open the port, so that its number is known; nothing is answered before ``start``.
+        """Open the port, so that its number is known; no request is answered before ``start``.
 
         Args:
             app: the ASGI application.
@@ -45,14 +45,14 @@ class ConsoleServer:
             port: 0 for a free one.
             certificate: file of the certificate for TLS; None for none.
             key: file of its key.
-            source: what holds these parameters, for errors.
+            source: source of these parameters, for errors.
 
         Raises:
             ConfigurationError: the port cannot be opened, or certificate and key cannot be used.
         """
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            # `::` stands for all addresses of this machine, as `0.0.0.0` does for those of IPv4.
+            # `::` means all addresses of this machine, as `0.0.0.0` means all of IPv4.
             both = family is socket.AF_INET6 and host == "::" and socket.has_dualstack_ipv6()
             self._socket = socket.create_server((host, port), family=family, dualstack_ipv6=both)
         except (OSError, UnicodeError, OverflowError) as error:
@@ -67,9 +67,9 @@ class ConsoleServer:
             lifespan="off",
             ws="none",
             server_header=False,
-            # What a client sends that is no HTTP is not worth a line. The application logs its own errors.
+            # A client that does not send HTTP is not worth a line. The application logs its own errors.
             log_level="critical",
-            # Nobody tells us where a request comes from but the connection.
+            # Only the connection shows the origin of a request; headers of proxies are not believed.
             proxy_headers=False,
             timeout_graceful_shutdown=CLOSING,
             ssl_certfile=certificate,
@@ -89,7 +89,7 @@ class ConsoleServer:
 
     @property
     def url(self) -> str:
-        """The address for a browser, of another machine where the server may be reached from one."""
+        """The address for a browser; for one on another machine if the server can be reached from there."""
         host, port = self._socket.getsockname()[:2]
         if ipaddress.ip_address(host).is_unspecified:
             host = own_address()
@@ -97,11 +97,11 @@ class ConsoleServer:
         return f"{'https' if self._tls else 'http'}://{name}:{port}"
 
     def start(self) -> None:
-        """Begin to answer."""
+        """Start the server."""
         self._thread.start()
 
     def close(self) -> None:
-        """End."""
+        """End the server."""
         self._server.should_exit = True
         if self._thread.is_alive():
             self._thread.join(timeout=CLOSING + 2.0)
@@ -127,19 +127,19 @@ class ConsoleServer:
 
 
 def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Leave out what a client caused that speaks no HTTP: its connection is closed."""
+    """Ignore an error that a client caused by not sending HTTP: its connection is closed."""
     if "protocol" not in context:
         loop.default_exception_handler(context)
 
 
 def own_address() -> str:
-    """Return this machine's address in its network; 127.0.0.1 where it has none."""
+    """Return this machine's address in its network; 127.0.0.1 if it has none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         with contextlib.suppress(OSError):
-            # Sends nothing: it only asks which way a packet would take.
+            # Sends nothing: it only asks for the route of a packet.
             probe.connect(("192.0.2.1", 9))
             return str(probe.getsockname()[0])
-        # A lab's network without a way out of it.
+        # A lab's network without a route to other networks.
         for _, name in socket.if_nameindex():
             with contextlib.suppress(OSError):
                 asked = struct.pack("256s", name[:15].encode())

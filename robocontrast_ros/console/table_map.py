@@ -26,20 +26,20 @@ LINES = 7
 """Greatest number of the grid's lines along the picture's larger side."""
 
 ROOM = 2.0
-"""From this size on a scene is told in metres, below it in centimetres [m]."""
+"""Size of a scene from which its places are given in metres instead of centimetres [m]."""
 
 STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Distances of the grid's lines [m]."""
 
 HEADING = 0.06
-"""Length of the mark that tells where the front is, as a share of the picture's larger side."""
+"""Length of the mark of the robot's front, as a share of the picture's larger side."""
 
 
 class TableMap:
     """Draws the scenes of a task."""
 
     def __init__(self, task: Task, tolerances: Tolerances | None = None) -> None:
-        """Take the task, whose outlines and backdrop are drawn, and how exactly its objects are to be placed."""
+        """Take the task, whose outlines and backdrop are drawn, and the tolerances of its objects."""
         self._task, self._tolerances = task, tolerances or Tolerances()
         backdrop = task.backdrop
         right, up = RIGHT_AND_UP[backdrop.up if backdrop else "y"]
@@ -47,14 +47,14 @@ class TableMap:
         self._fixed = fixed_models(task.scenes.models.values())
 
     def of(self, question: SetUpQuestion) -> dict[str, Any]:
-        """Return the picture of a set-up: what stands where, and what goes where."""
+        """Return the picture of a set-up: the present objects, and the moves."""
         backdrop, moving = self._task.backdrop, {move.name for move in question.moves}
         ground = [backdrop.floor, *backdrop.walls] if backdrop else []
         shown = [self.on_map(polygon) for polygon in ground]
         standing = [o for o in question.present if o.name not in moving]
         background = [o for o in question.target if o.model in self._fixed]
         placed = [(o.model, o.pose) for o in standing if o.model not in self._fixed]
-        # What is to be moved may stand beside the table.
+        # An object that is to be moved may be beside the table.
         placed += [
             (move.model, pose) for move in question.moves for pose in (move.start, move.goal) if pose is not None
         ]
@@ -69,7 +69,7 @@ class TableMap:
         return {
             "floor": shown[0] if shown else [],
             "walls": shown[1:],
-            # What is large is drawn first, so that it hides nothing.
+            # Large objects are drawn first, so that they hide nothing.
             "objects": sorted(objects, key=lambda o: _area(o["outline"]), reverse=True),
             "moves": [self._move(move, box, room) for move in question.moves],
             "background": {
@@ -84,7 +84,7 @@ class TableMap:
         }
 
     def standing(self, scene: Scene, regions: Sequence[ArrayLike], path: ArrayLike) -> dict[str, Any]:
-        """Return the picture of a scene: what stands where, the robot, regions of a goal, and a path."""
+        """Return the picture of a scene: its objects, the robot, regions of a goal, and a path."""
         drawn = self.of(SetUpQuestion(scene, scene, ()))
         return {
             **drawn,
@@ -131,7 +131,7 @@ class TableMap:
         }
 
     def _way_out(self, start: Sequence[float], box: Sequence[float]) -> list[float]:
-        """Return where the way to the store, or to the nearest edge, leaves the picture."""
+        """Return the point where the way to the store, or to the nearest edge, leaves the picture."""
         low, high = np.array(box[:2]), np.array(box[:2]) + np.array(box[2:])
         here = np.array(start)
         if self._task.store is not None:
@@ -160,7 +160,7 @@ class TableMap:
         return lines
 
     def _front(self, model: str, pose: Pose) -> list[float] | None:
-        """Return where the x axis of an object leaves its outline; None for what is round."""
+        """Return the point where the x axis of an object leaves its outline; None for a round object."""
         outline = np.asarray(self._task.scenes.outline(model), dtype=float).reshape(-1, 2)
         if len(outline) < 3 or is_round(outline):
             return None
@@ -187,12 +187,12 @@ def in_words(name: str) -> str:
 
 
 def place_in_words(pose: Pose, room: bool, tolerance: Tolerance) -> str:
-    """Return where something goes, how it is turned, and how exact that has to be.
+    """Return the place of an object, its angle, and its tolerance, in words.
 
     Args:
-        pose: where it goes.
-        room: whether places are told in metres; else in centimetres, as on a table.
-        tolerance: how far it may be from there.
+        pose: the wanted pose.
+        room: whether places are given in metres; else in centimetres, as on a table.
+        tolerance: tolerance of the pose.
     """
     x, y = pose.xy
     x_and_y = f"x {x:.2f} m, y {y:.2f} m" if room else f"x {x * 100:.1f} cm, y {y * 100:.1f} cm"
@@ -204,26 +204,26 @@ def place_in_words(pose: Pose, room: bool, tolerance: Tolerance) -> str:
 
 
 def doubts_in_words(unsure: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what a camera is unsure of, as lines for people: one for each reason.
+    """Return the doubts of a camera, as lines for people: one for each reason.
 
     Args:
-        unsure: name of an object -> why its pose is not certain.
+        unsure: name of an object -> the reason why its pose is not certain.
     """
     reasons: dict[str, list[str]] = {}
     for name, reason in unsure.items():
         reasons.setdefault(reason, []).append(in_words(name))
     if len(unsure) > 1 and len(reasons) == 1:
-        # It is the picture as a whole.
+        # The reason is the picture as a whole.
         return tuple(reasons)
     return tuple(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
 
 
 def move_in_words(move: SetupMove, tolerance: Tolerance) -> str:
-    """Return what a person does: the distance, or the turn, that is more than is allowed.
+    """Return the action of a person: the distance, or the turn, if it exceeds the tolerance.
 
     Args:
-        move: of one object.
-        tolerance: how far it may be from its place.
+        move: the move of one object.
+        tolerance: tolerance of its pose.
     """
     if move.goal is None:
         return "take it out"
@@ -243,13 +243,13 @@ def misplaced(
     tolerances: Tolerances,
     deviations: Mapping[str, Tolerance] | None = None,
 ) -> dict[str, str]:
-    """Return what stands wrong: name of an object -> what is wrong, in one line.
+    """Return the objects that are not in their places: name of an object -> its error, in one line.
 
     Args:
-        scene: as it is, or as a camera sees it.
-        target: as it should be.
-        tolerances: how far objects may be from where they should be.
-        deviations: name -> standard deviations of a camera's estimate, twice of which are allowed besides.
+        scene: the present scene, as it is or as a camera sees it.
+        target: the wanted scene.
+        tolerances: tolerances of the objects' poses.
+        deviations: name -> standard deviations of a camera's estimate; twice these are allowed besides.
     """
     nothing = Tolerance()
     fixed = {o.name for o in (*scene, *target) if o.model in tolerances.fixed}
@@ -278,7 +278,7 @@ def misplaced(
 
 
 def _apart(pose: Pose, wanted: Pose) -> tuple[float, float]:
-    """Return distance [m] and angle [rad]."""
+    """Return the distance [m] and the angle [rad] between two poses."""
     return pose.distance_to(wanted), angle_between(pose, wanted)
 
 

@@ -1,4 +1,4 @@
-"""How far a person may leave each object from where it should be."""
+"""Tolerances of the poses in which a person leaves the objects."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robocontrast_ros.strategies.effort import Tolerance, Tolerances
 from robocontrast_ros.tasks.protocol import Task
 
 ROUND = 10
-"""Corners from which on an outline may be a circle's."""
+"""Least number of corners of a circle's outline."""
 
 EVEN = 0.98
 """Least radius of a circle's outline, as a share of its greatest."""
@@ -22,25 +22,26 @@ EVEN = 0.98
 ANY_ANGLE = math.pi
 
 PERSON = Tolerance(0.01, 0.15)
-"""How exactly a person sets things up where the session does not say it."""
+"""Tolerance of a set-up by a person if the session has none."""
 
 
 def tolerances_of(task: Task, usual: Tolerance, own: Mapping[str, Tolerance]) -> Tolerances:
     """Return the tolerances of a task's objects.
 
-    What is round may be turned by any angle, unless it is named. What the objects' files call fixed is not placed.
+    Round objects may have any angle, unless their model is in ``own``. Objects that their files call fixed are
+    not placed.
 
     Args:
-        task: whose objects they are.
-        usual: of all that are not named.
-        own: model -> that of its objects.
+        task: the task of the objects.
+        usual: tolerance of all models that are not in ``own``.
+        own: model -> tolerance of its objects.
     """
     turned = replace(usual, orientation=ANY_ANGLE)
     return Tolerances(usual, {**dict.fromkeys(_round(task), turned), **own}, fixed_models(task.scenes.models.values()))
 
 
 def is_round(outline: ArrayLike) -> bool:
-    """Tell whether an outline around its origin is that of something round, shape (n, 2)."""
+    """Return whether an outline around its origin, shape (n, 2), is that of a round object."""
     radii = np.hypot(*np.asarray(outline, dtype=float).reshape(-1, 2).T)
     return len(radii) >= ROUND and bool(radii.min() > EVEN * radii.max())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from robocontrast_ros.console.console import Phase, View
+from robocontrast_ros.console.console import ConsolePhase, ConsoleView
 from robocontrast_ros.console.new_instances import NewInstances, Recording
 from robocontrast_ros.console.questions import ROBOT, JudgeQuestion, SetUpQuestion
 from robocontrast_ros.console.table_map import TableMap
@@ -19,11 +19,11 @@ STAGES = (
     "disturbed other things",
     "ran out of time",
 )
-"""What a trial may have failed at, in the order in which it happens; the person picks the first."""
+"""Possible failures of a trial, in the order in which they happen; the person picks the first."""
 
 
-def view_as_json(view: View, tables: TableMap, session: str, practice: bool) -> Any:
-    """Return a state as the page takes it.
+def view_as_json(view: ConsoleView, tables: TableMap, session: str, practice: bool) -> Any:
+    """Return a state as JSON for the page.
 
     Args:
         view: the state.
@@ -71,7 +71,7 @@ def view_as_json(view: View, tables: TableMap, session: str, practice: bool) -> 
             {"trial": trial, "words": _said(said.judgement), "subgoals": said.subgoals}
             for trial, said in view.judgements
         ]
-    if view.recorder is not None and view.phase is Phase.PAUSED:
+    if view.recorder is not None and view.phase is ConsolePhase.PAUSED:
         shown["recording"] = _recording(view.recording, view.recorder, tables)
     if isinstance(question, SetUpQuestion):
         drawn = tables.of(question)

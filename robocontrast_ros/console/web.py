@@ -1,7 +1,7 @@
 """The console as a web application: the page, its state as a stream of events, commands, pictures.
 
-Every request but those of the page's own files, which hold nothing of a session, shows the token in the header
-``Authorization``, which no other site can make a browser send. A stop is taken without it from this machine itself.
+Every request has the token in the header ``Authorization``, which no other site can make a browser send. Exceptions are
+the page's own files, which hold nothing of a session, and a stop from this machine itself.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from robocontrast_ros.console.commands import Command, Stop, read_command
 from robocontrast_ros.console.console import Reply
 
 LARGEST_BODY = 16_384
-"""Of a request [byte]."""
+"""Greatest size of a request's body [byte]."""
 
 LONGEST_ERROR = 200
-"""Of an error's words that are logged."""
+"""Greatest number of characters of an error's message in the log."""
 
 LOOKS_PER_SECOND = 20
-"""How often a stream looks for a change."""
+"""Frequency at which a stream looks for a change [Hz]."""
 
 HEARTBEAT = 2.0
-"""How often a stream says that it lives [s]: a page that hears nothing for three times as long connects anew."""
+"""Period of a stream's signs of life [s]: a page that receives nothing for three periods connects anew."""
 
 PAGE = {
     "/": ("index.html", "text/html"),
@@ -57,11 +57,11 @@ Scope = MutableMapping[str, Any]
 
 
 class OperatorView(Protocol):
-    """What the application shows and acts on. Its methods may be called from any thread."""
+    """The state that the application shows and acts on. Its methods may be called from any thread."""
 
     @property
     def version(self) -> int:
-        """A number that grows with every change of what is shown."""
+        """A number that grows with every change of the state."""
 
     @property
     def now(self) -> float:
@@ -74,18 +74,18 @@ class OperatorView(Protocol):
         """Carry a command out, once."""
 
     def picture(self, name: str) -> bytes | None:
-        """Return the picture ``camera`` or ``target`` as JPEG; None where there is none now."""
+        """Return the picture ``camera`` or ``target`` as JPEG; None if there is none now."""
 
 
 def console_app(operator_view: OperatorView, token: str) -> Callable[..., Awaitable[None]]:
     """Return the ASGI application.
 
     Args:
-        operator_view: what it shows.
-        token: what opens it.
+        operator_view: the content of the application.
+        token: the token that opens it.
     """
-    # Not a `Starlette`: that would answer an error itself and raise it again. And nothing is said of a path but whether
-    # it is one of ours, so there are no redirects.
+    # Not a `Starlette`: that would answer an error itself and raise it again. There are no redirects, because an
+    # answer reports nothing of a path but whether it is one of ours.
     return _Guard(Router(_Pages(operator_view, token).routes(), redirect_slashes=False))
 
 
@@ -133,12 +133,12 @@ class _Pages:
                 yield f"data: {json.dumps(shown)}\n\n"
             elif silent >= HEARTBEAT:
                 silent = 0.0
-                # With the time: the clock of a phone that slept stood still.
+                # With the time: the clock of a phone does not run while the phone sleeps.
                 yield f": alive {self._operator_view.now:.3f}\n\n"
             await asyncio.sleep(1.0 / LOOKS_PER_SECOND)
             silent += 1.0 / LOOKS_PER_SECOND
         if self._operator_view.version != sent:
-            # The server closes: what came last, such as the session's end, is still shown.
+            # The server closes: the last change, such as the session's end, is still sent.
             yield f"data: {json.dumps(await run_in_threadpool(self._operator_view.shown))}\n\n"
 
     async def _command(self, request: Request) -> Response:
@@ -170,7 +170,7 @@ class _Pages:
 
 
 class _Guard:
-    """Refuses what is too large or comes from another site, and answers in one line where something fails."""
+    """Refuses requests that are too large or come from another site, and answers in one line if something fails."""
 
     def __init__(self, inner: Callable[..., Awaitable[None]]) -> None:
         self._inner = inner
@@ -180,7 +180,7 @@ class _Guard:
             await self._inner(scope, receive, send)
             return
         if scope["type"] != "http":
-            # A websocket: there is none.
+            # There are no websockets.
             await send({"type": "websocket.close", "code": 1008})
             return
         begun = False
@@ -194,7 +194,7 @@ class _Guard:
             try:
                 await send(message)
             except Exception:
-                # The client's fault, say a body that is no HTTP any more: the server has answered already.
+                # The client's fault, such as a body that is no HTTP any more: the server has answered already.
                 raise ClientDisconnect from None
 
         try:
@@ -205,7 +205,7 @@ class _Guard:
         except ClientDisconnect:
             pass
         except Exception as error:
-            # The words of an error are nobody's business but the terminal's.
+            # Only the terminal shows the message of an error.
             words = " ".join(str(error).split())[:LONGEST_ERROR]
             _LOGGER.error("%s %r failed: %s: %s", scope["method"], scope["path"], type(error).__name__, words)
             if not begun:
@@ -217,16 +217,16 @@ class _TooLarge(Exception):
 
 
 def _refused(request: Request) -> Response | None:
-    """Return the refusal of a request that another site may have caused; None where it is taken."""
+    """Return the refusal of a request that another site may have caused; None if it is accepted."""
     if request.method in ("GET", "HEAD"):
         return None
     origin = request.headers.get("origin")
     if origin is not None and origin.partition("://")[2] != request.headers.get("host"):
         return _refusal(403, "a request of another site")
-    # No form of a page can send this type; a script of another site would have to ask before.
+    # No form of a page can send this type; a script of another site would have to ask before it sends.
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         return _refusal(415, "expected the type application/json")
-    # What does not tell its length is counted as it comes.
+    # A body of unknown length is counted as it arrives.
     if int(request.headers.get("content-length", "0")) > LARGEST_BODY:
         return _too_large()
     return None
@@ -242,7 +242,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _from_here(request: Request) -> bool:
-    """Tell whether a request comes from this machine, and was meant for it by its address.
+    """Return whether a request comes from this machine, and its address names this machine.
 
     A connection of this machine to itself has the same address at both ends.
     """

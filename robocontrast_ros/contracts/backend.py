@@ -1,4 +1,4 @@
-"""What every scene backend promises."""
+"""The contract of scene backends."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from robocontrast_ros.worlds.simulated_scene import Simulation
 class BackendContract:
     """Inherit, and return a backend from ``make``.
 
-    Without changes it is tried on Language-Table with the embedded simulator, which a backend need not use.
+    By default the tests use Language-Table and the embedded simulator, which a backend need not use.
 
     Attributes:
         robot: name in config/robots/, or path of a file.
-        draws: scenes that are set up.
+        draws: number of scenes that are set up.
     """
 
     robot = "franka"
@@ -48,7 +48,7 @@ class BackendContract:
         return load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
 
     def simulation(self) -> Simulation:
-        """Return what ``BackendContext.simulation`` connects to."""
+        """Return the simulation for ``BackendContext.simulation``."""
         scenes = self.used_task().scenes
         return WorldSimulation(
             World(self.profile(), scenes.world, scenes.start_position, physics_step=scenes.physics_step)
@@ -70,7 +70,7 @@ class BackendContract:
         return tuple(self.used_task().sample(np.random.default_rng([4, k]), "x").scene for k in range(self.draws))
 
     def context(self) -> BackendContext:
-        """Return what a backend is made from; its clock goes on by a nanosecond each time that it is read."""
+        """Return the context of a backend; its clock advances by a nanosecond at each reading."""
         ticks = iter(range(1, 1_000_000))
         return BackendContext(self.used_task(), self.profile(), lambda: next(ticks), self.simulation)
 
@@ -81,13 +81,13 @@ class BackendContract:
         return backend
 
     def teardown_method(self) -> None:
-        """Close all that were opened."""
+        """Close all opened backends."""
         for backend in vars(self).pop("_opened", ()):
             if isinstance(backend, ClosingBackend):
                 backend.close()
 
     def set_up(self, backend: SceneBackend, target: Scene) -> Scene:
-        """Have a scene set up by the moves that a session would ask for; return it as read back."""
+        """Let a scene be set up by the moves of a session; return it as read back."""
         before, present = backend.read()
         after, scene, _ = SetUpOutcome(*backend.set_up(target, setup_moves(present, target, Tolerance())))
         promise(after >= before, f"time does not go back; the scene is of {before} s and, set up, of {after} s")
@@ -96,7 +96,7 @@ class BackendContract:
         return scene
 
     def check_is(self, scene: Scene, target: Scene, words: str) -> None:
-        """Check a scene against the one that was wanted."""
+        """Compare a scene with the wanted one."""
         tolerance = self.context().tolerance
         promise(
             set(scene.names) == set(target.names),
@@ -126,7 +126,7 @@ class BackendContract:
             )
 
     def test_it_says_what_it_can_do(self) -> None:
-        """Its class does, before it is made; and in words, after."""
+        """Its class has its features, and a made backend its description."""
         backend = self.opened()
         has_all("scene_backends", type(backend))
         has_all("scene_backends", backend)
@@ -148,7 +148,7 @@ class BackendContract:
         promise(isinstance(scene, Scene), f"`read` returns a Scene; got {scene!r}")
 
     def test_a_scene_that_is_set_up_is_the_one_that_was_wanted(self) -> None:
-        """And so is the next."""
+        """So is the next one."""
         backend = self.opened()
         for target in (*self.wanted(), self.wanted()[0]):
             self.set_up(backend, target)
@@ -169,7 +169,7 @@ class BackendContract:
         self.set_up(backend, here)
 
     def test_a_streamed_scene_is_the_one_that_is_read(self) -> None:
-        """Where it is streamed."""
+        """Only a backend that streams is checked."""
         backend = self.opened()
         if not backend.features.streams:
             return

@@ -1,4 +1,4 @@
-"""How a contract says that a promise is broken, or that there is nothing to check."""
+"""Reports of a contract that a promise is broken, or that there is nothing to check."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ def promise(kept: object, words: str) -> None:
     """Fail the test unless a promise is kept.
 
     Args:
-        kept: whether it is.
-        words: the promise, and what was found instead.
+        kept: whether it is kept.
+        words: the promise, and the finding instead.
 
     Raises:
-        AssertionError: it is not kept. Unlike ``assert``, this is checked under ``python -O``, too.
+        AssertionError: it is not kept. Unlike ``assert``, this also works under ``python -O``.
     """
     if not kept:
         raise AssertionError(words)
 
 
 def has_all(kind: str, found: object) -> None:
-    """Check that a plug-in's class, or what is made by it, has all that the Protocol of its kind has."""
+    """Check that a plug-in's class, or its instance, has all members of the Protocol of its kind."""
     names = members(kind)[0 if isinstance(found, type) else 1]
     lacks = [name for name in names if not hasattr(found, name)]
     promise(not lacks, f"a {singular(kind)} has {', '.join(names)}; it lacks {', '.join(lacks)}")
@@ -48,7 +48,7 @@ def refuses(call: Callable[[], object], error: type[Exception], words: str) -> s
         answer = call()
     except error as refusal:
         return str(refusal)
-    except Exception as other:  # what is under test may raise anything
+    except Exception as other:  # the tested code may raise anything
         raise AssertionError(f"{words}; it raises {type(other).__name__}: {other}") from other
     raise AssertionError(f"{words}; it answers {answer!r}")
 

@@ -1,4 +1,4 @@
-"""What every gripper promises: its numbers are those of its model, and it holds what it grasps."""
+"""The contract of grippers: a gripper's numbers are those of its model, and it holds a grasped object."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from robocontrast_ros.worlds.mujoco.world import World
 WORLD = "package://robocontrast_ros/models/tabletop.xml"
 OBJECTS = "package://robocontrast_ros/config/objects"
 PLACE, GRASP, LIFTED = (0.45, 0.0), 0.02, 0.15
-"""Where a cube stands; the tool's height where it grasps it, and where it holds it [m]."""
+"""Place of a cube; height of the tool when it grasps the cube, and when it holds it [m]."""
 HELD = 1e-3
-"""How far what is held may move in the hand within two seconds [m]."""
+"""Greatest motion of a held object in the hand within two seconds [m]."""
 BESIDE = 2e-3
-"""How far a geom may stand out of the envelope [m]."""
+"""Greatest reach of a geom beyond the envelope [m]."""
 
 
 class GripperContract:
@@ -55,7 +55,7 @@ class GripperContract:
         return self.profile().end_effector
 
     def test_its_widths_are_those_of_its_joints(self) -> None:
-        """From closed to wide open, there and back."""
+        """This holds from closed to wide open, in both directions."""
         hand = self.hand
         promise(hand.joints, "a gripper has joints; got none")
         promise(hand.greatest_width > 0.0, f"`greatest_width` is above 0 m; got {hand.greatest_width}")
@@ -71,7 +71,7 @@ class GripperContract:
         promise(hand.drive_speed > 0.0, f"`drive_speed` is above 0; got {hand.drive_speed}")
 
     def test_its_model_has_its_joints_and_one_drive(self) -> None:
-        """And, for kinematics, none."""
+        """The model for kinematics has none of them."""
         profile = self.profile()
         moving = mujoco.MjModel.from_xml_string(arm_mjcf(profile))
         names = [moving.joint(k).name for k in range(moving.njnt)]
@@ -86,7 +86,7 @@ class GripperContract:
         promise(still.nq == len(profile.joints), f"without `moving` no finger has a joint; got {still.nq} positions")
 
     def test_its_envelope_holds_the_open_hand(self) -> None:
-        """Planners keep the envelope out of what stands about."""
+        """Planners keep the envelope away from other objects."""
         profile = self.profile()
         arm = mujoco.MjModel.from_xml_string(arm_mjcf(profile, moving_hand=False))
         data = mujoco.MjData(arm)
@@ -107,7 +107,7 @@ class GripperContract:
             )
 
     def test_it_lifts_a_cube_holds_it_and_lets_it_go(self) -> None:
-        """On a table, in the embedded world."""
+        """The cube is on a table in the embedded world."""
         profile = self.profile()
         world, arm = World(profile, WORLD), Kinematics(profile)
         grasp, lifted = (arm.posture(Pose((*PLACE, z), (1.0, 0.0, 0.0, 0.0))) for z in (GRASP, LIFTED))
@@ -138,7 +138,7 @@ class GripperContract:
         go(grasp)
         world.apply_command(GripperCommand(self.hand.drive(0.0)))
         wait(1.5)
-        wait(0.1)  # what is touched is what was touched since the last wait
+        wait(0.1)  # contacts are those since the last wait
         promise(world.touched() == (), f"the open hand lets the cube go; it touches {world.touched()}")
         speed = math.hypot(*world.entity_state("cube").twist.linear)
         promise(speed < HELD, f"the cube that was let go is at rest; its speed is {speed:.4f} m/s")

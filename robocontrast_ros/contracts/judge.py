@@ -1,4 +1,4 @@
-"""What every judge promises."""
+"""The contract of judges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ State = tuple[float, float, int, bool, bool, bool, bool]
 
 
 class JudgeContract(OnATask):
-    """Inherit, and return a judge from ``make``; without changes it is tried on Language-Table.
+    """Inherit, and return a judge from ``make``; by default the tests use Language-Table.
 
     Attributes:
         draws: test instances whose trials are judged.
@@ -37,7 +37,7 @@ class JudgeContract(OnATask):
         return self.make().begin(self.used_task(), instance, instance.scene)
 
     def judged(self, instance: TestInstance) -> list[State]:
-        """Return what is said at the start and at each control step of a trial that goes to the goal and back."""
+        """Return the judge's states at the start and at each control step of a trial to the goal and back."""
         judging = self.begun(instance)
         states = [_state(judging)]
         for scene in played_scenes(self.used_task(), instance):
@@ -46,18 +46,18 @@ class JudgeContract(OnATask):
         return states
 
     def test_it_says_whether_it_asks_somebody(self) -> None:
-        """Before anything starts."""
+        """This is known before anything starts."""
         judge = self.make()
         has_all("judges", judge)
         promise(isinstance(judge.asks, bool), f"`asks` is True or False; got {judge.asks!r}")
 
     def test_it_says_what_it_needs(self) -> None:
-        """So that a session without that is refused."""
+        """A session without that feature is refused."""
         needs, known = getattr(self.make(), "needs", None), [field.name for field in fields(BackendFeatures)]
         promise(needs in ("", *known), f"`needs` is empty or a feature of BackendFeatures; got {needs!r}")
 
     def test_a_trial_begins_without_success(self) -> None:
-        """Nothing is reached that the policy did not do."""
+        """Nothing counts as reached before the policy acts."""
         for instance in self.drawn():
             judging = self.begun(instance)
             promise(judging.subgoals >= 1, f"a trial has at least one of `subgoals`; got {judging.subgoals!r}")
@@ -70,7 +70,7 @@ class JudgeContract(OnATask):
             )
 
     def test_what_it_says_is_in_range(self) -> None:
-        """Progress from 0 to 1, a distance from 0; NaN where nothing is known."""
+        """Progress is in [0, 1], and a distance at least 0; both may be NaN if unknown."""
         asks = self.make().asks
         for instance in self.drawn():
             for distance, progress, *_ in self.judged(instance):
@@ -84,7 +84,7 @@ class JudgeContract(OnATask):
                 )
 
     def test_what_is_reached_stays_reached(self) -> None:
-        """Whatever comes later."""
+        """Later scenes do not change it."""
         for instance in self.drawn():
             subgoals = self.begun(instance).subgoals
             states = self.judged(instance)
@@ -111,7 +111,7 @@ class JudgeContract(OnATask):
                 )
 
     def test_the_same_trial_is_judged_in_the_same_way(self) -> None:
-        """Also while another one is judged."""
+        """This holds also while another one is judged."""
         for instance, other in zip(self.drawn(), (*self.drawn()[1:], self.drawn()[0]), strict=True):
             judge = self.make()
             first = judge.begin(self.used_task(), instance, instance.scene)
@@ -130,7 +130,7 @@ class JudgeContract(OnATask):
             )
 
     def test_what_it_is_told_is_what_it_says(self) -> None:
-        """Where it asks."""
+        """Only a judge that asks is checked."""
         if not self.make().asks:
             nothing_to_check("it asks nobody")
         for judgement in (Judgement(True, 1.0), Judgement(False, 0.25), replace(Judgement(False, 0.0), note="gone")):

@@ -1,4 +1,4 @@
-"""What every observation filter promises."""
+"""The contract of observation filters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OBSERVATIONS = 20
 class ObservationFilterContract:
     """Inherit, and return a filter's class from ``make``.
 
-    One that moves cameras changes their poses in place of what is shown.
+    One that moves cameras changes their poses and not the observation.
     """
 
     def make(self) -> type[ObservationFilter]:
@@ -26,16 +26,16 @@ class ObservationFilterContract:
         raise NotImplementedError
 
     def severities(self) -> range:
-        """Return the severities that it has."""
+        """Return its severities."""
         return range(1, len(self.make().levels) + 1)
 
     def shown(self, severity: int, camera: str = "", seed: int = 0) -> list[Observation]:
-        """Return what is shown in a trial of the observations of ``seen``."""
+        """Return the observations of a trial, made from those of ``seen``."""
         filtering = self.make()(severity, camera, np.random.default_rng(seed))
         return [filtering.apply(seen(number)) for number in range(OBSERVATIONS)]
 
     def test_it_says_what_it_is(self) -> None:
-        """Levels, description, plausibility, whether it is of images."""
+        """It has levels, description, plausibility, and whether it changes images."""
         made = self.make()
         has_all("observation_filters", made)
         promise(
@@ -48,13 +48,13 @@ class ObservationFilterContract:
             promise(isinstance(value, bool), f"`{attribute}` is true or false; got {value!r}")
 
     def test_the_same_generator_shows_the_same(self) -> None:
-        """In every trial."""
+        """This holds in every trial."""
         for severity in self.severities():
             for first, second in zip(self.shown(severity), self.shown(severity), strict=True):
                 promise(_equal(first, second), f"severity {severity} draws from the generator that it is given alone")
 
     def test_what_the_sensors_gave_stays_as_it_was(self) -> None:
-        """The bag has it, too."""
+        """The bag also has it."""
         for severity in self.severities():
             filtering = self.make()(severity, "", np.random.default_rng(0))
             for number in range(OBSERVATIONS):
@@ -84,7 +84,7 @@ class ObservationFilterContract:
                 )
 
     def test_it_changes_something_and_of_images_nothing_else(self) -> None:
-        """In each severity; of one camera the images of that camera."""
+        """It does so at each severity; with a camera, only the images of that camera."""
         if moves_cameras(self.make()):
             promise(self.make().of_images, "a filter that moves cameras is one `of_images`")
         elsewhere = moves_cameras(self.make()) or delays_answers(self.make())
@@ -101,7 +101,7 @@ class ObservationFilterContract:
                     promise(other, f"the images of the camera '{camera}' change, and no other's")
 
     def test_answers_are_delayed_by_a_time_that_the_seed_decides_and_what_is_shown_stays(self) -> None:
-        """Where the filter delays answers."""
+        """Only a filter that delays answers is checked."""
         if not delays_answers(self.make()):
             return
         for severity in self.severities():
@@ -117,7 +117,7 @@ class ObservationFilterContract:
             )
 
     def test_cameras_are_moved_each_in_the_same_way_whichever_others_there_are(self) -> None:
-        """Where the filter moves cameras; of one camera that one alone."""
+        """Only a filter that moves cameras is checked; with a camera, only that one moves."""
         if not moves_cameras(self.make()):
             return
         for severity in self.severities():
@@ -141,7 +141,7 @@ class ObservationFilterContract:
 
 
 def seen(number: int) -> Observation:
-    """Return the observation of a number, always the same: two cameras, two joints, a hand, five objects."""
+    """Return the observation with a number, always the same: two cameras, two joints, a hand, five objects."""
     rows, columns = np.mgrid[:120, :160]
     image = np.stack([rows * 7 + number, columns * 5 + number, rows * columns + 3 * number], axis=2).astype(np.uint8)
     objects = tuple(ObjectState(name, name, Pose((0.1 * n, 0.01 * number, 0.0))) for n, name in enumerate("abcde"))

@@ -1,4 +1,4 @@
-"""The task, and its test instances, that a contract tries something on."""
+"""The task, and its test instances, for the tests of a contract."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from robocontrast_ros.tasks.protocol import Task
 
 
 class OnATask:
-    """What contracts inherit that need a task: Language-Table, unless ``task`` returns another.
+    """Base of contracts that need a task: Language-Table, unless ``task`` returns another.
 
     Attributes:
         draws: number of test instances.
-        stream: which of the independent streams of random numbers they are drawn from.
+        stream: number of their independent stream of random numbers.
     """
 
     draws = 5
     stream = 0
 
     def task(self) -> Task:
-        """Return the task that it is tried on."""
+        """Return the task of the tests."""
         return load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
 
     @once

@@ -1,4 +1,4 @@
-"""What every perturbation promises."""
+"""The contract of perturbations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robocontrast_ros.tasks.protocol import Infeasible, Task
 
 @dataclass(frozen=True)
 class Applied:
-    """One answer, and what was asked."""
+    """One answer, and its request."""
 
     base: TestInstance
     scene: Scene
@@ -26,7 +26,7 @@ class Applied:
 
 
 class Bare(Task):
-    """A task that has nothing but its name."""
+    """A task with nothing but its name."""
 
     name, families = "another task", ("any",)
 
@@ -44,7 +44,7 @@ class PerturbationContract(OnATask):
     """Inherit, and return a perturbation from ``make``, and from ``task`` a task that it supports.
 
     Attributes:
-        draws: test instances it is applied to, from all families of the task in turn.
+        draws: number of test instances it is applied to, from all families of the task in turn.
     """
 
     draws = 10
@@ -55,7 +55,7 @@ class PerturbationContract(OnATask):
 
     @once
     def applied(self) -> tuple[Applied, ...]:
-        """Return what comes of it in the scenes of test instances, and in those that a solved trial leaves."""
+        """Return its answers in the scenes of test instances, and in those after a solved trial."""
         task, perturbation = self.used_task(), self.make()
         done = []
         for seed in range(self.draws):
@@ -73,7 +73,7 @@ class PerturbationContract(OnATask):
                 yield case, case.answer.instance
 
     def test_it_says_what_it_is(self) -> None:
-        """Name, symbol, axes, description, plausibility, expectation."""
+        """It has name, symbol, axes, description, plausibility, expectation."""
         made = self.make()
         has_all("perturbations", made)
         for attribute in ("name", "symbol", "axes", "description"):
@@ -91,13 +91,13 @@ class PerturbationContract(OnATask):
         )
 
     def test_it_says_which_tasks_it_supports(self) -> None:
-        """And raises nothing for others."""
+        """It raises nothing for others."""
         promise(self.make().supports(self.used_task()) is True, "`supports` is true of the task that it is tried on")
         answer = self.make().supports(Bare())
         promise(answer is False, f"`supports` is false of a task that has nothing but its name; got {answer!r}")
 
     def test_it_answers_with_an_instance_or_with_a_reason(self) -> None:
-        """And with an instance at least once."""
+        """It answers with an instance at least once."""
         for case in self.applied():
             answer = case.answer
             promise(
@@ -115,7 +115,7 @@ class PerturbationContract(OnATask):
         )
 
     def test_the_same_generator_gives_the_same_answer(self) -> None:
-        """Applying it changes nothing but what is returned."""
+        """Applying it changes nothing but the returned value."""
         task, used = self.used_task(), self.make()
         for number, case in enumerate(self.applied()):
             made = self.make() if number % 2 else used
@@ -127,7 +127,7 @@ class PerturbationContract(OnATask):
             )
 
     def test_what_comes_out_is_feasible_and_not_solved(self) -> None:
-        """And has an id of its own."""
+        """The instance has an id of its own."""
         task = self.used_task()
         for case, new in self.perturbed():
             words = f"'{new.instruction.text}', made of '{case.base.instruction.text}',"
@@ -155,7 +155,7 @@ class PerturbationContract(OnATask):
             promise(new.task == task.name, f"a perturbed instance is of the task '{task.name}'; got '{new.task}'")
 
     def test_nothing_but_its_axes_is_changed(self) -> None:
-        """L: the instruction; S: the scene; B: what is expected; O: what is shown."""
+        """L: the instruction; S: the scene; B: the expected behaviour; O: the observation."""
         axes = self.make().axes
         for case, new in self.perturbed():
             old = case.base.instruction

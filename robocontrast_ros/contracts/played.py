@@ -1,4 +1,4 @@
-"""A trial that goes as planned, and then back: what judges and scores are tried on."""
+"""A trial that goes as planned, and then back, for the tests of judges and scores."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def between(start: Scene, end: Scene, share: float) -> Scene:
 
 
 def pose_between(start: Pose, end: Pose, share: float) -> Pose:
-    """Return a pose on the straight way from one to another; it is turned like the nearer one."""
+    """Return a pose on the straight way from one to another; it has the orientation of the nearer one."""
     x, y, z = (a + share * (b - a) for a, b in zip(start.position, end.position, strict=True))
     return Pose((x, y, z), start.orientation if share < 0.5 else end.orientation)
 
 
 def played_scenes(task: Task, instance: TestInstance) -> Iterator[Scene]:
-    """Return the scenes of a trial: straight to where the plan ends, along its path, some steps there, and back.
+    """Return the scenes of a trial: straight to the end of the plan, along its path, some steps there, and back.
 
     A mobile robot follows the plan's path, so that it comes by every subgoal.
     """

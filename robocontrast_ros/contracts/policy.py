@@ -1,4 +1,4 @@
-"""What every policy promises."""
+"""The contract of policies."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class PolicyContract:
 
     Attributes:
         task: name in config/tasks/, or path of a file: its instructions and scenes are shown.
-        image_size: height and width of the camera images it is shown, where its description leaves them open.
-        joints: number of joints it is shown, where its description leaves it open.
+        image_size: height and width of its camera images, if its description leaves them open.
+        joints: number of joints in its observations, if its description leaves it open.
     """
 
     task = "language_table"
@@ -50,7 +50,7 @@ class PolicyContract:
         raise NotImplementedError
 
     def parameter_file(self) -> Path | None:
-        """Return the file that ``make`` reads; None for a policy that cannot be described by its file alone."""
+        """Return the file that ``make`` reads; None if its file alone cannot describe the policy."""
         return None
 
     def instance(self, trial: int) -> TestInstance:
@@ -58,7 +58,7 @@ class PolicyContract:
         return _instance(self.task, trial)
 
     def teardown_method(self) -> None:
-        """Close all that were made."""
+        """Close all policies that were made."""
         for policy in vars(self).pop("_made", ()):
             getattr(policy, "close", lambda: None)()
 
@@ -73,7 +73,7 @@ class PolicyContract:
         return self.instance(trial).instruction.text
 
     def observations(self, policy: Policy, trial: int, count: int = 4) -> list[Observation]:
-        """Return what the policy is shown in a trial: an arm's tool wanders, all else stands still.
+        """Return the policy's observations in a trial: an arm's tool moves about, all else is at rest.
 
         There are images of the cameras that it declares, and the ground truth if it declares to be privileged.
         """
@@ -100,7 +100,7 @@ class PolicyContract:
         ]
 
     def robot_pose(self, trial: int, rng: np.random.Generator) -> Pose:
-        """Return where the robot is by its own estimate."""
+        """Return the robot's pose by its own estimate."""
         scene = self.instance(trial).scene
         start = robot_start(_task(self.task), scene)
         if scene.robot is not None:
@@ -109,7 +109,7 @@ class PolicyContract:
         return Pose((*(np.array([x, y]) + 0.02 * rng.normal(size=2)).tolist(), z))
 
     def image_shapes(self, wanted: PolicyDescription) -> dict[str, tuple[int, int]]:
-        """Return height and width of each camera's images: as the policy wants them, if it says so."""
+        """Return height and width of each camera's images: those of the policy, if it has any."""
         sizes = wanted.image_sizes or (None,) * len(wanted.cameras)
         return {
             camera: (size[1], size[0]) if size else self.image_size
@@ -122,7 +122,7 @@ class PolicyContract:
         return [np.array(policy.act(observation)) for observation in self.observations(policy, trial)]
 
     def test_it_describes_itself(self) -> None:
-        """Always in the same way."""
+        """The description is always the same."""
         policy = self.fresh()
         has_all("policies", policy)
         description = policy.describe()
@@ -150,7 +150,7 @@ class PolicyContract:
             ) from error
 
     def test_an_answer_is_a_chunk_of_finite_double_precision_numbers(self) -> None:
-        """Of shape (n, action_size), n up to chunk_length."""
+        """Its shape is (n, action_size), n up to chunk_length."""
         policy = self.fresh()
         wanted = policy.describe()
         policy.reset(self.instruction(1), 0)
@@ -185,7 +185,7 @@ class PolicyContract:
         )
 
     def test_it_takes_segments_as_it_declares(self) -> None:
-        """Where it declares ``referents`` or ``mask``: with pictures, with masked parts, and none at all."""
+        """If it declares ``referents`` or ``mask``, it takes pictures, masked parts, and everything masked."""
         described = self.fresh().describe()
         if not described.takes_segments:
             nothing_to_check("it takes text alone")
@@ -213,7 +213,7 @@ class PolicyContract:
             )
 
     def segments(self, trial: int, described: PolicyDescription) -> dict[str, tuple[Segment, ...]]:
-        """Return segments that the policy may be given in a trial, by what they are in words."""
+        """Return segments that the policy may get in a trial, by their description in words."""
         said = self.instance(trial).instruction
         parts = to_send(said, _task(self.task), described) or one_segment(said.text)
         picture = Crop.of(np.random.default_rng(trial).integers(0, 256, (32, 32, 3), np.uint8))
@@ -231,12 +231,12 @@ class PolicyContract:
         }
 
     def acted_by_segments(self, policy: Policy, trial: int, segments: tuple[Segment, ...]) -> Answers:
-        """Return the policy's answers in one trial that it is told by segments."""
+        """Return the policy's answers in one trial with segments."""
         policy.reset_segments(segments, 7)
         return [np.array(policy.act(observation)) for observation in self.observations(policy, trial)]
 
     def test_images_are_left_as_they_were(self) -> None:
-        """They are the recorder's, too."""
+        """The recorder also uses them."""
         policy = self.fresh()
         policy.reset(self.instruction(1), 0)
         for observation in self.observations(policy, 1):
@@ -246,7 +246,7 @@ class PolicyContract:
             promise(not changed, f"`act` leaves the images as they are; it changed {', '.join(changed)}")
 
     def test_its_file_says_what_it_says_itself(self) -> None:
-        """What lists and checks are told without loading it."""
+        """Lists and checks use the file without loading the policy."""
         file = self.parameter_file()
         if file is None:
             nothing_to_check("it has no file to be described by")
@@ -265,7 +265,7 @@ class PolicyContract:
                 )
 
     def test_warming_up_leaves_no_trace_in_later_answers(self) -> None:
-        """Where it can be warmed up."""
+        """Only a policy that can be warmed up is checked."""
         warm = self.fresh()
         self.optional(warm, "warm_up")
         warm.warm_up()
@@ -275,7 +275,7 @@ class PolicyContract:
         )
 
     def test_closing_it_twice_is_no_mistake_and_leaves_others_alone(self) -> None:
-        """Where it can be closed."""
+        """Only a policy that can be closed is checked."""
         closed, other = self.fresh(), self.fresh()
         self.optional(closed, "close")
         before = self.acted(other, 1, 7)

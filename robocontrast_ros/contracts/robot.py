@@ -1,4 +1,4 @@
-"""What every robot promises, whatever kind it is."""
+"""The contract of robots of every kind."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from robocontrast_ros.worlds.mujoco.world import VALID_NAME, World
 PERIOD = 0.1
 """A control period [s]."""
 STEPS = 40
-"""Control periods that random actions are carried out for."""
+"""Control periods of random actions."""
 TRUE = 2e-3
-"""How far the robot's own estimate may be from the truth in the embedded world, standing still [m]."""
+"""Greatest error of the robot's own estimate in the embedded world, at rest [m]."""
 DRIVEN = 5e-3
-"""How far beside the tolerances of its profile a base may come to rest in the embedded world [m or rad]."""
+"""Greatest distance of a base at rest beyond its profile's tolerances in the embedded world [m or rad]."""
 FOLLOWED = 0.5
-"""How far the tool may be behind its displacements, as a share of the greatest one."""
+"""Greatest lag of the tool behind its displacements, as a share of the greatest one."""
 UPRIGHT = 2e-3
-"""How far the tool may lean from pointing straight down [rad]."""
+"""Greatest angle of the tool from pointing straight down [rad]."""
 AWAY = 0.05
-"""How near a joint may come to its limits where the tool works [rad]."""
+"""Least distance of a joint from its limits in the tool's workspace [rad]."""
 
 
 class RobotContract:
@@ -43,7 +43,8 @@ class RobotContract:
     Attributes:
         robot: name in config/robots/, or path of a file.
         world: URI or path of the world model that the robot is put into; the shipped world of its kind when empty.
-        board: least and greatest x, then y, of where an arm with `planar_delta` has to reach, `world` frame [m].
+        board: least and greatest x, then y, of the places that an arm with `planar_delta` has to reach, `world` frame
+            [m].
     """
 
     robot: str
@@ -56,18 +57,18 @@ class RobotContract:
         return load_profile(self.robot)
 
     def embedded(self, start: Triple | None = None) -> World:
-        """Return the embedded world with this robot, made afresh, and its tool at ``start`` [m] where that is given."""
+        """Return the embedded world with this robot, made afresh, and its tool at ``start`` [m] if that is given."""
         folder = "apartment" if self.profile().mobile else "language_table"
         return World(self.profile(), self.world or f"package://robocontrast_ros/models/{folder}/world.xml", start)
 
     def state(self, world: World) -> RobotState:
-        """Return where the robot is by its own estimate, at the beginning of an episode."""
+        """Return the robot's state by its own estimate, at the beginning of an episode."""
         estimator = make_state_estimator(self.profile())
         estimator.begin(world.tool_pose())
         return estimator.update(world.reading())
 
     def test_its_file_can_be_written_and_read_again(self) -> None:
-        """As runs do, which keep it."""
+        """Runs do so, because they keep it."""
         profile = self.profile()
         promise(
             parse_record(type(profile), yaml.safe_load(yaml.safe_dump(dump_record(profile))), self.robot) == profile,
@@ -75,7 +76,7 @@ class RobotContract:
         )
 
     def test_it_says_what_a_session_has_to_know(self) -> None:
-        """Name, action spaces, topics."""
+        """It has name, action spaces, topics."""
         profile = self.profile()
         promise(
             re.fullmatch(VALID_NAME, profile.name),
@@ -92,7 +93,7 @@ class RobotContract:
         )
 
     def test_the_embedded_world_has_it_where_its_sensors_say(self) -> None:
-        """State estimation undoes what the driver publishes."""
+        """State estimation recovers the state from the driver's messages."""
         world = self.embedded()
         estimate, truth = self.state(world).pose, world.tool_pose()
         promise(
@@ -102,7 +103,7 @@ class RobotContract:
         )
 
     def test_its_safety_filter_never_refuses_a_hold(self) -> None:
-        """Neither a controller's nor the one that is sent when nothing else is known."""
+        """This holds for a controller's hold, and for the one that is sent when nothing else is known."""
         world = self.embedded()
         state, safety = self.state(world), make_safety_filter(self.profile(), PERIOD)
         holds = [controller.hold(state) for _, controller in self.controllers(state)]
@@ -114,7 +115,7 @@ class RobotContract:
             )
 
     def test_every_action_space_that_it_offers_refuses_what_is_no_action(self) -> None:
-        """Of another size, or not finite; the robot can be stopped then."""
+        """The action has another size, or is not finite; the robot can be stopped then."""
         world = self.embedded()
         state = self.state(world)
         for space, controller in self.controllers(state):
@@ -138,7 +139,7 @@ class RobotContract:
             )
 
     def test_whatever_a_policy_answers_the_robot_keeps_its_limits(self) -> None:
-        """Random actions, of which many are too great, in the embedded world."""
+        """It gets random actions in the embedded world, of which many are too great."""
         for space in self.profile().action_spaces.offered:
             world = self.embedded()
             estimator = make_state_estimator(self.profile())
@@ -162,7 +163,7 @@ class RobotContract:
                     done += 1
 
     def test_its_actions_lead_where_they_should(self) -> None:
-        """In the action spaces whose actions lead to a place that can be computed from the profile."""
+        """Action spaces are checked if the profile gives the place to which an action leads."""
         checks = {
             "planar_delta": self.check_planar_delta,
             "tool_delta": self.check_tool_delta,
@@ -172,7 +173,7 @@ class RobotContract:
             checks.get(space, lambda: None)()
 
     def check_planar_delta(self) -> None:
-        """The tool points down everywhere on the board, and goes where it is told."""
+        """The tool points down everywhere on the board, and goes to the commanded places."""
         profile, arm = self.profile(), Kinematics(self.profile())
         height = profile.action_spaces.planar_delta.height
         bound = profile.action_spaces.planar_delta.max_step
@@ -215,7 +216,7 @@ class RobotContract:
             )
 
     def check_tool_delta(self) -> None:
-        """From where it starts the tool goes and turns as it is told, and a hand closes and opens."""
+        """From its start the tool goes and turns as commanded, and a hand closes and opens."""
         profile = self.profile()
         space, box = profile.action_spaces.tool_delta, profile.workspace
         world = self.embedded()
@@ -284,14 +285,14 @@ class RobotContract:
         return made
 
     def random_action(self, controller: Controller, rng: np.random.Generator) -> tuple[float, ...]:
-        """Return an action that means something: one of a few moves, or numbers of any size that a robot may meet."""
+        """Return a valid action: one of a few moves, or numbers of any size that a robot may meet."""
         if controller.conventions.reference == "discrete":
             moves = [(float(k),) for k in range(1, 4)]
             return moves[rng.integers(len(moves))]
         return tuple(rng.normal(scale=0.3, size=controller.action_size).tolist())
 
     def is_still(self, command: RobotCommand, state: RobotState) -> bool:
-        """Tell whether a command stops the robot where it is."""
+        """Return whether a command stops the robot at its place."""
         if isinstance(command, TwistCommand):
             return command == TwistCommand()
         return bool(np.allclose(command.positions, state.joint_positions, rtol=0.0, atol=1e-6))

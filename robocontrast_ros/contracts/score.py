@@ -1,4 +1,4 @@
-"""What every score promises."""
+"""The contract of scores."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample, Score
 from robocontrast_ros.tasks.protocol import robot_start
 
 PERIOD = 100_000_000
-"""From one control step to the next [ns]."""
+"""Time from one control step to the next [ns]."""
 
 
 class ScoreContract(OnATask):
-    """Inherit, and return a score's class from ``make``; without changes it is tried on Language-Table.
+    """Inherit, and return a score's class from ``make``; by default the tests use Language-Table.
 
     Attributes:
-        draws: test instances whose trials are scored.
+        draws: number of test instances whose trials are scored.
     """
 
     draws = 4
@@ -33,7 +33,7 @@ class ScoreContract(OnATask):
 
     @once
     def samples(self) -> tuple[tuple[Sample, ...], ...]:
-        """Return what is scored in each trial: to the goal, some steps there, and back; the tool wanders."""
+        """Return the samples of each trial: to the goal, some steps there, and back; the tool moves about."""
         task = self.used_task()
         trials = []
         for seed, instance in enumerate(self.drawn()):
@@ -52,17 +52,17 @@ class ScoreContract(OnATask):
         return EpisodeScorer.for_instance(self.used_task(), instance, instance.scene, scores=(self.make(),))
 
     def ended(self, scorer: EpisodeScorer, steps: int, fault: Fault = Fault.NONE) -> TrialResult:
-        """Return the result of a trial that ends now, stopped by the policy where that is not at fault."""
+        """Return the result of a trial that ends now, stopped by the policy if that is not at fault."""
         return scorer.result(fault, "", steps, 0, stopped=fault is Fault.NONE)
 
     def scored(self, number: int) -> tuple[list[float], float]:
-        """Return what is said at each control step of a trial, NaN where it is not live, and at its end."""
+        """Return the values at each control step of a trial, NaN if the score is not live, and the one at its end."""
         scorer, name = self.begun(number), self.make().spec.name
         live = [scorer.update(sample).scores.get(name, math.nan) for sample in self.samples()[number]]
         return live, self.ended(scorer, len(live)).scores[name]
 
     def check_value(self, value: float, words: str) -> None:
-        """Check one value against the range."""
+        """Check that one value is in the range."""
         spec = self.make().spec
         promise(isinstance(value, float), f"a score's value is a float; {words} it is {value!r}")
         promise(
@@ -76,7 +76,7 @@ class ScoreContract(OnATask):
         )
 
     def test_it_says_what_it_is(self) -> None:
-        """Its row of the table of scores."""
+        """Its row of the table of scores is valid."""
         has_all("scores", self.make())
         spec = self.make().spec
         promise(isinstance(spec, ScoreSpec), f"the class has a `spec`, a ScoreSpec; got {spec!r}")
@@ -90,7 +90,7 @@ class ScoreContract(OnATask):
         promise(isinstance(spec.live, bool), f"`live` is True or False; got {spec.live!r}")
 
     def test_its_values_are_in_its_range(self) -> None:
-        """At every control step where it is live, and at the end, whoever ends the trial."""
+        """This holds at every control step if it is live, and at the end, whoever ends the trial."""
         name, faults = self.make().spec.name, (Fault.NONE, Fault.POLICY_RAISED)
         finite = False
         for number, samples in enumerate(self.samples()):
@@ -124,7 +124,7 @@ class ScoreContract(OnATask):
         self.check_value(value, "for a trial without a step")
 
     def test_the_same_samples_give_the_same_values(self) -> None:
-        """Live and from the bag; also while another trial is scored."""
+        """This holds live and from the bag, also while another trial is scored."""
         name = self.make().spec.name
         for number in range(self.draws):
             first = self.scored(number)
@@ -154,7 +154,7 @@ class ScoreContract(OnATask):
             )
 
     def test_the_last_live_value_is_the_one_at_the_end(self) -> None:
-        """What is shown while a trial runs is what is written down."""
+        """The value shown during a trial is the recorded one."""
         if not self.make().spec.live:
             return
         for number in range(self.draws):

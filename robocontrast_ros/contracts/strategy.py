@@ -1,4 +1,4 @@
-"""What every strategy promises."""
+"""The contract of strategies."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ from robocontrast_ros.strategies.protocol import (
 from robocontrast_ros.tasks.protocol import Plan, Task
 
 ENDLESS = 2_000
-"""Steps after which a strategy is said not to end."""
+"""Steps after which a strategy counts as endless."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """What a strategy yielded, and what it was sent for it; None for what it skipped, or was left out."""
+    """An item that a strategy yielded, and the answer to it; None if the trial was skipped or left out."""
 
     asked: Proposal | Skipped
     answer: Completed | None
 
 
 class StrategyContract:
-    """Inherit, and return a strategy from ``make``; without changes it is tried on Language-Table.
+    """Inherit, and return a strategy from ``make``; by default the tests use Language-Table.
 
     Attributes:
-        test_set_size: test instances it is given.
-        repeats: how often each is to be run.
+        test_set_size: number of its test instances.
+        repeats: number of runs of each.
     """
 
     test_set_size = 5
@@ -56,7 +56,7 @@ class StrategyContract:
         raise NotImplementedError
 
     def task(self) -> Task:
-        """Return the task that it is tried on."""
+        """Return the task of the tests."""
         return load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
 
     def perturbations(self) -> tuple[Perturbation, ...]:
@@ -65,7 +65,7 @@ class StrategyContract:
 
     @once
     def context(self) -> StrategyContext:
-        """Return what the strategy is given, without a budget."""
+        """Return the context of the strategy, without a budget."""
         task = self.task()
         draws = (task.sample(np.random.default_rng([1, n]), f"x{n}") for n in range(self.test_set_size))
         used = () if self.make().uses_perturbations is PerturbationUse.NONE else self.perturbations()
@@ -84,10 +84,10 @@ class StrategyContract:
 
         Args:
             strategy: the strategy.
-            context: what it is given.
-            seed: of which trials succeed.
-            until: told the sum of the costs; true ends the run, as a session does where its budget ends.
-            left_out: tells whether a person leaves a trial out; the strategy is sent None for it.
+            context: its context.
+            seed: seed of the choice of trials that succeed.
+            until: takes the sum of the costs; true ends the run, as a session does at the end of its budget.
+            left_out: returns whether a person leaves a trial out; the strategy is sent None for it.
         """
         steps: list[Step] = []
         trials, answer, spent, scene = strategy.run(context), None, 0.0, None
@@ -112,7 +112,7 @@ class StrategyContract:
 
     @once
     def runs(self) -> tuple[list[Step], ...]:
-        """Return runs with other luck, and one with a budget that does not suffice."""
+        """Return runs with other successes, and one with too small a budget."""
         context = self.context()
         free = [self.played(self.make(), context, seed) for seed in (0, 1)]
         whole = sum(step.answer.cost for step in free[0] if step.answer)
@@ -124,7 +124,7 @@ class StrategyContract:
         return [step.asked for run in self.runs() for step in run if isinstance(step.asked, Proposal)]
 
     def test_it_says_what_it_is(self) -> None:
-        """Its name, and what it does with perturbations."""
+        """It has a name, and its use of perturbations."""
         strategy = self.make()
         has_all("strategies", strategy)
         for attribute in ("name", "description"):
@@ -138,7 +138,7 @@ class StrategyContract:
         promise(isinstance(iid, bool), f"`base_trials_iid` is True or False; got {iid!r}")
 
     def test_the_same_results_give_the_same_trials(self) -> None:
-        """Else a session could not be resumed, for that is sending the results of its journal again."""
+        """Else a session could not be resumed, because resuming sends the results of its journal again."""
         first = self.runs()[0]
         strategy = self.make()
         words = "a strategy that is sent the same results yields the same trials"
@@ -152,7 +152,7 @@ class StrategyContract:
             promise(asked is None, f"{words}; {attempt}, it goes on with {asked!r}")
 
     def test_every_trial_is_of_a_test_instance_and_is_named_after_what_was_perturbed(self) -> None:
-        """``base``, or the name of one of the perturbations it was given."""
+        """The name is ``base``, or that of one of its perturbations."""
         context = self.context()
         known = {x.instance_id: x for x in context.test_set}
         names = (BASE, *(p.name for p in context.perturbations))
@@ -182,7 +182,7 @@ class StrategyContract:
             )
 
     def test_each_instance_is_run_as_often_as_the_repeats_say(self) -> None:
-        """From one and the same start."""
+        """Each run has the same start."""
         for run in self.runs()[:2]:
             groups: dict[tuple[str, str], list[Proposal]] = {}
             for step in run:
@@ -214,7 +214,7 @@ class StrategyContract:
             )
 
     def test_it_goes_on_where_a_trial_is_left_out(self) -> None:
-        """A base trial, a perturbed one, or later repeats: the other test instances are run all the same."""
+        """After a base trial, a perturbed one, or later repeats, it still runs the other test instances."""
         context = self.context()
         proposals = [step.asked for step in self.runs()[0] if isinstance(step.asked, Proposal)]
         for gone in {(p.base_id, p.perturbation, p.repeat): p for p in proposals}.values():
@@ -242,7 +242,7 @@ class StrategyContract:
             )
 
     def test_base_trials_that_are_said_to_be_a_random_sample_are_one(self) -> None:
-        """In the order of the test set, each in its own scene."""
+        """They come in the order of the test set, each in its own scene."""
         if not self.make().base_trials_iid:
             return
         order = [x.instance_id for x in self.context().test_set]
@@ -261,7 +261,7 @@ class StrategyContract:
             )
 
     def test_blocks_that_are_said_to_be_independent_can_be_run_alone(self) -> None:
-        """The successive trials of one test instance, wherever they are run."""
+        """A block is the successive trials of one test instance; it may be run anywhere."""
         if not getattr(self.make(), "blocks_independent", False):
             return
         context = self.context()
@@ -296,7 +296,7 @@ class StrategyContract:
             )
 
     def test_a_full_reset_starts_in_the_scene_of_the_test_instance(self) -> None:
-        """What ``start`` says is true."""
+        """The value of ``start`` is true."""
         own = {x.instance_id: x.scene for x in self.context().test_set}
         for proposal in self.proposals():
             if proposal.start is Start.FULL_RESET:

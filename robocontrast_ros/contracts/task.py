@@ -1,4 +1,4 @@
-"""What every task promises."""
+"""The contract of tasks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from robocontrast_ros.tasks.protocol import (
 )
 
 NEAR = 1e-6
-"""Two lengths that are this near count as equal [m]."""
+"""Difference of two lengths up to which they count as equal [m]."""
 
 
 class TaskContract:
@@ -70,7 +70,7 @@ class TaskContract:
         return task.goals.goal(instance.instruction, instance.scene)
 
     def test_it_says_what_a_session_has_to_know(self) -> None:
-        """Name, families, metric, rates, world and models."""
+        """It has name, families, metric, rates, world and models."""
         task, scenes = self.task(), self.task().scenes
         promise(isinstance(task.name, str) and task.name, f"a task has a `name`, a text; got {task.name!r}")
         families = tuple(task.families)
@@ -118,7 +118,7 @@ class TaskContract:
         promise(len({x.scene for x in self.drawn()}) > 1, "another seed draws another scene; all scenes are the same")
 
     def test_an_instance_is_what_was_asked_for(self) -> None:
-        """Its id, its task, its objects and where the robot starts."""
+        """It has the right id, task, objects and robot's start."""
         task, models = self.task(), self.task().scenes.models
         for seed, instance in enumerate(self.drawn()):
             promise(
@@ -132,7 +132,7 @@ class TaskContract:
             promise(all(map(math.isfinite, start.position)), f"the robot's start is finite; got {start.position}")
 
     def test_every_model_has_an_outline(self) -> None:
-        """A polygon in the object's frame, empty for what covers nothing; other names are refused."""
+        """A polygon in the object's frame, empty for an object that covers nothing; other names are refused."""
         scenes = self.task().scenes
         for model in scenes.models:
             outline = np.asarray(scenes.outline(model), dtype=float)
@@ -158,7 +158,7 @@ class TaskContract:
             )
 
     def test_the_plan_reaches_the_goal(self) -> None:
-        """And its length is the instance's."""
+        """Its length is the instance's."""
         task = self.task()
         for instance in self.drawn():
             words = f"'{instance.instruction.text}' ({instance.instance_id})"
@@ -194,7 +194,7 @@ class TaskContract:
             )
 
     def test_the_distance_is_0_exactly_where_the_goal_is_satisfied(self) -> None:
-        """Between the start and the planned end."""
+        """This holds between the start and the planned end."""
         for instance in self.drawn():
             goal = self.goal_of(self.task(), instance)
             for scene in self.between(instance):
@@ -216,7 +216,7 @@ class TaskContract:
         yield end
 
     def test_words_and_structure_of_an_instruction_agree(self) -> None:
-        """What is said is understood."""
+        """Parsing the words gives the structure."""
         language = self.task().language
         for seed, instance in enumerate(self.drawn()):
             said = instance.instruction
@@ -245,7 +245,7 @@ class TaskContract:
         )
 
     def test_conditions_are_listed_once_each(self) -> None:
-        """In words, too."""
+        """Each condition has words."""
         conditions = list(islice(self.task().language.conditions(), 100_000))
         promise(conditions, "`conditions` lists at least one condition")
         structures = {(c.family, c.arguments) for c in conditions}
@@ -275,7 +275,7 @@ class TaskContract:
                 )
 
     def test_a_reworded_instruction_is_understood(self) -> None:
-        """Where the task can change instructions part by part."""
+        """Only a task that can change instructions part by part is checked."""
         rewording = self.task().rewording
         for seed, instance in enumerate(self.drawn() if rewording else ()):
             scene, rng = instance.scene, np.random.default_rng(seed)
@@ -292,7 +292,7 @@ class TaskContract:
                     self.understood(other, scene)
 
     def test_the_premise_holds_in_every_scene_that_is_drawn(self) -> None:
-        """Where the task has one."""
+        """Only a task with a premise is checked."""
         task = self.task()
         for instance in self.drawn() if task.premise else ():
             reason = task.premise(instance.instruction, instance.scene)
@@ -302,7 +302,7 @@ class TaskContract:
             )
 
     def test_what_a_goal_has_besides_fits_it(self) -> None:
-        """Subgoals in order, and regions on the map, where it has them."""
+        """Subgoals are in order, and regions on the map, if it has them."""
         for instance in self.drawn():
             goal, scene = self.goal_of(self.task(), instance), instance.scene
             if isinstance(goal, StagedGoal):

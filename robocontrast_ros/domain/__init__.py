@@ -1,4 +1,4 @@
-"""What an evaluation is: scenes, instructions, test instances, trials and their results.
+"""The terms of an evaluation: scenes, instructions, test instances, trials and their results.
 
 Plain frozen dataclasses with values only: no ROS, no simulator, no file. All other
 rooms of this package use these terms; ``domain`` imports none of them.

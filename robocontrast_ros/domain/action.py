@@ -1,4 +1,4 @@
-"""Conventions for the numbers of an action, which robots and policies declare alike."""
+"""Conventions for the numbers of an action, which robots and policies declare in the same way."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Gripper = Literal["none", "opens", "closes"]
 
 @dataclass(frozen=True)
 class ActionConventions:
-    """What the numbers of an action are relative to, and in which form. None: as the action space says.
+    """Reference and form of the numbers of an action. None: as in the action space.
 
     Attributes:
-        reference: ``delta`` adds to where the robot is, ``absolute`` is the target, ``velocity`` is
-            kept for one control step, ``discrete`` names one of a few moves.
-        frame: frame of positions and rotations; ``joint`` where they are joint positions.
-        rotation: form of rotations; ``none`` where there are none.
-        gripper: what a greater number does: it ``opens`` or ``closes`` the gripper; ``none`` without one.
+        reference: ``delta`` adds to the robot's present state, ``absolute`` is the target, ``velocity`` is kept for one
+            control step, ``discrete`` names one of a few moves.
+        frame: frame of positions and rotations; ``joint`` if they are joint positions.
+        rotation: form of rotations; ``none`` if there are none.
+        gripper: effect of a greater number: it ``opens`` or ``closes`` the gripper; ``none`` without one.
     """
 
     reference: Reference | None = None
@@ -36,6 +36,6 @@ class ActionConventions:
                 raise ValueError(f"{name}: got {getattr(self, name)!r}, expected one of {', '.join(known)}")
 
     def differences(self, other: ActionConventions) -> tuple[tuple[str, str, str], ...]:
-        """Return (which, ours, theirs) for each convention that both name and that differs."""
+        """Return (name, ours, theirs) for each convention that both declare and that differs."""
         pairs = ((f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         return tuple((name, ours, theirs) for name, ours, theirs in pairs if ours and theirs and ours != theirs)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Budget:
-    """What may be spent on setting up scenes, and what is spent.
+    """The limit of the cost of setting up scenes, and the cost so far.
 
     Attributes:
         limit: K; ``inf`` for no limit.
         spent: sum of the set-up costs so far.
-        unit: what the cost model counts, ``m`` or ``s``.
+        unit: unit of the cost model, ``m`` or ``s``.
     """
 
     limit: float = math.inf
@@ -26,9 +26,9 @@ class Budget:
 
     @property
     def remaining(self) -> float:
-        """What is left, never negative."""
+        """The rest, never negative."""
         return max(self.limit - self.spent, 0.0)
 
     def allows(self, cost: float) -> bool:
-        """Tell whether a set-up of this cost keeps the sum within the limit."""
+        """Return whether a set-up of this cost keeps the sum within the limit."""
         return self.spent + cost <= self.limit + 1e-9

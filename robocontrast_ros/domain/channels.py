@@ -1,7 +1,7 @@
-"""Named channels: what a number that goes to a robot or comes from it means.
+"""Named channels: the meaning of numbers that go to a robot or come from it.
 
-The numbers of an action are those of its action space's command channels, one after the other. What a policy reads of
-the robot's state are observation channels.
+The numbers of an action are those of its action space's command channels, one after the other. The parts of the robot's
+state that a policy reads are observation channels.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ class Channel:
     """One quantity.
 
     Attributes:
-        name: of the channel.
-        size: how many numbers it has; None for one a joint of the arm.
-        unit: of the numbers; in their order where they differ.
-        frame: that they refer to; empty where they refer to none.
-        meaning: in words.
+        name: name of the channel.
+        size: count of its numbers; None for one number for each joint of the arm.
+        unit: unit of the numbers; in their order if they differ.
+        frame: frame of the numbers; empty if they have none.
+        meaning: meaning in words.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Channel:
     meaning: str
 
     def numbers(self, joints: int) -> int:
-        """Return how many numbers it has on a robot with that many joints."""
+        """Return the count of its numbers on a robot with this number of joints."""
         return joints if self.size is None else self.size
 
 
@@ -59,4 +59,4 @@ OBSERVATIONS = _table(
 """Observation channels by name."""
 
 GRIPPER_OBSERVATIONS = ("gripper_width", "gripper_closed")
-"""Those that only a robot with a hand has."""
+"""Observation channels that only a robot with a hand has."""

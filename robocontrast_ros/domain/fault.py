@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Fault(IntEnum):
-    """What went wrong, by whose fault. The values are those of ``Fault.msg``.
+    """The cause of a failure, and so whose fault it was. The values are those of ``Fault.msg``.
 
     Codes of 100 to 199 are the policy's: the trial counts as failed. Codes of 200 and more are the
     bench's: the trial is void and counts nowhere.
@@ -39,17 +39,17 @@ class Fault(IntEnum):
 
     @property
     def words(self) -> str:
-        """What the person at the robot reads, in one sentence; empty for ``NONE``."""
+        """Text for the person at the robot, in one sentence; empty for ``NONE``."""
         return WORDS.get(self, "")
 
     @property
     def of_policy(self) -> bool:
-        """Whether it is the policy's."""
+        """Whether it is the policy's fault."""
         return 100 <= self < 200
 
     @property
     def voids(self) -> bool:
-        """Whether the trial is void: it says nothing about the policy."""
+        """Whether the trial is void: it shows nothing about the policy."""
         return self >= 200
 
 
@@ -78,4 +78,4 @@ WORDS = {
     Fault.VOIDED: "You said that it is void.",
     Fault.SKIPPED: "You left it out.",
 }
-"""Each fault as the person at the robot reads it; the detail of a fault is for an engineer."""
+"""Text of each fault for the person at the robot; the detail of a fault is for an engineer."""

@@ -12,14 +12,14 @@ Vector3 = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 
 VERTICAL = 4.0 * sys.float_info.epsilon
-"""Length of the x axis's shadow in the plane up to which it has no heading."""
+"""Length of the x axis's projection on the plane up to which it has no heading."""
 
 IDENTITY: Quaternion = (0.0, 0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Pose:
-    """A position [m] and an orientation (x, y, z, w) in the frame of whatever holds it.
+    """A position [m] and an orientation (x, y, z, w) in the frame of its holder.
 
     Raises:
         ValueError: a number is not finite, or the quaternion is not of unit length.
@@ -49,10 +49,10 @@ class Pose:
 
     @property
     def yaw(self) -> float:
-        """The heading about +z [rad], in (-pi, pi]: the first of the angles about z, y and x; 0 where x is vertical."""
+        """The heading about +z [rad], in (-pi, pi]: the first of the angles about z, y and x; 0 if x is vertical."""
         x, y, z, w = self.orientation
         double = 2.0 / (w * w + x * x + y * y + z * z)
-        # The x axis of what is turned, in the plane. To the last bit as transforms3d's, which takes ten times as long.
+        # The turned x axis in the plane: equal to transforms3d's to the last bit, in a tenth of its time.
         along = 1.0 - (y * (y * double) + z * (z * double))
         across = x * (y * double) + w * (z * double)
         return math.atan2(across, along) if math.hypot(across, along) > VERTICAL else 0.0

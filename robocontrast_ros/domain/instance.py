@@ -10,10 +10,10 @@ from robocontrast_ros.domain.scene import Scene
 
 @dataclass(frozen=True)
 class Proof:
-    """What a perturbation claims of the expected behaviour, with the planner's numbers that show it.
+    """A perturbation's claim about the expected behaviour, with the planner's numbers that show it.
 
     Attributes:
-        claim: in words, for instance ``the expected path stays``.
+        claim: the claim in words, for instance ``the expected path stays``.
         measures: (name, value) pairs, in SI units; a length's name ends in ``_m``.
     """
 
@@ -23,11 +23,11 @@ class Proof:
 
 @dataclass(frozen=True)
 class Filter:
-    """What comes between the sensors and the policy.
+    """A filter between the sensors and the policy.
 
     Attributes:
-        name: of an observation filter (``observations``).
-        severity: 1 (least) to 5.
+        name: name of an observation filter (``observations``).
+        severity: severity, 1 (least) to 5.
         camera: the camera whose images it changes; empty for all of them.
     """
 
@@ -46,10 +46,9 @@ class TestInstance:
         instruction: the instruction l.
         scene: the starting scene s.
         optimal_path_length: length of the planner's robot path [m], the l_i of SPL; NaN when unknown.
-        reference_path: the planner's robot path in the scene's frame, shape (n, 2), or (n, 3) where the task's paths
-            count in space [m], where the path itself is part of the expected behaviour (nDTW); else empty.
-        proof: what the perturbation that made it claims, and shows; None for an unperturbed instance, and
-            where nothing is claimed.
+        reference_path: the planner's robot path in the scene's frame, shape (n, 2), or (n, 3) if the task's paths count
+            in space [m], if the path itself is part of the expected behaviour (nDTW); else empty.
+        proof: claim and proof of the perturbation that made it; None for an unperturbed instance, or without a claim.
         observation: o: the filters between the sensors and the policy, in the order in which they are applied.
     """
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 
 class SegmentKind(IntEnum):
-    """What a part of an instruction is. The values are those of ``InstructionSegment.msg``."""
+    """Kind of a part of an instruction. The values are those of ``InstructionSegment.msg``."""
 
     TEXT = 0
     """Words that refer to nothing."""
@@ -25,7 +25,7 @@ class SegmentKind(IntEnum):
 
 @dataclass(frozen=True)
 class Crop:
-    """A small picture of what a referent is.
+    """A small picture of a referent.
 
     Attributes:
         width: columns [pixel], at least 1.
@@ -33,7 +33,7 @@ class Crop:
         data: red, green and blue of each pixel, row by row from the top, 3 * width * height bytes.
     """
 
-    # Bytes that are no text need a form of their own in JSON; whoever writes it says the same (runs/events.py).
+    # Bytes that are no text need their own form in JSON; the writer declares the same (runs/events.py).
     __pydantic_config__: ClassVar[dict[str, str]] = {"val_json_bytes": "base64"}
 
     width: int
@@ -68,12 +68,14 @@ class Segment:
     """A part of an instruction (seed 004, section III: words and visual referents in one prompt).
 
     Attributes:
-        kind: whether it refers to something, and to what.
-        text: its words, with the blanks and marks around them; of a referent its descriptor, for instance ``red moon``.
-        name: of a referent, ``referent_1`` for the first that is said; it says nothing of what it is. Empty for words.
-        visible: whether the policy receives it; false where it is masked.
-        entity: what a referent is, as in the instruction's arguments. It never leaves the bench.
-        crop: of a referent that is shown by a picture: a policy that takes pictures gets that in place of the words.
+        kind: whether it refers to something, and to which kind.
+        text: its words, with the blanks and marks around them; for a referent its descriptor, for instance ``red
+            moon``.
+        name: name of a referent, ``referent_1`` for the first in the text; it does not identify the referent. Empty for
+            words.
+        visible: whether the policy receives it; false if it is masked.
+        entity: the referent itself, as in the instruction's arguments. It never leaves the bench.
+        crop: picture of a referent, if it has one: a policy that takes pictures gets it in place of the words.
     """
 
     kind: SegmentKind
@@ -90,16 +92,16 @@ class Segment:
 
 
 def plain_text(segments: Iterable[Segment]) -> str:
-    """Return what a policy that takes text alone receives: the visible segments' words, with single blanks."""
+    """Return the text for a policy that takes text alone: the visible segments' words, with single blanks."""
     return " ".join("".join(segment.text if segment.visible else " " for segment in segments).split())
 
 
 def segments_digest(segments: Iterable[Segment]) -> str:
     """Return the SHA-256, in hex, of segments as a policy receives them: kinds, words, names, visibility, pictures.
 
-    Of each segment, in order: kind and visible, a byte each; text and name, each as its length and UTF-8; width, height
-    and data of the picture, with 0 and 0 without one. Lengths and sizes have four bytes, the lowest first. ``entity``
-    has no part in it.
+    It covers of each segment, in order: kind and visible, a byte each; text and name, each as its length and UTF-8;
+    width, height and data of the picture, with 0 and 0 without one. Lengths and sizes have four bytes, the lowest
+    first. ``entity`` is not included.
     """
     digest = hashlib.sha256()
     for segment in segments:
@@ -118,16 +120,16 @@ def segments_digest(segments: Iterable[Segment]) -> str:
 class Instruction:
     """The text for the robot, and its meaning.
 
-    Only ``text``, or the segments of it, ever reaches a policy. The structure is what perturbations act on and what the
-    goal is made from; its keys belong to the task.
+    Only ``text``, or its segments, ever reaches a policy. Perturbations act on the structure, and the goal is made from
+    it; its keys belong to the task.
 
     Attributes:
         text: the words the policy receives.
         family: the task's family of instructions, for instance ``block_to_block``.
         arguments: sorted (key, value) pairs, for instance ``("source", "red_moon")``.
-        segments: the parts of the text, in order; empty where it was not taken apart.
-        meant: the words that mean the structure, where ``text`` does not, such as random letters or words that the task
-            does not know; else empty.
+        segments: the parts of the text, in order; empty if it was not split.
+        meant: the words that mean the structure, if ``text`` does not, as with random letters or words unknown to the
+            task; else empty.
     """
 
     text: str
@@ -150,7 +152,7 @@ class Instruction:
 
     @property
     def pictured(self) -> bool:
-        """Whether a part of it is shown by a picture, and not masked."""
+        """Whether a part of the instruction is shown by a picture, and not masked."""
         return any(segment.crop is not None and segment.visible for segment in self.segments)
 
     def get(self, key: str) -> str | None:

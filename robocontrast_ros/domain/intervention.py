@@ -1,4 +1,4 @@
-"""What a safety filter did to a command."""
+"""The intervention of a safety filter in a command."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ class Intervention:
 
     Attributes:
         kind: name of the limit, such as ``velocity``.
-        where: the joint, axis or side that it is of.
-        value: what was asked for, in the unit.
-        limit: at most this was allowed, in the unit.
-        unit: of both, such as "rad/s".
-        action: ``slow`` where the robot goes less far, ``stop`` where the command was refused.
+        where: its joint, axis or side.
+        value: the requested value, in the unit.
+        limit: the greatest allowed value, in the unit.
+        unit: unit of both, such as "rad/s".
+        action: ``slow`` if the robot goes less far, ``stop`` if the command was refused.
         person_near: whether a person was near.
     """
 
@@ -29,6 +29,6 @@ class Intervention:
 
     @property
     def words(self) -> str:
-        """It in words, for a person."""
+        """The intervention in words, for a person."""
         near = ", while a person is near" if self.person_near else ""
         return f"{self.kind} of {self.where}: {self.value:.4g} {self.unit}, at most {self.limit:.4g}{near}"

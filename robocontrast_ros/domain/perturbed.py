@@ -1,4 +1,4 @@
-"""The answer of a perturbation: a perturbed test instance, or why there is none (seed 000, section 4)."""
+"""The answer of a perturbation: a perturbed test instance, or the reason why there is none (seed 000, section 4)."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from enum import Enum
 from robocontrast_ros.domain.instance import TestInstance
 
 AXES = "LSBO"
-"""What a perturbation may change, in the order in which axes are written: language, scene, expected behaviour (seed
-000, section 4), and what the policy is shown of the world (observation)."""
+"""Axes that a perturbation may change, in their written order: language, scene, expected behaviour (seed 000, section
+4), and the policy's view of the world (observation)."""
 
 
 class Expectation(str, Enum):
-    """What a sound policy does when a test instance is perturbed."""
+    """The answer of a sound policy to a perturbed test instance."""
 
     KEEPS_SUCCESS = "keeps_success"
-    """What is expected of it stays: it does the same, as well as before."""
+    """The expectation stays: it does the same, as well as before."""
     CHANGES_BEHAVIOUR = "changes_behaviour"
-    """Something else is expected of it, which it can do as well."""
+    """The expectation changes: it does something else, as well as before."""
     SHOULD_FAIL = "should_fail"
-    """It cannot know what is expected: to succeed all the same is to act without understanding (seed 004)."""
+    """It cannot know the expectation: a success would mean that it acts without understanding (seed 004)."""
     UNKNOWN = "unknown"
     """Nobody can say."""
 
 
 @dataclass(frozen=True)
 class PerturbationSpec:
-    """What is known of a perturbation before it is applied.
+    """The facts about a perturbation before it is applied.
 
     Attributes:
         axes: some of ``AXES``.
         plausible: whether a robot may meet it in use.
-        expectation: what a sound policy does.
+        expectation: the answer of a sound policy.
     """
 
     axes: str
@@ -42,7 +42,7 @@ class PerturbationSpec:
 
 @dataclass(frozen=True)
 class NotApplicable:
-    """Says that a perturbation cannot be applied, with the reason in words."""
+    """A perturbation cannot be applied; the reason is in words."""
 
     reason: str
 
@@ -53,7 +53,7 @@ class Perturbed:
 
     Attributes:
         instance: the new initial conditions: feasible, and not solved at its start.
-        note: what was changed, in words, for the experimenter's record.
+        note: the change in words, for the experimenter's record.
     """
 
     instance: TestInstance

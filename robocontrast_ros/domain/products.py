@@ -1,8 +1,8 @@
 """Products of small matrices, and lengths of vectors, with the same bits on every processor.
 
 NumPy leaves ``@``, ``dot`` and the norm of a whole array to OpenBLAS, whose order of sums depends on the processor.
-Where blocks touch, one bit of a joint's position changes the trial. So everything that a trial or its
-scores depend on uses these, and ``test/unit/packaging/test_products.py`` holds that.
+When blocks touch, one bit of a joint's position changes the trial. So everything that a trial or its scores depend on
+uses these, and ``test/unit/packaging/test_products.py`` checks that.
 """
 
 from __future__ import annotations

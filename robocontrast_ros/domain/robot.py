@@ -9,16 +9,16 @@ from robocontrast_ros.domain.geometry import Pose
 
 @dataclass(frozen=True)
 class RobotState:
-    """Where the robot is, by its own estimate.
+    """The robot's state, by its own estimate.
 
     Attributes:
         stamp: time of the sensors [ns].
-        pose: of the tool (manipulator) or of the base (mobile robot), in the world frame.
-        joint_names: names of the joints; empty where they do not matter.
+        pose: pose of the tool (manipulator) or of the base (mobile robot), in the world frame.
+        joint_names: names of the joints; empty if they do not matter.
         joint_positions: positions in the order of the names [rad or m]; a gripper's joints are not among them.
         gripper_width: distance between the finger tips [m]; None without a gripper.
-        gripper_closed: how far the gripper is closed, 0 (wide open) to 1; None without a gripper.
-        force: magnitude of the force at the tool [N]; None where the driver does not report it.
+        gripper_closed: closed share of the gripper, 0 (wide open) to 1; None without a gripper.
+        force: magnitude of the force at the tool [N]; None if the driver does not report it.
     """
 
     stamp: int

@@ -1,4 +1,4 @@
-"""The scene s of a test instance: which objects stand where (seed 000, section 3)."""
+"""The scene s of a test instance: its objects and their places (seed 000, section 3)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class ObjectState:
 
     Attributes:
         name: unique within a scene; the entity's name in the simulator.
-        model: what it is, a name that the task's configuration resolves to a spawnable resource.
+        model: name of its model, which the task's configuration resolves to a spawnable resource.
         pose: pose in the scene's frame.
     """
 
@@ -31,11 +31,11 @@ class Scene:
     Attributes:
         objects: the objects, each name once.
         frame_id: REP-105 frame of every pose.
-        robot: pose of a mobile robot's base, which is part of the scene (seed 000, section 6.1); None for a
-            robot that is fixed, or where it is not known.
-        contacts: names of what the robot has touched since the scene before, sorted, without the floor.
+        robot: pose of a mobile robot's base, which is part of the scene (seed 000, section 6.1); None for a robot that
+            is fixed, or if it is unknown.
+        contacts: names of things that the robot has touched since the scene before, sorted, without the floor.
         carried: names of movable things that have touched, since the scene before, a movable thing which the robot
-            touched in the same control step: what it carried or pushed; sorted. Empty where nobody reports it.
+            touched in the same control step: it carried or pushed them; sorted. Empty if nobody reports it.
 
     Raises:
         ValueError: two objects have one name.
@@ -84,13 +84,13 @@ class Scene:
 
 @dataclass(frozen=True)
 class SetupMove:
-    """One thing the experimenter does between trials: carry an object from one pose to another.
+    """One task of the experimenter between trials: carry an object from one pose to another.
 
     Attributes:
         name: the object.
-        model: what it is.
-        start: where it is, or None when it is brought in from outside the scene.
-        goal: where it goes, or None when it is taken out of the scene.
+        model: its model.
+        start: its present pose, or None when it is brought in from outside the scene.
+        goal: its new pose, or None when it is taken out of the scene.
     """
 
     name: str
@@ -100,5 +100,5 @@ class SetupMove:
 
     @property
     def distance(self) -> float:
-        """How far the object is carried [m]; 0 when it comes from, or goes to, outside the scene."""
+        """Distance that the object is carried [m]; 0 when it comes from, or goes to, outside the scene."""
         return self.start.distance_to(self.goal) if self.start and self.goal else 0.0

@@ -1,4 +1,4 @@
-"""What a score is: its name, unit, range and meaning, apart from how it is computed."""
+"""The description of a score: its name, unit, range and meaning, without its computation."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class ScoreSpec:
 
     Attributes:
         name: its key in ``TrialResult.scores``, in messages and in the journal.
-        symbol: how tables and figures name it, for instance "SPL".
+        symbol: its name in tables and figures, for instance "SPL".
         unit: "m", "s", …; "count" for whole numbers; "" for a number without dimension.
-        low: its least value; minus infinity where there is none.
-        high: its greatest value; infinity where there is none.
-        better: whether a higher or a lower value is better; empty where neither is.
+        low: its least value; minus infinity if there is none.
+        high: its greatest value; infinity if there is none.
+        better: whether a higher or a lower value is better; empty if neither is.
         live: whether it is also known, and published in ``Progress``, at every control step of a running trial.
-        source: what it is computed from, for instance "contacts".
-        description: what it is, in words.
+        source: input of its computation, for instance "contacts".
+        description: its description, in words.
     """
 
     name: str
@@ -75,29 +75,29 @@ class ScoreSpec:
 
     @property
     def whole(self) -> bool:
-        """Whether it counts something."""
+        """Whether it is a count."""
         return self.unit == "count"
 
     @property
     def column(self) -> str:
-        """Name of its column in tables: with the unit, where it has a dimension."""
+        """Name of its column in tables: with the unit, if it has a dimension."""
         return self.name if self.unit in ("", "count") else f"{self.name}_{self.unit}"
 
     @property
     def heading(self) -> str:
-        """How the head of a table's column names it: the symbol, with the unit where it has a dimension."""
+        """Its name in the head of a table's column: the symbol, with the unit if it has a dimension."""
         return self.symbol if self.unit in ("", "count") else f"{self.symbol} [{self.unit}]"
 
     @property
     def best(self) -> float:
-        """The best possible value; NaN where there is none."""
+        """The best possible value; NaN if there is none."""
         ends = {"higher": self.high, "lower": self.low}
         best = ends.get(self.better, math.nan)
         return best if math.isfinite(best) else math.nan
 
     @property
     def meaning(self) -> str:
-        """What it is, with its unit or range, in words."""
+        """Its description with its unit or range, in words."""
         if self.unit not in ("", "count"):
             return f"{self.description} [{self.unit}]"
         return f"{self.description}, {self.low:g} to {self.high:g}" if self.bounded else self.description
@@ -107,7 +107,7 @@ def find_spec(specs: Iterable[ScoreSpec], name: str) -> ScoreSpec:
     """Return the row of a table of scores that has a name.
 
     Raises:
-        KeyError: there is none; its message names those that there are.
+        KeyError: there is none; its message names the existing ones.
     """
     known = {spec.name: spec for spec in specs}
     if name not in known:

@@ -1,8 +1,8 @@
 """Stamps: the times of messages.
 
 A stamp is an ``int`` of nanoseconds everywhere, as in builtin_interfaces/Time: a float of seconds has not enough digits
-for a wall clock, so that a stamp would come back as another one. Two stamps are compared, and subtracted, as integers;
-the time between them may be a float [s]. Where any time will do, -1 stands for a time before the first stamp.
+for a wall clock, so that a stamp would change. Two stamps are compared, and subtracted, as integers; the time between
+them may be a float [s]. If any time will do, -1 is a time before the first stamp.
 """
 
 from __future__ import annotations

@@ -12,11 +12,11 @@ from robocontrast_ros.domain.instance import TestInstance
 from robocontrast_ros.domain.scene import Scene
 
 BASE = "base"
-"""Stands in place of a perturbation's name: the unperturbed trial."""
+"""Used in place of a perturbation's name for the unperturbed trial."""
 
 
 class Outcome(IntEnum):
-    """How a trial ended. The values are those of ``TrialResult.msg``."""
+    """The end of a trial. The values are those of ``TrialResult.msg``."""
 
     UNKNOWN = 0
     SUCCESS = 1
@@ -26,15 +26,15 @@ class Outcome(IntEnum):
 
 
 class Start(IntEnum):
-    """Which scene a trial starts in. The values are those of ``Trial.msg``."""
+    """The start scene of a trial. The values are those of ``Trial.msg``."""
 
     UNKNOWN = 0
     FULL_RESET = 1
     """The test instance's own scene, set up anew."""
     LEFT = 2
-    """The scene that the trial before left, as it is or perturbed."""
+    """The scene left by the trial before, as it is or perturbed."""
     GONE_BACK = 3
-    """The test instance's own scene, perturbed: the perturbation did not apply to the scene that was left."""
+    """The test instance's own scene, perturbed: the perturbation did not apply to the scene of the trial before."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ class Trial:
         index: position in the session, from 0.
         base_id: instance_id of the unperturbed test instance.
         perturbation: ``base``, or the perturbation's name.
-        repeat: from 0.
+        repeat: number of the repeat, from 0.
         instance: the initial conditions, already perturbed.
         seed: seed of the policy's own randomness in this trial.
-        note: in words, what was perturbed or why a scene was reset; never shown to the policy.
-        start: which scene it starts in; never shown to the policy.
-        twin: trial_id of the base trial of the same repeat, which it is compared with; never shown to the policy. Empty
-            for a base trial, where no such trial was proposed before it, and in older journals and bags.
+        note: in words, the perturbation or the reason of a reset; never shown to the policy.
+        start: its start scene; never shown to the policy.
+        twin: trial_id of the base trial of the same repeat, for comparison; never shown to the policy. Empty for a base
+            trial, if no such trial was proposed before it, and in older journals and bags.
         block: position in the session, from 0, of its block: the successive trials of one test instance. -1 when
             unknown, in older journals and bags.
     """
@@ -79,10 +79,10 @@ class Trial:
 
 
 class Delivery(IntEnum):
-    """Whether what was sent to the policy is what it received. The values are those of ``RunEpisode.action``."""
+    """Whether the policy received the sent values. The values are those of ``RunEpisode.action``."""
 
     UNKNOWN = 0
-    """The policy server does not say all of what it received."""
+    """The policy server does not report everything that it received."""
     CONFIRMED = 1
     """The policy server received the instruction and the first images that were sent."""
     DIFFERENT = 2
@@ -91,15 +91,15 @@ class Delivery(IntEnum):
 
 @dataclass(frozen=True)
 class Observed:
-    """What the policy received, recorded to find leaks; or what was sent to it.
+    """The values that the policy received, recorded to find leaks; or the values that were sent to it.
 
     Attributes:
-        instruction: the text it was given.
-        image_digest: SHA-256, in hex, of the first observation's images (names, shapes, pixels);
-            empty when it received none.
-        told: whether the instruction is known although it is empty: nothing was said to the policy.
-        segments_digest: ``domain.segments_digest`` of the segments that it was given in place of the text; empty where
-            it was given the text.
+        instruction: its text.
+        image_digest: SHA-256, in hex, of the first observation's images (names, shapes, pixels); empty if it received
+            none.
+        told: whether the instruction is known although it is empty: the policy got no words.
+        segments_digest: ``domain.segments_digest`` of the segments that it got in place of the text; empty if it got
+            the text.
     """
 
     instruction: str = ""
@@ -115,17 +115,17 @@ class Observed:
 
 @dataclass(frozen=True, kw_only=True)
 class EpisodeRecord:
-    """What is known of how an episode went, besides its result. ``RunEpisode.action`` carries it.
+    """The course of an episode, besides its result. ``RunEpisode.action`` carries it.
 
     Attributes:
-        observed: what the policy received.
-        delivered: whether that is what was sent.
+        observed: the values that the policy received.
+        delivered: whether these are the sent values.
         policy_latency: time that the policy itself took for each answer [s], without warm-up.
-        period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
-        waits: control steps that passed before each answer was there; empty where none ever did.
-        pose_source: where the driver has a base's pose from, in words; empty where the robot's file leaves no choice.
-        speed_scaling: the lowest share of full speed that the robot's driver allowed, 0 to 1; None where it does not
-            say it, and in simulation.
+        period_errors: excess of each control period over the wanted one [s]; empty if the world waits.
+        waits: control steps that passed before each answer was there; empty if none ever did.
+        pose_source: the driver's source of a base's pose, in words; empty if the robot's file leaves no choice.
+        speed_scaling: the lowest share of full speed that the robot's driver allowed, 0 to 1; None if it does not
+            report it, and in simulation.
     """
 
     observed: Observed = Observed()
@@ -144,15 +144,15 @@ class EpisodeRecord:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What somebody outside, a person or a camera, says of a trial at its end.
+    """A judgement of a trial at its end from outside: by a person or a camera.
 
     Attributes:
-        success: whether it is a success.
+        success: whether the trial is a success.
         progress: progress-to-goal, in [0, 1].
-        by: who says it.
+        by: name of the judge.
         note: anything else, in words.
         advises: whether it is only kept, to be compared: the session's judge has decided without it.
-        stage: what went wrong first, or the furthest stage that was reached; empty where nothing was chosen.
+        stage: the first failure, or the furthest stage that was reached; empty if nothing was chosen.
         tags: short labels.
     """
 
@@ -182,19 +182,19 @@ class Progress:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """How one trial ended, and its scores.
+    """The end of one trial, and its scores.
 
     Attributes:
-        outcome: how it ended.
-        fault: what went wrong, NONE when nothing did.
+        outcome: its outcome.
+        fault: its fault; NONE if there is none.
         detail: the fault in words.
-        scores: name -> value of every score of the session (``ScoreSpec`` says what each is); NaN where a score
-            does not exist, and all NaN when void. A score that an older record did not have is missing.
-        optimal_path_length: the planner's [m].
+        scores: name -> value of every score of the session (``ScoreSpec`` describes each); NaN if a score does not
+            exist, and all NaN if void. A score that an older record did not have is missing.
+        optimal_path_length: the planner's path length [m].
         steps: control steps executed.
-        duration: from the first to the last scored scene [s].
+        duration: time from the first to the last scored scene [s].
         clamped_steps: control steps whose action was clamped to a limit.
-        final_scene: the scene at the end, which the next trial starts from.
+        final_scene: the scene at the end, from which the next trial starts.
         stopped: whether the policy itself ended the trial, by the action ``stop``.
         subgoals: subgoals of the trial, at least 1.
         interventions: kind -> commands in which the safety filter intervened, in the order of the names.

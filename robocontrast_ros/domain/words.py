@@ -8,26 +8,26 @@ def counted(number: int, one: str, several: str = "") -> str:
     """Return a number with its noun, ``1 trial`` or ``2 trials``.
 
     Args:
-        number: how many there are.
-        one: what follows a single one.
-        several: what follows none, and more than one; ``one`` with an s when empty.
+        number: the number.
+        one: the noun after a single one.
+        several: the noun after none, and after more than one; ``one`` with an s if empty.
     """
     return f"{number} {one if number == 1 else several or one + 's'}"
 
 
 def on_one_line(text: str, most: int = SHOWN) -> str:
-    """Return a text as a line of a terminal shows it: what is no printable character is escaped.
+    """Return a text as one line of a terminal: characters that are not printable are escaped.
 
     Args:
-        text: any.
-        most: characters of it; the rest becomes an ellipsis.
+        text: any text.
+        most: greatest number of its characters; the rest becomes an ellipsis.
     """
     cut = text[: most - 1] + "…" if len(text) > most else text
     return "".join(character if character.isprintable() else _escaped(character) for character in cut)
 
 
 _JOINER = "\u200d"
-"""Joins two pictographs to one, and controls nothing else."""
+"""Character that joins two pictographs to one, and controls nothing else."""
 
 
 def _escaped(character: str) -> str:

@@ -9,7 +9,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import yaml
 
@@ -135,86 +135,6 @@ def _digest(parameters: str) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 
-@runtime_checkable
-class StoppableBench(Protocol):
-    """A bench whose robot somebody may stop, and a person releases."""
-
-    def stopped(self) -> str:
-        """Return why the robot is stopped, and how it is released; empty where it is not."""
-
-    def await_release(self) -> str:
-        """Wait until it is released, and return who released it; empty where nobody knows.
-
-        Raises:
-            BenchFault: the session was aborted meanwhile, or nobody watches the robot any more.
-        """
-
-
-@runtime_checkable
-class SlowableBench(Protocol):
-    """A bench whose robot something outside of the session may slow, such as a speed slider."""
-
-    def speed_scaling(self) -> str:
-        """Return what slows it, and what a person does about it, or that nobody knows; empty for full speed.
-
-        Raises:
-            BenchFault: nobody answers.
-        """
-
-
-@runtime_checkable
-class HomingBench(Protocol):
-    """A bench whose robot goes home after each trial, out of the way of whoever sets the next scene up."""
-
-    def not_home(self) -> str:
-        """Return why the robot could not go home, and what a person does about it; empty where there is nothing."""
-
-    def go_home(self) -> None:
-        """Have it try once more; ``not_home`` then says whether it arrived."""
-
-
-class Bench(Protocol):
-    """A robot with a scene that can be set up, in simulation or real."""
-
-    def scene(self) -> Scene:
-        """Return the actual scene.
-
-        Raises:
-            BenchFault: it cannot be read.
-        """
-
-    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
-        """Bring the scene to the target by these moves, reset the robot, and return the scene as read back.
-
-        Raises:
-            BenchFault: the scene could not be set up.
-        """
-
-    def execute(self, trial: Trial, attempt: int) -> Execution:
-        """Run one trial in the present scene, record and score it.
-
-        Args:
-            trial: what to run.
-            attempt: how often its execution was begun before, in this process or an earlier one;
-                (trial, attempt) is unique in a run, so a recording can be named after it.
-
-        Raises:
-            BenchFault: the bench failed; the trial says nothing about the policy.
-        """
-
-
-@runtime_checkable
-class DescribedBench(Bench, Protocol):
-    """A bench that can describe its world."""
-
-    def description(self) -> str:
-        """Return what simulates and renders the scenes, with versions; empty where unknown.
-
-        Raises:
-            BenchFault: it does not answer.
-        """
-
-
 @dataclass(frozen=True)
 class SetByPerson:
     """How a person set a scene up.
@@ -244,16 +164,88 @@ class SetUpOutcome(NamedTuple):
     by_person: SetByPerson | None = None
 
 
-@runtime_checkable
-class AttendedBench(Bench, Protocol):
-    """A bench where a person may set up the scenes and is timed, as on a real robot."""
+class Bench:
+    """A robot with a scene that can be set up, in simulation or real.
+
+    A bench has at least ``scene``, ``set_up`` and ``execute``. The other methods are those of a bench that has no such
+    thing, so that one in simulation leaves them out.
+    """
+
+    def scene(self) -> Scene:
+        """Return the actual scene.
+
+        Raises:
+            BenchFault: it cannot be read.
+        """
+        raise NotImplementedError
+
+    def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
+        """Bring the scene to the target by these moves, reset the robot, and return the scene as read back.
+
+        Raises:
+            BenchFault: the scene could not be set up.
+        """
+        raise NotImplementedError
+
+    def execute(self, trial: Trial, attempt: int) -> Execution:
+        """Run one trial in the present scene, record and score it.
+
+        Args:
+            trial: what to run.
+            attempt: how often its execution was begun before, in this process or an earlier one;
+                (trial, attempt) is unique in a run, so a recording can be named after it.
+
+        Raises:
+            BenchFault: the bench failed; the trial says nothing about the policy.
+        """
+        raise NotImplementedError
+
+    def description(self) -> str:
+        """Return what simulates and renders the scenes, with versions; empty where unknown.
+
+        Raises:
+            BenchFault: it does not answer.
+        """
+        return ""
 
     def set_by_person(self) -> SetByPerson | None:
-        """Return how the person set the last scene up; None where it was not a person."""
+        """Return how a person, who is timed, set the last scene up; None where it was not a person."""
+        return None
+
+    def stopped(self) -> str:
+        """Return why somebody stopped the robot, and how a person releases it; empty where it is not stopped."""
+        return ""
+
+    def await_release(self) -> str:
+        """Wait until it is released, and return who released it; empty where nobody knows.
+
+        Raises:
+            BenchFault: the session was aborted meanwhile, or nobody watches the robot any more.
+        """
+        return ""
+
+    def speed_scaling(self) -> str:
+        """Return what outside of the session slows the robot, such as a speed slider, and what a person does about it.
+
+        Or that nobody knows; empty for full speed.
+
+        Raises:
+            BenchFault: nobody answers.
+        """
+        return ""
+
+    def not_home(self) -> str:
+        """Return why the robot could not go home after a trial, and what a person does about it; empty else.
+
+        Home, it is out of the way of whoever sets the next scene up.
+        """
+        return ""
+
+    def go_home(self) -> None:
+        """Have it try once more; ``not_home`` then says whether it arrived."""
 
 
-@runtime_checkable
-class PolicyBench(Bench, Protocol):
+class PolicyBench(Bench):
     """A bench that names its policy, and where another can take its place between two trials.
 
     The code of each ``BenchFault`` is POLICY_SERVER_LOST.
@@ -265,6 +257,7 @@ class PolicyBench(Bench, Protocol):
         Raises:
             BenchFault: it is unknown.
         """
+        raise NotImplementedError
 
     def stage_policy(self, policy: str) -> ServingPolicy:
         """Load and warm up another policy beside the one that serves, and check that it fits the robot.
@@ -275,6 +268,7 @@ class PolicyBench(Bench, Protocol):
         Raises:
             PolicyRefusal: it cannot be loaded, or does not fit; the one that serves goes on.
         """
+        raise NotImplementedError
 
     def serve_policy(self) -> None:
         """Let the policy that was staged last serve, and free the one that did.
@@ -283,11 +277,7 @@ class PolicyBench(Bench, Protocol):
             PolicyRefusal: there is none; the one that serves goes on.
             BenchFault: which of them serves is unknown.
         """
-
-
-@runtime_checkable
-class BlindBench(PolicyBench, Protocol):
-    """A bench that can keep the name of its policy to itself."""
+        raise NotImplementedError
 
     def show_policy_as(self, code: str) -> None:
         """Have messages and recordings of the trials to come name the policy by this code; empty for its own name."""

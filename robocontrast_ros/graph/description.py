@@ -47,8 +47,8 @@ class NodeProcess:
     """One or more nodes in a process of their own.
 
     Attributes:
-        nodes: what runs in it.
-        shared_memory: whether messages may come and go through memory that it shares with other processes.
+        nodes: nodes that run in it.
+        shared_memory: whether messages may use memory that the process shares with other processes.
     """
 
     nodes: tuple[GraphNode, ...]
@@ -56,7 +56,7 @@ class NodeProcess:
 
     @property
     def composed(self) -> bool:
-        """Whether its executable is the container, whose arguments are the names of its nodes."""
+        """Whether the executable is the container, whose arguments are the names of its nodes."""
         return len(self.nodes) > 1
 
     @property
@@ -74,14 +74,14 @@ class NodeProcess:
         """Write the ROS parameter file of the process's nodes and return its path.
 
         Args:
-            folder: where.
-            namespace: of the nodes, without a slash at either end; empty for the root.
+            folder: folder of the file.
+            namespace: namespace of the nodes, without a slash at either end; empty for the root.
         """
         path = folder / f"{self.name}.yaml"
         place = f"/{namespace}" if namespace else ""
         content = {}
         for node in self.nodes:
-            # In a ROS parameter file an empty list has no type. Without the key, the default holds, which is empty.
+            # In a ROS parameter file an empty list has no type. Without the key, the node takes the default: empty.
             given = {name: value for name, value in node.parameters.items() if value != []}
             content[f"{place}/{node.name}"] = {"ros__parameters": given}
         write_yaml(path, content)
@@ -92,7 +92,7 @@ def checked_namespace(namespace: str) -> str:
     """Return a namespace for the nodes without a slash at either end.
 
     Raises:
-        ConfigurationError: it is no ROS namespace.
+        ConfigurationError: the text is no ROS namespace.
     """
     bare = namespace.strip("/")
     if bare and not _NAMESPACE.fullmatch(bare):
@@ -109,15 +109,15 @@ def checked_namespace(namespace: str) -> str:
 def namespace_of(session: ResolvedSession, namespace: str) -> str:
     """Return the namespace of a session's nodes, without a slash at either end.
 
-    A session that is practised has one within the user's: the simulated robot has the topics of the real one, whose
-    driver may run in the same ROS domain and would carry out its commands.
+    A practised session has one within the user's: the simulated robot has the topics of the real one, whose driver may
+    run in the same ROS domain and would carry out the commands.
 
     Args:
         session: the session.
-        namespace: the user's; empty for none.
+        namespace: the user's namespace; empty for none.
 
     Raises:
-        ConfigurationError: it is no ROS namespace.
+        ConfigurationError: the text is no ROS namespace.
     """
     place = checked_namespace(namespace)
     return "/".join(filter(None, (place, PRACTICE))) if session.world.practised else place
@@ -126,11 +126,11 @@ def namespace_of(session: ResolvedSession, namespace: str) -> str:
 def processes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[NodeProcess, ...]:
     """Return the processes of a session, each with its nodes.
 
-    So that no fault spreads, the simulator, the recorder, the watchdog and the episode manager have processes of their
-    own, and so has the policy server, unless the session says otherwise: with `composed: all` the recorder and the
-    manager alone have. Where the robot moves by itself, the two
-    that command it share no memory with others: a process that is stopped may hold a lock of it for a second. But
-    images come to ``rollout`` in shared memory where the machine's socket buffers are too small for them.
+    The simulator, the recorder, the watchdog, the episode manager and the policy server have processes of their own, so
+    that no fault spreads. The session may put the policy server, or with `composed: all` also the simulator, into the
+    container. If the robot moves by itself, the two processes that command it share no memory with others, because a
+    stopped process may hold a lock of that memory for a second. But ``rollout`` receives images in shared memory if the
+    machine's socket buffers are too small for them.
     """
     watched, composed = not session.world.lockstep, _composed(session)
     nodes = nodes_of(session, run, resume)
@@ -153,7 +153,7 @@ def _composed(session: ResolvedSession) -> set[str]:
 
 
 def process_of(node: str, session: ResolvedSession) -> str:
-    """Return the name of the process, and of its executable, that a node of a session is in."""
+    """Return the name of a node's process in a session, which is the name of its executable."""
     composed = _composed(session)
     return CONTAINER if node in composed and len(composed) > 1 else node
 
@@ -161,8 +161,8 @@ def process_of(node: str, session: ResolvedSession) -> str:
 def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> tuple[GraphNode, ...]:
     """Return the nodes of a session; ``episode_manager`` is the last.
 
-    A policy server elsewhere is not among them, nor a simulator that is not ours. The session ends with
-    ``episode_manager``; any other node that ends before it is a fault.
+    They do not include a policy server elsewhere, or a simulator that is not ours. The session ends with
+    ``episode_manager``; it is a fault if any other node ends before it.
     """
     features = session.world.features
     nodes = {

@@ -9,12 +9,12 @@ from robocontrast_ros.system.numerics import pin
 
 
 def node_environment(domain: int, elsewhere: bool = False) -> dict[str, str]:
-    """Return the environment of node processes: ROS's paths found, the graph kept on this machine.
+    """Return the environment of node processes, with ROS's paths, and discovery on this machine only.
 
     Args:
         domain: ROS domain of the graph.
-        elsewhere: whether nodes of other machines in the same network are to be found, too. Who sets
-            ROS_AUTOMATIC_DISCOVERY_RANGE decides that alone.
+        elsewhere: whether to discover also nodes on other machines of the network. ROS_AUTOMATIC_DISCOVERY_RANGE, if
+            the user sets it, overrules this.
     """
     environment = quiet_environment()
     environment["ROS_DOMAIN_ID"] = str(domain)
@@ -26,7 +26,7 @@ def node_environment(domain: int, elsewhere: bool = False) -> dict[str, str]:
 
 
 def quiet_environment() -> dict[str, str]:
-    """Return the environment of every process of a session: numeric libraries pinned, and logs as they are written."""
+    """Return the environment of every process of a session: pinned numeric libraries, and logs without buffers."""
     environment = dict(os.environ)
     pin(environment)
     environment["PYTHONUNBUFFERED"] = "1"

@@ -26,9 +26,9 @@ NODES = (
         for name in ("policy_server", "container", "simulator", "recorder", "episode_manager")
     ),
 )
-"""Modules that are imported before it is known whether a session needs them; others come with the fork.
+"""Modules that are imported before it is known whether a session needs them; a fork imports others itself.
 
-What a session needs first comes first: it is begun while the rest is imported.
+The module that a session needs first comes first: its process starts while the rest is imported.
 """
 
 FAST = "robocontrast_ros.cli.fast"
@@ -36,10 +36,10 @@ FAST = "robocontrast_ros.cli.fast"
 
 
 def start_fork_server(fast: bool = False) -> ForkServer | None:
-    """Start it; None where the system or the user wants a new interpreter for each process.
+    """Start the fork server; None if the system or the user wants a new interpreter for each process.
 
     Args:
-        fast: whether it is to be for a session without a graph.
+        fast: whether the server is for a session without a graph.
     """
     if sys.platform != "linux" or os.environ.get(FORK_SERVER) == NONE:
         return None
@@ -49,15 +49,15 @@ def start_fork_server(fast: bool = False) -> ForkServer | None:
 def policy_ahead(
     server: ForkServer | None, session: ResolvedSession, environment: Mapping[str, str] | None = None
 ) -> Callable[[Any, Path], PolicyDescription]:
-    """Begin to load the policy of a session; return what loads and describes it, for ``check_policies``.
+    """Begin to load the policy of a session; return the function for ``check_policies`` that loads and describes it.
 
     Args:
-        server: that forks the session's processes; None where there is none.
+        server: the fork server of the session's processes; None if there is none.
         session: the session.
-        environment: of the process that will serve it, as far as it is known.
+        environment: environment of the process that will serve the policy, as far as it is known.
     """
     if server is not None and session.policy_file is not None:
-        # A server that is gone is no reason not to begin.
+        # A lost server is no reason not to begin.
         with contextlib.suppress(OSError):
             return _PolicyAhead(server, session, environment or quiet_environment()).load
     from robocontrast_ros.policies.loading import load_and_describe
@@ -69,7 +69,7 @@ class _PolicyAhead:
     """The policy that a session begins with, loaded by the process that will serve it."""
 
     def __init__(self, server: ForkServer, session: ResolvedSession, environment: Mapping[str, str]) -> None:
-        """Begin to load it; the session has one.
+        """Begin to load the policy of a session that has one.
 
         Raises:
             OSError: the server is gone.
@@ -85,12 +85,12 @@ class _PolicyAhead:
         self._fork: Prepared = server.prepare(starting(module, "main"), function, loading, environment=environment)
 
     def load(self, maker: Any, file: Path) -> PolicyDescription:
-        """Wait for the policy and return its description; another one than that is loaded in this process.
+        """Wait for the policy and return its description; any other policy is loaded in this process.
 
-        As ``load_and_describe``.
+        Arguments are those of ``load_and_describe``.
 
         Raises:
-            ConfigurationError: it cannot be loaded, or does not describe itself.
+            ConfigurationError: the policy cannot be loaded, or does not describe itself.
         """
         from robocontrast_ros.policies.loading import load_and_describe, named_in
 

@@ -17,7 +17,7 @@ from robocontrast_ros.sessions.schema import ALL
 from robocontrast_ros.system.forking import ForkServer
 
 SOURCE = "launch arguments"
-"""Where a mistake is, for error messages."""
+"""Source of a mistake, for error messages."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class LaunchArgument:
     """One argument of the launch file.
 
     Attributes:
-        description: what it is, for `ros2 launch --show-args`.
-        kind: converts its text into its value; raises ValueError or KeyError.
-        expected: which texts are valid, for error messages.
-        default: the text when it is left out; where it is empty, the session's own value holds.
+        description: description of the argument, for `ros2 launch --show-args`.
+        kind: converts the text into the value; raises ValueError or KeyError.
+        expected: description of valid texts, for error messages.
+        default: text of an argument that is left out; if it is empty, the session's own value is used.
     """
 
     description: str
@@ -59,7 +59,7 @@ SESSION_ARGUMENTS = {
     # What is launched is a graph, so never fast.
     **{name: _argument(name, option) for name, option in OPTIONS.items() if name not in ("fast", "practice")},
 }
-"""Not with `resume`, whose session has them already. What is left out is as in the session's file."""
+"""Not with `resume`, whose session has them already. The session's file has the values of those that are left out."""
 
 GRAPH_ARGUMENTS = {
     "resume": LaunchArgument("Run folder of a session to resume.", Path, "a run folder"),
@@ -81,7 +81,7 @@ class WrongArguments(ValueError):
     """Arguments that do not fit; the message has a line for each."""
 
     def __init__(self, errors: Iterable[ConfigurationError]) -> None:
-        """Take what is wrong with each."""
+        """Take the errors of the arguments."""
         super().__init__("\n".join(map(str, errors)))
 
 
@@ -91,14 +91,14 @@ def launched_session(
     """Check the arguments, take the domain, and make the run folder of a new session or open that of an old one.
 
     Args:
-        given: name -> text, empty for what was left out.
-        environment: of the nodes; it decides in which domain they are, and whom they discover.
-        server: forks the nodes, and loads the policy meanwhile; None where there is none.
+        given: name -> text; empty for an argument that is left out.
+        environment: environment of the nodes; it decides which other nodes they discover.
+        server: forks the nodes, and loads the policy meanwhile; None if there is none.
 
     Raises:
         WrongArguments: names or texts are not valid; nothing was made.
-        ConfigurationError: what they name does not fit together, or another session is in the domain and namespace;
-            nothing was started.
+        ConfigurationError: the files that they name do not fit together, or another session is in the domain and
+            namespace; nothing was started.
         JournalError: the journal of the session to resume is damaged, or the session is running.
     """
     values, wrong = _checked({name: word for name, word in given.items() if word != ""})
@@ -129,8 +129,9 @@ def _resolved(name: str, values: dict[str, Any], wrong: list[ConfigurationError]
     """Return the session.
 
     Raises:
-        WrongArguments: some are wrong already, or do not fit the session; what is wrong is left out to find the rest.
-        ConfigurationError: the session itself does not fit together.
+        WrongArguments: ``wrong`` has errors already, or values do not fit the session; wrong values are left out one by
+            one, to find all.
+        ConfigurationError: the session itself is not consistent.
     """
     while True:
         try:
@@ -159,7 +160,7 @@ def _keys(argument: str, values: Mapping[str, Any]) -> set[str]:
 
 
 def _checked(given: Mapping[str, str]) -> tuple[dict[str, Any], list[ConfigurationError]]:
-    """Return the values of the arguments by name, and what is wrong with the others."""
+    """Return the values of the valid arguments by name, and the errors of the others."""
     values: dict[str, Any] = {}
     wrong: list[ConfigurationError] = []
     for name, word in given.items():

@@ -15,10 +15,10 @@ CONTAINER = "container"
 """The process with the nodes that may be composed."""
 
 PRACTICE = "practice"
-"""Namespace of the nodes of a session that is practised."""
+"""Namespace of the nodes of a practised session."""
 
 NO_SHARED_MEMORY = "--no-shared-memory"
 """Argument of an executable whose process shares no memory with others."""
 
 NO_LOG_FILES = ["--ros-args", "--disable-external-lib-logs"]
-"""ROS's arguments without which it writes a log into the home directory, too, and does not run where it cannot."""
+"""ROS's arguments without which it also writes a log into the home directory, and fails if it cannot."""

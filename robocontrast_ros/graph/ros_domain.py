@@ -1,8 +1,8 @@
 """The ROS domain of a session: locked on this machine, and probed for other sessions before any node is started.
 
-Two sessions in one domain and one namespace destroy each other: each node takes the other's messages. A lock keeps the
-sessions of one machine apart, of whichever user. A session that no lock shows (in a container, with another /tmp, on
-another machine) is visible in the ROS graph.
+Two sessions in one domain and one namespace destroy each other: each node receives the messages of both. A lock keeps
+the sessions of one machine apart, also those of other users. A session without a visible lock (in a container, with
+another /tmp, on another machine) is visible in the ROS graph.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ DOMAINS = range(1, 101)
 """ROS domains that any operating system can use (REP-2000's port mapping leaves 101 for Linux and more)."""
 
 LARGEST_DOMAIN = 232
-"""The port numbers of larger ones do not exist (DDS-RTPS, port mapping)."""
+"""A larger domain would have port numbers that do not exist (DDS-RTPS, port mapping)."""
 
 PROBE_DURATION = 1.2
-"""How long a probe looks for another session's graph [s].
+"""Time for which a probe looks for another session's graph [s].
 
 One participant discovers another within 0.1 s in most cases, and in one of six only with its next announcement, up to
 3 s later; so a probe has several (``nodes/graph_probe.py``). At a load of 10 on two cores, eight of them
@@ -44,13 +44,13 @@ in 1.2 s missed none of 40 sessions, and none of 55 at less load; four in 2.5 s 
 """
 
 PROBE_DEADLINE = 30.0
-"""Time after which a probe hangs, and is not waited for [s]."""
+"""Time after which a probe is not waited for any more [s]."""
 
 _RAISED = re.compile(r"^(?:\[ERROR\] \[[\d.]+\] \[\w+\]: |[\w.]+(?:Error|Exception): )")
-"""What a line of ROS's log, or the last one of a traceback, begins with."""
+"""Beginning of a line of ROS's log, or of the last line of a traceback."""
 
 _PLACE = re.compile(r"(?:, exiting with \d+\.)?(?:, at \S+:\d+)+$")
-"""The place in ROS's own code that its messages end with."""
+"""End of ROS's messages: the place in its own code."""
 
 CURE = (
     f"Unset {VARIABLE} (a free domain is then taken), set another number, or give this session a namespace of its own."
@@ -70,12 +70,11 @@ class Domain:
         """Take a domain.
 
         Args:
-            namespace: of the session's nodes; sessions in two namespaces of one domain do not meet.
-            number: the domain; where None, the user's ROS_DOMAIN_ID, or where that is not set, the first without a
-                session.
+            namespace: namespace of the session's nodes; sessions in two namespaces of one domain do not meet.
+            number: the domain; if None, the user's ROS_DOMAIN_ID, or if that is not set, the first without a session.
 
         Raises:
-            ConfigurationError: it is no domain, another session of this machine is in it, or all are taken.
+            ConfigurationError: ``number`` is no domain, another session of this machine is in it, or all are taken.
         """
         self.namespace = namespace.strip("/")
         self._lock: int | None = None
@@ -109,11 +108,12 @@ class Domain:
         """Start to look for another session's graph; ``confirm`` takes the result.
 
         Args:
-            environment: of the session's nodes, which decides whom they discover. Its ROS_DOMAIN_ID is set here.
-            server: that forks the session's nodes; None where there is none.
+            environment: environment of the session's nodes, which decides what they discover. Its ROS_DOMAIN_ID is set
+                here.
+            server: forks the session's nodes; None if there is none.
 
         Raises:
-            ConfigurationError: a variable of it has a value that is wrong on any machine.
+            ConfigurationError: a variable of the environment has a value that is wrong on any machine.
         """
         check_values(ROS_VARIABLES, environment)
         wanted = None if self.chosen else self.namespace
@@ -121,7 +121,7 @@ class Domain:
         self._probe = GraphProbe(self._environment, wanted, server=server)
 
     def confirm(self) -> None:
-        """Wait for the probe; where it finds a session in a domain that was chosen here, take the next one.
+        """Wait for the probe; if it finds a session in a domain that was chosen here, take the next domain.
 
         Raises:
             ConfigurationError: another session's graph is visible in the user's domain, or in all others; or ROS does
@@ -143,7 +143,7 @@ class Domain:
         self._write(str(run))
 
     def _write(self, run: str) -> None:
-        # It only serves a message: a full disk, or a file of another user, must not stop a session.
+        # The content only serves a message: a full disk, or a file of another user, must not stop a session.
         if self._lock is not None:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._lock, 0)
@@ -164,7 +164,7 @@ class Domain:
 
     def _take_free(self, numbers: Iterable[int]) -> None:
         for number in numbers:
-            # A session in another namespace would do no harm, but no domain is shared without need.
+            # A session in another namespace would do no harm, but a domain is not shared without need.
             if self._take(number) and not _others(number, self.namespace):
                 return
             self._release()
@@ -177,7 +177,7 @@ class Domain:
         )
 
     def _take(self, number: int) -> bool:
-        """Lock a domain, and tell whether it was free. The lock ends with the process, however that ends."""
+        """Lock a domain; return whether it was free. The lock ends with the process, however that ends."""
         lock = _open(_lock_file(number, self.namespace))
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -195,10 +195,10 @@ class Domain:
 
 
 def given_domain() -> int | None:
-    """Return the user's ROS_DOMAIN_ID; None where it is not set.
+    """Return the user's ROS_DOMAIN_ID; None if it is not set.
 
     Raises:
-        ConfigurationError: it is not the number of a domain.
+        ConfigurationError: the value is not the number of a domain.
     """
     text = os.environ.get(VARIABLE, "").strip()
     if not text:
@@ -219,13 +219,13 @@ class GraphProbe:
         duration: float = PROBE_DURATION,
         server: ForkServer | None = None,
     ) -> None:
-        """Start it.
+        """Start the process.
 
         Args:
-            environment: of the nodes that are going to be started, which decides whom they discover.
-            namespace: of the sessions; None for any.
-            duration: how long it looks for them [s].
-            server: that forks it; where None, or gone, it is a new interpreter.
+            environment: environment of the nodes that will be started, which decides what they discover.
+            namespace: namespace of the sessions; None for any.
+            duration: time of the search [s].
+            server: forks the process; if None or lost, the process is a new interpreter.
         """
         self._environment = dict(environment)
         self._wanted = "" if namespace is None else f"/{namespace.strip('/')}/{LEADER}".replace("//", "/")
@@ -240,7 +240,7 @@ class GraphProbe:
             self._begin_interpreter()
 
     def found(self) -> tuple[str, ...]:
-        """Wait for it, and return the full names of the episode managers.
+        """Wait for the process, and return the full names of the episode managers.
 
         Raises:
             ConfigurationError: ROS does not run in the environment, or nodes do not discover each other.
@@ -251,7 +251,7 @@ class GraphProbe:
         return tuple(name for name in output if self._wanted in ("", name))
 
     def ended(self) -> tuple[list[str], str]:
-        """Wait for it; return what it found, and why it failed, empty where it did not."""
+        """Wait for the process; return the names that it found, and the reason of its failure, empty if it worked."""
         try:
             return self._ended()
         except (subprocess.TimeoutExpired, TimeoutError):
@@ -264,7 +264,7 @@ class GraphProbe:
             try:
                 return self._fork.result(PROBE_DEADLINE), ""
             except EOFError:
-                # What ends a fork may have ended the server before; a new interpreter says what it is.
+                # The fault that ends a fork may have ended the server before; a new interpreter reports the fault.
                 self._begin_interpreter()
         output, errors = self._interpreter.communicate(timeout=PROBE_DEADLINE)
         if self._interpreter.returncode == 0:
@@ -288,7 +288,7 @@ class GraphProbe:
         )
 
     def stop(self) -> None:
-        """End it; a fork ends by itself."""
+        """End the process; a fork ends by itself."""
         process = self._interpreter
         if process is None:
             return
@@ -304,7 +304,7 @@ def check_ros(environment: Mapping[str, str]) -> None:
     """Check that ROS runs in an environment, and that nodes discover each other in it.
 
     Raises:
-        ConfigurationError: they do not; it names the variable that is to blame.
+        ConfigurationError: one of these fails; the error names the variable that is the cause.
     """
     check_values(ROS_VARIABLES, environment)
     GraphProbe(environment, None, duration=0.0).found()
@@ -354,7 +354,7 @@ def _lock_file(number: int, namespace: str) -> Path:
 
 
 def _others(number: int, namespace: str) -> bool:
-    """Tell whether a session is in another namespace of a domain."""
+    """Return whether a session is in another namespace of a domain."""
     own = _lock_file(number, namespace)
     files = [*own.parent.glob(f"robocontrast_domain_{number}_*.lock"), _lock_file(number, "")]
     return any(_is_held(file) for file in files if file != own)
@@ -378,7 +378,7 @@ def _open(file: Path) -> int:
     """Return a descriptor of a lock file that every user of this machine may lock.
 
     In a sticky folder, Linux lets nobody open another user's file with O_CREAT (fs.protected_regular), so O_CREAT is
-    used only where there is no file. A file that may not be written can be locked all the same.
+    used only if there is no file. A file that may not be written can still be locked.
 
     Raises:
         ConfigurationError: the file cannot be opened.
@@ -400,7 +400,7 @@ def _open(file: Path) -> int:
 
 
 def _holder(file: Path) -> str:
-    """Return who holds a lock, in words, as far as its file says."""
+    """Return the holder of a lock, in words, as far as its file names it."""
     try:
         content: Any = json.loads(file.read_text(encoding="utf-8"))
         pid, run = content["pid"], content["run"]

@@ -139,9 +139,9 @@ def trial_from_msg(message: Any) -> Trial:
 
 
 def start_scene_from_msg(message: Any) -> tuple[int, Scene]:
-    """Return from a Trial message the scene that the trial starts in, with its stamp [ns].
+    """Return the start scene of a Trial message, with its stamp [ns].
 
-    Where no scene was read back after set-up, it is the target scene, and the stamp is -1: every control step counts.
+    If no scene was read back after set-up, it is the target scene, and the stamp is -1: every control step counts.
     """
     start = scene_from_msg(message.start_scene)
     if not start.objects and start.robot is None:
@@ -200,7 +200,7 @@ def result_from_msg(message: Any) -> TrialResult:
 
 
 def episode_from_msg(result: Any) -> EpisodeRecord:
-    """Return what a result of ``RunEpisode`` says of how the episode went."""
+    """Return the record of the episode from a result of ``RunEpisode``."""
     return EpisodeRecord(
         observed=Observed(result.observed_instruction, result.image_digest, result.told, result.segments_digest),
         delivered=Delivery(result.delivered),
@@ -213,7 +213,7 @@ def episode_from_msg(result: Any) -> EpisodeRecord:
 
 
 def interventions_from_msg(message: Any) -> dict[str, int]:
-    """Return from a message that has them how often the safety filter intervened, by kind of limit."""
+    """Return the number of interventions of the safety filter in a message that has them, by kind of limit."""
     return {measure.name: int(measure.value) for measure in message.interventions}
 
 

@@ -1,4 +1,4 @@
-"""Domain values to messages, of whatever classes these are made. The way back is in ``messages.decoding``.
+"""Domain values to messages of any classes. The way back is in ``messages.decoding``.
 
 The live nodes make messages of rclpy's classes (``nodes/conversions/types.py``), and a recording without ROS makes
 those of rosbags (``bags/messages.py``). The same code fills both, so that they hold the same.
@@ -29,7 +29,7 @@ class MakeMessage(Protocol):
 
 @dataclass(frozen=True)
 class TrialContext:
-    """What a Trial message has besides the trial itself.
+    """The part of a Trial message besides the trial itself.
 
     Attributes:
         session: name of the run folder.
@@ -37,7 +37,7 @@ class TrialContext:
         policy: name of the policy.
         task_digest: SHA-256, in hex, of the task's parameter file.
         symbols: perturbation's name -> its symbol and axes.
-        judge: name of who says success and progress.
+        judge: name of the judge of success and progress.
         scene_when_asked: whether the scene is published only when it was asked for.
     """
 
@@ -54,7 +54,7 @@ class Encoder:
     """Makes messages of domain values. Stamps are in nanoseconds, as ``domain.stamps`` says."""
 
     def __init__(self, make: MakeMessage) -> None:
-        """Take what makes a message."""
+        """Take the function that makes a message."""
         self._make = make
 
     def time(self, stamp: int) -> Any:
@@ -148,7 +148,7 @@ class Encoder:
 
     def image(self, pixels: NDArray[np.uint8], frame_id: str = "", stamp: int = 0) -> Any:
         """Return uint8 pixels of shape (height, width, 3), RGB, as an image of encoding rgb8."""
-        # Messages of all classes take an array of bytes whole; any other sequence is checked number by number.
+        # Messages of all classes take an array of bytes as a whole, and check any other sequence number by number.
         data = array("B")
         data.frombytes(np.ascontiguousarray(pixels).data)
         return self._make(
@@ -208,13 +208,13 @@ class Encoder:
         )
 
     def intervention(self, intervention: domain.Intervention, stamp: int) -> Any:
-        """Return what the safety filter did to the command that answers the observation of a time [ns]."""
+        """Return the intervention of the safety filter in the command that answers the observation of a time [ns]."""
         return self._make(
             "robocontrast_ros/msg/SafetyIntervention", header=self.header("", stamp), **vars(intervention)
         )
 
     def judgement(self, judgement: domain.Judgement, stamp: int) -> Any:
-        """Return what somebody outside says, stamped with the time of the last control step [ns]."""
+        """Return a judgement from outside, stamped with the time of the last control step [ns]."""
         return self._make(
             "robocontrast_ros/msg/Judgement",
             header=self.header("", stamp),
@@ -247,7 +247,7 @@ class Encoder:
         )
 
     def interventions(self, counts: Mapping[str, int]) -> list[Any]:
-        """Return how often the safety filter intervened, by kind of limit."""
+        """Return the numbers of interventions of the safety filter, by kind of limit."""
         return self._measures(counts.items())
 
     def _measures(self, numbers: Iterable[tuple[str, float]]) -> list[Any]:
@@ -255,7 +255,7 @@ class Encoder:
 
 
 def episode_fields(record: domain.EpisodeRecord) -> dict[str, Any]:
-    """Return the fields of a result of ``RunEpisode`` that say how the episode went."""
+    """Return the fields of a result of ``RunEpisode`` about the course of the episode."""
     return {
         "observed_instruction": record.observed.instruction,
         "told": record.observed.told,

@@ -32,14 +32,14 @@ _CONVERTED = {
 _BYTES = {name: count for name, (count, _) in _CHANNELS.items()} | _CONVERTED
 
 _DEPTH = re.compile(r"mono16|\d+[USF]C\d*")
-"""Encodings of depth, of infrared, or of numbers of which nothing says what they are."""
+"""Encodings of depth, of infrared, or of numbers of unknown meaning."""
 
 
 def image_to_array(message: Any) -> NDArray[np.uint8]:
     """Return a sensor_msgs/Image or CompressedImage as uint8 of shape (height, width, 3), RGB; mono is grey.
 
     Raises:
-        ValueError: the encoding is none of those that are decoded, or its sizes do not fit; or what is compressed
+        ValueError: the encoding is none of those that are decoded, or its sizes do not fit; or a compressed image
             cannot be decoded.
     """
     if not hasattr(message, "encoding"):
@@ -57,7 +57,7 @@ def check_image(message: Any) -> None:
     """Refuse a sensor_msgs/Image that cannot be decoded; costs no time.
 
     Raises:
-        ValueError: as ``image_to_array``, but for what is compressed.
+        ValueError: as ``image_to_array``, but not for compressed images.
     """
     if message.encoding not in _BYTES:
         raise ValueError(
@@ -78,7 +78,7 @@ def check_image(message: Any) -> None:
 
 def _converted(pixels: NDArray[np.uint8], encoding: str) -> NDArray[np.uint8]:
     """Return pixels, shape (height, width, bytes), as RGB."""
-    # It takes a moment to load, and few sessions need it.
+    # The module takes a moment to load, and few sessions need it.
     import cv2
 
     conversions = {
@@ -105,7 +105,7 @@ def _cure(encoding: str) -> str:
 
 
 def _decompressed(message: Any) -> NDArray[np.uint8]:
-    """Return a sensor_msgs/CompressedImage as RGB: what compresses stores colours as JPEG and PNG do."""
+    """Return a sensor_msgs/CompressedImage as RGB: compressors store colours as JPEG and PNG do."""
     import cv2
 
     # image_transport writes `ENCODING; jpeg compressed bgr8`, others `jpeg`.
@@ -117,7 +117,7 @@ def _decompressed(message: Any) -> NDArray[np.uint8]:
     try:
         pixels = cv2.imdecode(data, cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
     except cv2.error:
-        # No bytes, and a header that promises too many pixels.
+        # An image without bytes, or a header with too many pixels.
         pixels = None
     if pixels is None:
         raise ValueError(f"compressed image: got {data.size} bytes of '{message.format}', expected a JPEG or PNG image")

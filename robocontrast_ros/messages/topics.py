@@ -11,7 +11,7 @@ class Topic(NamedTuple):
     """A topic and the type of its messages.
 
     Attributes:
-        name: of the topic, relative to the namespace.
+        name: name of the topic, relative to the namespace.
         type_name: for instance ``sensor_msgs/msg/Image``.
     """
 
@@ -24,7 +24,7 @@ class Topic(NamedTuple):
 
         Args:
             text: ``topic package/msg/Type``, as ``str`` writes it.
-            source: what holds the parameter, for the error.
+            source: holder of the parameter, for the error.
             key: the parameter.
 
         Raises:
@@ -46,23 +46,24 @@ TRIAL_TOPICS = (
     Topic("progress", "robocontrast_ros/msg/Progress"),
     Topic("trial_result", "robocontrast_ros/msg/TrialResult"),
 )
-"""What a trial is scored from again; each bag has them."""
+"""Topics for scoring a trial again; each bag has them."""
 
 JUDGEMENT = Topic("judgement", "robocontrast_ros/msg/Judgement")
-"""What somebody outside says of a trial, where the session's judge asks; it is scored from that, too."""
+"""Judgement of a trial from outside, if the session's judge asks; scoring also uses it."""
 
 SAFETY = Topic("safety", "robocontrast_ros/msg/SafetyIntervention")
-"""What the safety filter did to commands; each bag has it."""
+"""Interventions of the safety filter in commands; each bag has it."""
 
 STOP_TOPICS = (
     Topic("heartbeat", "robocontrast_ros/msg/Heartbeat"),
     Topic("stop", "std_msgs/msg/String"),
     Topic("stopped", "robocontrast_ros/msg/Stopped"),
 )
-"""What the watchdog hears of the rollout, who asks for a stop, and whether it is on; on the wall clock alone."""
+"""Topics of the watchdog: the rollout's heartbeat, requests to stop, and the state of the stop; on the wall clock
+alone."""
 
 SHOWN = Topic("shown", "robocontrast_ros/msg/Observation")
-"""What the policy was shown where a filter changed it; of a session that perturbs observations, beside the sensors'."""
+"""The policy's observation if a filter changed it; recorded beside the sensors' if a session perturbs observations."""
 
 IMAGE, COMPRESSED_IMAGE = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"
 """Types of cameras' topics."""
@@ -74,4 +75,4 @@ ROBOT_DESCRIPTION = Topic("robot_description", "std_msgs/msg/String")
 """The robot as URDF, latched: published by its driver's robot_state_publisher, or by the embedded simulator."""
 
 DIAGNOSTICS = Topic("diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
-"""How the session, the robot's driver and the cameras do, once a second."""
+"""State of the session, of the robot's driver and of the cameras, once a second."""

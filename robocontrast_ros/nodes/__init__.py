@@ -1,4 +1,4 @@
-"""The ROS 2 shells around the core: parameters in, core called, messages out.
+"""The ROS 2 shells around the core: they read parameters, call the core and publish messages.
 
-rclpy and the generated messages are imported here and nowhere else.
+Only this room imports rclpy and the generated messages.
 """

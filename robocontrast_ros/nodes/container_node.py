@@ -1,4 +1,4 @@
-"""container: several nodes of a session in one process, where messages take less time than between processes."""
+"""container: several nodes of a session in one process, in which messages take less time than between processes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LATER = {"tool_pose": "rollout"}
 """Topic that a node subscribes to before its publisher is made -> the node that publishes it."""
 
 SWITCH_INTERVAL = 0.0005
-"""How long a thread may hold the interpreter while another waits [s]; the default, 0.005, is half a control step."""
+"""Time for which a thread may keep the interpreter from others [s]; the default, 0.005, is half a control step."""
 
 
 def main() -> None:

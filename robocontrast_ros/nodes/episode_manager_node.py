@@ -1,4 +1,4 @@
-"""episode_manager: runs a session on the bench that the other nodes make up."""
+"""episode_manager: runs a session on the bench that consists of the other nodes."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from robocontrast_ros.system.disk import DiskError
 
 
 class EpisodeManager(Node):
-    """Runs the session on a thread of its own; services and status on the executor's."""
+    """Runs the session on a thread of its own, and services and status on the executor's thread."""
 
     def __init__(self) -> None:
         """Declare the parameters and load the session."""
         super().__init__("episode_manager")
         self._node_parameters = parameters = declare_record(self, EpisodeManagerParameters)
         self._run = RunFolder.open(parameters.run)
-        # Before anything else: a session that is running already keeps its graph.yaml and its journal.
+        # Before anything else, so that a session that is running already keeps its graph.yaml and its journal.
         self._journal = JournalWriter(self._run.journal)
         self._session = resolve(self._run.session_file)
         self._control = SessionControl()
@@ -69,7 +69,7 @@ class EpisodeManager(Node):
             self._thread.start()
 
     def interrupt(self) -> None:
-        """Let the session end itself; the process ends when it has."""
+        """Let the session end itself; the process ends after that."""
         if self._thread.is_alive():
             self._control.abort("interrupted by the user")
         else:
@@ -144,7 +144,7 @@ class EpisodeManager(Node):
 
 
 def _report(status: SessionStatusMsg) -> Report:
-    """Return where a session stands, for `diagnostics`."""
+    """Return the state of a session, for `diagnostics`."""
     levels = {SessionState.PAUSED: Level.WARN, SessionState.INTERRUPTED: Level.ERROR}
     state = SessionState(status.state)
     words = f"{state.name.lower()}: {status.detail}" if status.detail else state.name.lower()

@@ -1,6 +1,6 @@
-"""Find the sessions of a ROS domain, and whether nodes discover each other: a process before those of a session.
+"""Search for sessions in a ROS domain, and check that nodes discover each other, before a session starts.
 
-``robocontrast_ros.graph.ros_domain`` starts it, for the command and for the launch file.
+``robocontrast_ros.graph.ros_domain`` starts this process, for the command and for the launch file.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from rclpy.signals import SignalHandlerOptions
 from robocontrast_ros.graph.names import NO_LOG_FILES
 
 POLL = 0.02
-"""How often the discovered services are listed [s]."""
+"""Period at which the discovered services are listed [s]."""
 
 PARTICIPANTS, APART = 8, 0.1
-"""How many participants search, and how long each one starts after the one before [s].
+"""Number of participants that search, and delay of each one after the one before [s].
 
-Where the first messages of a new participant are lost, as in one case of six, it discovers an existing one only with
-that one's next announcement, which comes every 3 s. Another new participant does not have to wait for that.
+If the first messages of a new participant are lost, as in one case of six, it discovers an existing one only with that
+one's next announcement, which comes every 3 s. Another new participant does not have to wait for it.
 """
 
 NOBODY = 10.0
-"""Time after which a participant that no other of this process has discovered will not be [s]."""
+"""Time limit for a participant to be discovered by another one of this process [s]."""
 
 SERVICE, TYPE = "/swap_policy", "robocontrast_ros/srv/SwapPolicy"
-"""A service that each session's episode manager has, and nothing else."""
+"""A service that only a session's episode manager has."""
 
 
 def main() -> None:
-    """Print what ``search`` finds, one a line; the arguments are its own."""
+    """Print the results of ``search``, one a line; the arguments are those of ``search``."""
     seconds, wanted = sys.argv[1:]
     print("\n".join(search(float(seconds), wanted)), flush=True)
 
 
 def search(seconds: float, wanted: str) -> list[str]:
-    """Return the full names of the episode managers that are visible.
+    """Return the full names of the visible episode managers.
 
     Args:
-        seconds: how long to search [s].
-        wanted: the name with which it ends at once; empty for any.
+        seconds: time of the search [s].
+        wanted: the name that ends the search at once; empty for any.
 
     Raises:
         SystemExit: no participant discovers another.
@@ -61,7 +61,7 @@ def search(seconds: float, wanted: str) -> list[str]:
             nodes.append(_join(len(nodes)))
         time.sleep(POLL)
         found = {name for node in nodes for name in _managers(node)}
-    # Others wait for seconds for a participant that does not leave in order, which slows down the next probe.
+    # If a participant does not leave in order, others wait for it for seconds, which slows down the next probe.
     for node in nodes:
         node.destroy_node()
         rclpy.try_shutdown(context=node.context)
@@ -81,19 +81,19 @@ def _join(number: int) -> Node:
 
 
 def _sees_another(node: Node) -> bool:
-    """Tell whether a participant has discovered a node of another one, each of which has this publisher."""
+    """Return whether a participant has discovered a node of another one, each of which has this publisher."""
     return node.count_publishers("/parameter_events") > 1
 
 
 def _managers(node: Node) -> list[str]:
-    """Return the episode managers that are visible.
+    """Return the visible episode managers.
 
-    By a service and not by the names of nodes, which come in a later round of the discovery, up to 3 s later where a
-    message is lost.
+    They are found by a service and not by the names of nodes, which come in a later round of the discovery, up to 3 s
+    later if a message is lost.
     """
     return [
         name.removesuffix(SERVICE)
         for name, types in node.get_service_names_and_types()
-        # A service is listed for its clients, too.
+        # A service is also listed for its clients.
         if name.endswith(SERVICE) and TYPE in types and node.count_services(name) > 0
     ]

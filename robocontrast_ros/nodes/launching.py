@@ -1,4 +1,4 @@
-"""Launch descriptions: each starts one process of ours, or includes the launch files that do."""
+"""Launch descriptions: each starts one of our processes, or includes the launch files that start them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from robocontrast_ros.system.numerics import pin
 from robocontrast_ros.system.starting import FORK_SERVER
 
 TERM_AFTER, KILL_AFTER = "40", "10"
-"""How long launch waits for a process after SIGINT, and after SIGTERM [s].
+"""Time for which launch waits for a process after SIGINT, and after SIGTERM [s].
 
 The manager stops the robot, has the trial's bag closed and writes the journal; the others wait for it.
 """
@@ -42,7 +42,7 @@ def process_launch(executable: str) -> LaunchDescription:
     """Describe the launch of one executable of ours; its end ends the launch.
 
     Args:
-        executable: its name; `container` takes the names of its nodes among its arguments.
+        executable: name of the executable; `container` takes the names of its nodes among its arguments.
     """
     arguments = [
         DeclareLaunchArgument("params_file", description="ROS parameter file of the node."),
@@ -63,7 +63,7 @@ def _process(context: LaunchContext, executable: str) -> list[LaunchDescriptionE
 
     end = [Shutdown(reason=f"{executable} ended")]
     if executable == LEADER:
-        # No node has to go on for it any more, even where ROS has not noticed its end yet.
+        # No node has to go on for it any more, even if ROS has not noticed its end yet.
         end.append(EmitEvent(event=SignalProcess(signal_number=AT_ONCE, process_matcher=lambda _: True)))
     return [
         Node(
@@ -83,7 +83,7 @@ def _process(context: LaunchContext, executable: str) -> list[LaunchDescriptionE
 
 
 def session_launch(file: str) -> LaunchDescription:
-    """Describe the launch of a session by the launch files of its processes, which are in the folder of this file."""
+    """Describe the launch of a session by the launch files of its processes, which are in the folder of ``file``."""
     declared = [
         DeclareLaunchArgument(name, default_value=argument.default, description=argument.description)
         for name, argument in ARGUMENTS.items()
@@ -93,7 +93,7 @@ def session_launch(file: str) -> LaunchDescription:
 
 def _session(context: LaunchContext, file: Path) -> list[LaunchDescriptionEntity]:
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    # launch passes on unknown arguments, too. They are mistakes, unless a user's own launch file includes ours.
+    # launch also passes on unknown arguments. They are mistakes, unless a user's own launch file includes ours.
     if any(Path(word).name == file.name for word in sys.argv):
         given |= {name: word for name, _, word in (text.partition(":=") for text in context.argv) if word}
     server = start_fork_server()

@@ -1,4 +1,4 @@
-"""operator: serves the console of the person at the robot, and asks there what the session wants to know."""
+"""operator: serves the console of the person at the robot, and shows the session's questions there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robocontrast_ros.console.console import Console, SessionFacts
 from robocontrast_ros.console.judgements import EndedTrial, TrialJudgements
 from robocontrast_ros.console.new_instances import NewInstances
 from robocontrast_ros.console.operator_view import ConsoleOperatorView
-from robocontrast_ros.console.questions import Answer, SetUpQuestion, StartQuestion
+from robocontrast_ros.console.questions import OperatorAnswer, SetUpQuestion, StartQuestion
 from robocontrast_ros.console.server import ConsoleServer
 from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.console.web import console_app
@@ -43,14 +43,14 @@ from robocontrast_ros.strategies.effort import SecondsToMove, Tolerance
 from robocontrast_ros.worlds.console_camera import TableReader, console_camera, how_known
 
 UNKNOWN = Tolerance(math.nan, math.nan)
-"""In place of the deviations of what is not seen."""
+"""Deviations of an object that is not seen."""
 
 LOOK = 1.0
-"""How often it looks whether the camera is silent [s]."""
+"""Period of the checks whether the camera is silent [s]."""
 
 
 class Operator(Node):
-    """Each question waits in a thread of its own until it is answered on the page."""
+    """Serves the console. Each question waits in a thread of its own until it is answered on the page."""
 
     threads = 6
 
@@ -113,7 +113,7 @@ class Operator(Node):
         self.get_logger().info(f"the console is at {access.url}; `robocontrast console RUN` shows what opens it")
 
     def _connect(self, node: Node, reads_table: bool) -> None:
-        """Begin to hear the session, by ``node``, and to answer it."""
+        """Subscribe to the session, by ``node``, and serve its questions."""
         node.create_subscription(SessionStatus, "session_status", self._on_status, LATCHED)
         node.create_subscription(Stopped, "stopped", self._on_stopped, LATCHED)
         node.create_subscription(Heartbeat, "heartbeat", self._on_heartbeat, STATE)
@@ -128,7 +128,7 @@ class Operator(Node):
         self.create_timer(LOOK, self._look, callback_group=group, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def on_end(self) -> None:
-        """Answer what is asked as void, and close the page."""
+        """Answer the open question as void, and close the page."""
         self._console.close()
         self._server.close()
         if self._wanted is not None:
@@ -214,7 +214,7 @@ class Operator(Node):
         self._console.tell_problems(self._table.problems())
 
 
-def _fault_of(answer: Answer) -> Any:
+def _fault_of(answer: OperatorAnswer) -> Any:
     return fault_to_msg(answer.fault, answer.reason)
 
 

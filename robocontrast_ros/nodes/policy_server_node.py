@@ -23,14 +23,14 @@ from robocontrast_ros.policies.serving.runner import Answer, PolicyRunner
 from robocontrast_ros.srv import Act, DescribePolicy, LoadPolicy, ResetPolicy
 
 END_TIMEOUT = 1.0
-"""How long the end of the process waits for a policy that is still loading [s]."""
+"""Time for which the end of the process waits for a policy that is still loading [s]."""
 
 
 class PolicyServer(LifecycleNode):
-    """Configure loads the policy, activate warms it up and lets it serve, cleanup frees it."""
+    """Loads the policy on configure, warms it up and lets it serve on activate, and frees it on cleanup."""
 
     def __init__(self) -> None:
-        """Declare the parameters and the services; load the policy when `autostart` is set."""
+        """Declare the parameters and the services; load the policy if `autostart` is set."""
         super().__init__("policy_server")
         p = declare_record(self, PolicyServerParameters)
         self._blind = p.blind
@@ -39,7 +39,7 @@ class PolicyServer(LifecycleNode):
         self.create_service(ResetPolicy, "~/reset", self._reset)
         self.create_service(Act, "~/act", self._act)
         self._local = LocalServer(self._answer)
-        # Loading takes long; meanwhile the policy that serves goes on answering.
+        # Loading takes long; meanwhile the serving policy goes on answering.
         self._loading = Channel(self)
         self._loading.node.create_service(LoadPolicy, f"{self.get_name()}/load", self._load)
         if p.autostart:
@@ -49,11 +49,11 @@ class PolicyServer(LifecycleNode):
         self._loading.start()
 
     def on_configure(self, state: State) -> TransitionCallbackReturn:
-        """Load the policy; where that fails, the node stays unconfigured and logs the reason."""
+        """Load the policy; if that fails, the node stays unconfigured and logs the reason."""
         return self._try(self._policies.configure)
 
     def on_activate(self, state: State) -> TransitionCallbackReturn:
-        """Warm the policy up, and serve; where that fails, the node stays inactive and logs the reason."""
+        """Warm the policy up, and serve; if that fails, the node stays inactive and logs the reason."""
         done = self._try(self._policies.activate)
         if done is not TransitionCallbackReturn.SUCCESS:
             return done
@@ -61,7 +61,7 @@ class PolicyServer(LifecycleNode):
         return super().on_activate(state)
 
     def on_deactivate(self, state: State) -> TransitionCallbackReturn:
-        """Refuse calls until activated again."""
+        """Refuse calls until the node is activated again."""
         self._policies.deactivate()
         return super().on_deactivate(state)
 
@@ -134,7 +134,7 @@ class PolicyServer(LifecycleNode):
         return response
 
     def _answer(self, observation: Observation) -> Answer:
-        """Ask the policy: for `~/act`, and on the thread of a local connection."""
+        """Return the policy's answer, for `~/act`, or on the thread of a local connection."""
         try:
             return self._policies.serving.act(observation)
         except PolicyFault as error:
@@ -142,7 +142,7 @@ class PolicyServer(LifecycleNode):
             raise
 
     def _why(self, detail: str) -> str:
-        """Return the details of a line in the log; nothing where they might tell which policy it is."""
+        """Return the details of a line in the log; empty if they might show which policy it is."""
         return "" if self._blind else f": {detail}"
 
     def _serves(self, runner: PolicyRunner) -> str:

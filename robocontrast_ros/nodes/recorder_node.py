@@ -1,4 +1,4 @@
-"""recorder: the raw messages of each trial into a rosbag2 of its own, nothing deserialised."""
+"""recorder: writes the raw messages of each trial into a rosbag2 of its own, and deserialises nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from robocontrast_ros.srv import StartRecording, StopRecording
 
 
 class RecorderNode(Node):
-    """Subscribes to everything at start-up; writes between start and stop."""
+    """Subscribes to all topics when it starts; writes between start and stop."""
 
     pause = 0.005
 
@@ -99,7 +99,7 @@ class RecorderNode(Node):
             self._inputs.await_publishers(self._node_parameters.discovery_deadline)
             if self._inputs.match_publishers():
                 self._recorder = self._make_recorder()
-            # What came before the trial is told by its stamp, but not by a 0, with which simulated time begins.
+            # Messages from before the trial are known by their stamps, but not by 0, the start of simulated time.
             self._inputs.take_waiting()
         try:
             self._recorder.start(Path(request.bag), stamp_from_msg(request.after))
@@ -127,9 +127,9 @@ class RecorderNode(Node):
         return response
 
     async def _arrival(self) -> bool:
-        """Wait until the expected messages are here or the deadline passes, while others are received.
+        """Wait until the expected messages have arrived or the deadline passes, while others are received.
 
-        Returns false when it was asked to stop again meanwhile, by a client that gave up the first answer.
+        Return False if a second request to stop came meanwhile, from a client that gave up the first answer.
         """
         self._end_arrival(False)
         if not self._recorder.recording or self._recorder.arrived(self._expected):

@@ -1,4 +1,4 @@
-"""Ask a node of a running session for something, in a process of its own that needs no ros2cli."""
+"""Request to a node of a running session, in a process of its own that needs no ros2cli."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from robocontrast_ros.nodes.runtime.channel import Channel, NoAnswer
 from robocontrast_ros.system.starting import end_at_once
 
 TIMEOUT = 20.0
-"""Limit of finding the node, and of its answer [s]."""
+"""Time limit of finding the node, and of its answer [s]."""
 
 
 def run_request(name: str, ask: Callable[[Channel], tuple[bool, str]]) -> None:
-    """Print the answer, and exit with 0 where it is yes, with 1 where it is no, with 3 where there is none.
+    """Print the answer, and exit with code 0 for yes, 1 for no, 3 for no answer.
 
     Args:
-        name: of the node that asks; the process's number is added.
+        name: name of the node that asks; the process's number is added.
         ask: makes its clients, starts the channel, and returns whether the answer is yes, and its words.
     """
     rclpy.init(args=NO_LOG_FILES, signal_handler_options=SignalHandlerOptions.NO)

@@ -1,4 +1,4 @@
-"""Observation filters: what comes between the sensors and the policy in a trial (axis O).
+"""Observation filters, between the sensors and the policy in a trial (axis O).
 
 A filter is a class that fits ``protocol.ObservationFilter`` and is found by its entry point.
 """

@@ -1,4 +1,4 @@
-"""The filter that moves cameras: what another pose shows cannot be made from an image, so the world draws it."""
+"""The filter that moves cameras: the world draws the view from another pose, because no image contains it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from robocontrast_ros.policies.protocol import Observation
 
 
 class MovedCamera:
-    """Each camera stands elsewhere for a trial: in a random direction, turned about a random axis.
+    """Each camera has another pose for a trial: moved in a random direction, turned about a random axis.
 
-    Severities go from what a bump leaves behind to a camera that somebody else has put up. At a distance of 1 m, a
-    degree moves what is seen as far as 1.7 cm do, so that both grow together; 8 degrees are a fifth of what the table's
-    cameras see, so that the table is still there. What a policy knows of its camera does not move along.
+    Severities go from a bump to a camera that another person has mounted. At a distance of 1 m, a degree moves the view
+    as far as 1.7 cm do, so that both grow together; 8 degrees are a fifth of the table cameras' view, so that the table
+    is still visible. A policy's knowledge of its camera does not change.
     """
 
     description: ClassVar[str] = "each camera stands elsewhere, turned"
@@ -34,14 +34,14 @@ class MovedCamera:
         self._seed = int(rng.integers(2**32))
 
     def apply(self, observation: Observation) -> Observation:
-        """Return the observation, whose images are those of the moved camera."""
+        """Return the observation; its images are those of the moved camera."""
         return observation
 
     def offset(self, camera: str) -> Pose | None:
-        """Return where a camera is, in the optical frame that it has at its place [m]; None where it stays there."""
+        """Return a camera's pose in the optical frame of its own place [m]; None if it stays there."""
         if self._camera not in ("", camera):
             return None
-        # Of one camera alone: the others that a bench draws have no part in it.
+        # It depends on this camera alone, not on the others that a bench draws.
         rng = np.random.default_rng([self._seed, *camera.encode()])
         position = _drawn(rng, self._amount / 100)
         return Pose(position, from_vector(_drawn(rng, math.radians(self._amount))))

@@ -1,4 +1,4 @@
-"""Filters of camera images. Severities are our own; what each is stands in its levels."""
+"""Filters of camera images. Severities are our own; the levels describe each."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class _OfImages(ABC):
     """Base of the filters that change images one by one.
 
     Attributes:
-        amounts: what each severity is, as a number.
-        words: a level in words, with a place for the number.
+        amounts: the number of each severity.
+        words: text of a level, with a place for the number.
     """
 
     amounts: ClassVar[Sequence[float]]
@@ -43,7 +43,7 @@ class _OfImages(ABC):
     def apply(self, observation: Observation) -> Observation:
         """Change the images of the camera, or of all."""
         self._asked += 1
-        # Each camera's draws come in the order of the names, whatever order the sensors have.
+        # Each camera's draws come in the order of the names, not of the sensors.
         changed = {
             name: self._changed(name, observation.images[name]) if self._camera in ("", name) else image
             for name, image in sorted(observation.images.items())
@@ -52,7 +52,7 @@ class _OfImages(ABC):
 
     @abstractmethod
     def _changed(self, camera: str, image: Image) -> Image:
-        """Return the image that takes the place of one."""
+        """Return the image in place of one."""
 
 
 class Noise(_OfImages):
@@ -101,7 +101,7 @@ class Underexposed(_Exposure):
 
 
 class Overexposed(_Exposure):
-    """Too long an exposure: what is bright becomes white."""
+    """Too long an exposure: bright parts become white."""
 
     description = "brighter images"
     amounts, words = (0.25, 0.5, 1.0, 1.5, 2.0), "+{} f-stops"
@@ -140,7 +140,7 @@ class Blocked(_OfImages):
 
 
 class _FromThenOn(_OfImages):
-    """Base of what begins at some observation of a trial."""
+    """Base of filters that begin at some observation of a trial."""
 
     @property
     def _begun(self) -> bool:
@@ -175,7 +175,7 @@ class Unplugged(_FromThenOn):
 
 
 class Dropped(_OfImages):
-    """Images that are lost on the way: the one before is shown again."""
+    """Lost images: the one before is shown again."""
 
     description = "some images are lost, and the last is shown again"
     amounts, words = (10, 20, 40, 60, 80), "{} % of the images"

@@ -1,4 +1,4 @@
-"""What an observation filter is, and those of one trial in their order."""
+"""The interface of an observation filter, and the filters of one trial in their order."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from robocontrast_ros.policies.protocol import Observation
 
 
 class ObservationFilter(Protocol):
-    """Changes what a policy is shown; made anew for each trial, so it may remember what came before.
+    """Changes a policy's observations; made anew for each trial, so it may remember earlier ones.
 
-    What one may have besides is in ``ObjectsFilter``, ``CameraFilter`` and ``DelayFilter``, each of which says so in a
-    class attribute that is true.
+    Optional parts are in ``ObjectsFilter``, ``CameraFilter`` and ``DelayFilter``; each has a class attribute that is
+    true.
 
     Attributes:
-        levels: what each severity is, the least first, with units; one to five of them.
-        description: what it does, in a few words.
+        levels: text of each severity, the least first, with units; one to five of them.
+        description: its effect, in a few words.
         plausible: whether a robot may meet it in use.
         of_images: whether it changes images, so that it may be of one camera.
     """
@@ -37,46 +37,46 @@ class ObservationFilter(Protocol):
 
         Args:
             severity: from 1 to the number of levels.
-            camera: the one whose images change; empty for all.
+            camera: the camera whose images change; empty for all.
             rng: the only source of randomness.
         """
 
     def apply(self, observation: Observation) -> Observation:
-        """Return what the policy is shown in place of an observation; called once for each that it is asked about."""
+        """Return the policy's observation in place of the given one; called once for each request to the policy."""
 
 
 class ObjectsFilter(ObservationFilter, Protocol):
-    """Changes nothing but the list of objects: it is no test of a policy that is shown none."""
+    """Changes nothing but the list of objects: it does not test a policy that gets none."""
 
     of_objects: ClassVar[bool]
 
 
 class CameraFilter(ObservationFilter, Protocol):
-    """Has cameras moved for a trial; images are then of the moved ones, and ``apply`` is not called.
+    """Moves cameras for a trial; images are then those of the moved ones, and ``apply`` is not called.
 
-    It is not run where the world moves no cameras.
+    It is not run if the world moves no cameras.
     """
 
     moves_cameras: ClassVar[bool]
 
     def offset(self, camera: str) -> Pose | None:
-        """Return where a camera is, in the optical frame that it has at its place [m]; None where it stays there.
+        """Return a camera's pose in the optical frame of its own place [m]; None if it stays there.
 
-        Always the same of a camera in a trial, whichever else are asked for.
+        It is always the same for a camera in a trial, whichever other cameras are asked for.
         """
 
 
 class DelayFilter(ObservationFilter, Protocol):
-    """Has the world go on while the policy thinks; what it is shown stays, and ``apply`` is not called."""
+    """Lets the world continue while the policy computes; observations stay as they are, and ``apply`` is not called."""
 
     delays_answers: ClassVar[bool]
 
     def delay(self, latency: float) -> float:
-        """Return how long an answer counts as having taken [s], given how long it did [s]."""
+        """Return the time that an answer counts for [s], given its measured time [s]."""
 
 
 class TimedDelayFilter(DelayFilter, Protocol):
-    """Knows the time of an answer beforehand, or its median: results then have success against latency.
+    """Knows the time of an answer in advance, or its median: results then show success by latency.
 
     Attributes:
         seconds: that time at each severity [s].
@@ -89,10 +89,10 @@ class Filters:
     """The filters of one trial, one after the other."""
 
     def __init__(self, filters: Iterable[Filter], seed: int) -> None:
-        """Make them; ``seed`` is that of the trial.
+        """Make the filters; ``seed`` is that of the trial.
 
         Raises:
-            ConfigurationError: one is not known, or has no such severity.
+            ConfigurationError: one is unknown, or has no such severity.
         """
         made = [_made(wanted, np.random.default_rng([seed, position])) for position, wanted in enumerate(filters)]
         self._cameras = [each for each in made if moves_cameras(type(each))]
@@ -101,14 +101,14 @@ class Filters:
         self._filters = [each for each in made if not any(each is other for other in special)]
 
     def __bool__(self) -> bool:
-        """Whether what a policy is shown may differ from what the sensors gave."""
+        """Whether the policy's observations may differ from the sensors'."""
         return bool(self._filters)
 
     def offsets(self, cameras: Iterable[str]) -> dict[str, Pose]:
-        """Return where those of the cameras are that stand elsewhere in this trial, by their names.
+        """Return the poses of the cameras that are moved in this trial, by their names.
 
         Returns:
-            Each one's pose in the optical frame that it has at its place (REP-103: z forward, y down) [m].
+            Each one's pose in the optical frame of its own place (REP-103: z forward, y down) [m].
         """
         found = {}
         for name in cameras:
@@ -119,27 +119,27 @@ class Filters:
 
     @property
     def delays(self) -> bool:
-        """Whether answers of the policy count as having taken another time than they did."""
+        """Whether answers of the policy count for another time than the measured one."""
         return bool(self._delays)
 
     def delay(self, latency: float) -> float:
-        """Return how long an answer counts as having taken [s], given how long it did [s]; called once for each."""
+        """Return the time that an answer counts for [s], given its measured time [s]; called once for each."""
         return sum(each.delay(latency) for each in self._delays)
 
     def apply(self, observation: Observation) -> Observation:
-        """Return what the policy is shown in place of an observation."""
+        """Return the policy's observation in place of the given one."""
         for each in self._filters:
             observation = each.apply(observation)
         return observation
 
 
 def moves_cameras(kind: type[ObservationFilter]) -> bool:
-    """Tell whether a filter is a ``CameraFilter``."""
+    """Return whether a filter is a ``CameraFilter``."""
     return getattr(kind, "moves_cameras", False)
 
 
 def delays_answers(kind: type[ObservationFilter]) -> bool:
-    """Tell whether a filter is a ``DelayFilter``."""
+    """Return whether a filter is a ``DelayFilter``."""
     return getattr(kind, "delays_answers", False)
 
 

@@ -1,4 +1,4 @@
-"""Filters of what the robot measures of itself, of time, and of a list of objects."""
+"""Filters of the robot's own measurements, of time, and of a list of objects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robocontrast_ros.policies.protocol import Observation
 
 
 class Latency:
-    """All that is shown is old: images, robot and objects."""
+    """Everything in the observation is old: images, robot and objects."""
 
     description: ClassVar[str] = "all that is shown is some observations old"
     plausible: ClassVar[bool] = True
@@ -64,7 +64,7 @@ class Proprioception:
 
 
 class Permuted:
-    """The objects that a policy is shown as a list, in another order each time (seed 004, section III)."""
+    """The list of objects in another order at each observation (seed 004, section III)."""
 
     description: ClassVar[str] = "the list of objects is in another order each time"
     plausible: ClassVar[bool] = True

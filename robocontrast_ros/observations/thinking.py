@@ -1,8 +1,8 @@
-"""Filters of the time between what a policy is shown and what it does: the world goes on while it thinks.
+"""Filters of the time from a policy's observation to its action: the world continues while the policy computes.
 
 In lockstep the world waits for the policy, so that one which takes two seconds for an answer does as well as one that
-takes two milliseconds. These say what the same policy does where the world does not wait. Times are rounded up to
-whole control steps: an answer counts from the first one that begins after its time.
+takes two milliseconds. These filters show the same policy in a world that does not wait. Times are rounded up to whole
+control steps: an answer counts from the first one that begins after its time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Thinking:
         self._amount, self._rng = AMOUNTS[severity - 1], rng
 
     def apply(self, observation: Observation) -> Observation:
-        """Return the observation: when it was made is what it shows."""
+        """Return the observation unchanged: it shows the world at its own time."""
         return observation
 
 
@@ -45,7 +45,7 @@ class ThinkingTime(_Thinking):
 class DrawnThinkingTime(_Thinking):
     """The time of each answer is drawn: lognormal, with the severity's time as its median and half a unit of log width.
 
-    One answer in twenty then takes 2.3 times the median or longer, as a shared GPU or network has it.
+    One answer in twenty then takes 2.3 times the median or longer, as on a shared GPU or network.
     """
 
     seconds: ClassVar[tuple[float, ...]] = AMOUNTS

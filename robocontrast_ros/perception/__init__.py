@@ -1,4 +1,4 @@
-"""What a camera tells of a scene: poses of objects with their errors, and what is unsure."""
+"""Estimates of a scene from a camera's picture: poses of objects, their errors, and doubts."""
 
 from robocontrast_ros.perception.camera import CalibratedCamera, load_camera
 from robocontrast_ros.perception.estimate import ObjectEstimate, SceneEstimate

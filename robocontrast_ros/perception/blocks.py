@@ -1,9 +1,9 @@
 """Blocks without tags: found by colour, and fitted by their outline.
 
-Each colour gives a map of how much of each pixel it covers. A block's pose is the one whose drawn silhouette,
-top and sides, is most like that map: first the best of a few yaws, then least squares over x, y and yaw.
-Blocks that are nearer to the camera hide those behind them; what is neither background nor a block hides, too, and
-tells nothing.
+Each colour gives a map of how much of each pixel it covers. A block's pose is the one whose drawn silhouette, top and
+sides, is most like that map: first the best of a few yaws, then least squares over x, y and yaw. Blocks that are nearer
+to the camera hide those behind them; anything that is neither background nor a block also hides, and gives no
+information.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ SHIFT = 6
 SEEN = 0.5
 """Cover from which a pixel counts as the block's."""
 LEAST_CHROMA = 14.0
-"""Of a pixel that may have a block's colour, CIE Lab; background has less once its own tint is taken away."""
+"""Least chroma of a pixel that may have a block's colour, CIE Lab; background has less once its own tint is taken
+away."""
 LEAST_COLOUR = 30.0
-"""Of a block's colour."""
+"""Least chroma of a block's colour."""
 APART = math.radians(22.0)
 """Angle in Lab's plane of colours up to which a pixel may have a block's colour."""
 AROUND = 7
@@ -41,7 +42,7 @@ AROUND = 7
 LEAST_SHADE = 0.4
 """Least chroma of a block's sides, as a share of its top's."""
 COMMON = 0.03
-"""Share of the picture from which a colour is background; what is rarer and no block hides something."""
+"""Share of the picture from which a colour is background; a rarer colour that is no block's hides something."""
 
 LEAST_PART = 0.10
 """Share of a block's silhouette that a patch of its colour needs to count."""
@@ -49,20 +50,20 @@ MERGED = 1.35
 """A patch larger than so many silhouettes may be several blocks."""
 
 YAWS = 14
-"""That are tried in a whole turn, shared among the turns that look the same."""
+"""Yaws that are tried in a whole turn, shared among the turns that look the same."""
 WIDE = 2.0
 """Blur of pictures and silhouettes that are still far from each other, standard deviation [pixel]."""
 FIRST_STEPS, STEPS, ROUNDS = 6, 8, 2
 """Steps of least squares, first and with the others in place, and how often all blocks are fitted with them."""
 
 HIDDEN = 0.35
-"""Share of a block behind something from which its pose is unsure."""
+"""Hidden share of a block from which its pose is unsure."""
 LEAST_MATCH = 0.8
 """Overlap of silhouette and patch, divided by their union, below which the pose is unsure."""
 CLEAR = 0.88
 """Overlap from which it is this block, whatever else has its colour."""
 AREA = 0.30
-"""Share of the silhouette by which the visible area may differ from what it should be."""
+"""Share of the silhouette by which the visible area may differ from the expected area."""
 ALIKE = 0.08
 """Difference of two ways to name patches, as a share of a silhouette, below which both fit."""
 LEFT = 0.35
@@ -72,7 +73,7 @@ NOISE = 0.10
 SYSTEMATIC = 0.10
 """Error of a silhouette's place that no average takes away: blur, shades of sides [pixel]."""
 TURNED = 0.5
-"""The same of a corner's place, by which it is turned [pixel]."""
+"""The same for a corner, whose error turns the silhouette [pixel]."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Found:
         yaw: [rad].
         position_std, yaw_std: standard deviations [m], [rad].
         hidden: share that something hides.
-        unsure: why a person should look.
+        unsure: reasons for a person to look.
     """
 
     x: float
@@ -122,7 +123,7 @@ class _Candidate:
     std: tuple[float, float] = (math.nan, math.nan)
     match: float = 0.0
     hidden: float = 0.0
-    area: float = 1.0  # visible, compared with what it should be
+    area: float = 1.0  # visible, as a share of the expected one
     reasons: list[str] = field(default_factory=list)
 
 
@@ -136,13 +137,13 @@ class BlockFinder:
         table: float = 0.0,
         region: tuple[tuple[float, float], tuple[float, float]] | None = None,
     ) -> None:
-        """Take what is looked for.
+        """Take the blocks to look for.
 
         Args:
-            camera: that looks.
+            camera: the camera of the pictures.
             blocks: name in the scene -> block.
-            table: height of what they stand on, world frame [m].
-            region: least x and y, and greatest x and y, of where they may be [m]; None for all that is seen.
+            table: height of the surface under them, world frame [m].
+            region: least x and y, and greatest x and y, of their places [m]; None for everything in view.
         """
         self._camera, self._blocks, self._table = camera, dict(blocks), table
         self._colours: dict[tuple[float, float, float], list[str]] = {}
@@ -161,7 +162,7 @@ class BlockFinder:
                 cv2.fillConvexPoly(self._inside, np.round(hull).astype(np.int32), 255)
 
     def find(self, image: NDArray[np.uint8]) -> dict[str, Found | None]:
-        """Return where each block is; None for those that are not seen.
+        """Return the place of each block; None if it is not seen.
 
         Args:
             image: RGB, shape (rows, columns, 3), of the camera's size.
@@ -188,7 +189,7 @@ class BlockFinder:
         return {name: self._told(candidate) if candidate else None for name, candidate in chosen.items()}
 
     def turns(self, name: str) -> int:
-        """Return in how many turns a block looks the same."""
+        """Return the number of turns in which a block looks the same."""
         return self._blocks[name].turns
 
     # -- colours ----------------------------------------------------------------------------------
@@ -197,7 +198,7 @@ class BlockFinder:
         """Return how much of each pixel each colour covers, and which pixels are neither blocks nor background."""
         smooth = cv2.GaussianBlur(image, (0, 0), 0.6)
         inside = self._inside > 0
-        # The light's tint and the table's own are taken away: most of what is inside is table, and becomes grey.
+        # The light's tint and the table's own are taken away: most of the inside is table, and becomes grey.
         tint = np.maximum(np.median(smooth[::4, ::4][inside[::4, ::4]], axis=0), 1.0)
         gains = np.clip(tint.mean() / tint, 0.6, 1.7)
         scale = np.clip(np.arange(256)[:, None] * gains, 0.0, 255.0).astype(np.uint8)
@@ -241,7 +242,7 @@ class BlockFinder:
         bins = (lab[..., 0] >> 4).astype(np.int32) * 256 + (lab[..., 1] >> 4).astype(np.int32) * 16 + (lab[..., 2] >> 4)
         free = inside & ~cv2.dilate(any_block.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
         counts = np.bincount(bins[free], minlength=4096).reshape(16, 16, 16)
-        # A colour at the edge of a bin is in its neighbours, too.
+        # A colour at the edge of a bin is also in its neighbours.
         around = sum(np.roll(counts, shift, (0, 1, 2)) for shift in itertools.product((-1, 0, 1), repeat=3))
         common = (around >= COMMON * max(int(free.sum()), 1)).ravel()
         strange = (inside & ~any_block & ~common[bins]).astype(np.uint8)
@@ -251,7 +252,7 @@ class BlockFinder:
     # -- which patch is which block ---------------------------------------------------------------
 
     def _named(self, names: Sequence[str], cover: Map) -> dict[str, _Candidate | None]:
-        """Return for the blocks of one colour a first pose each; None for those that are not seen."""
+        """Return a first pose of each block of one colour; None if it is not seen."""
         seeds = self._seeds(names, cover)
         table = {
             (name, k): self._first(name, self._blocks[name], at, cover, own)
@@ -280,7 +281,7 @@ class BlockFinder:
         return found
 
     def _seeds(self, names: Sequence[str], cover: Map) -> list[tuple[tuple[float, float], NDArray[np.bool_] | None]]:
-        """Return where blocks of one colour may be: columns and rows of patches, and which pixels are theirs."""
+        """Return possible places of blocks of one colour: columns and rows of patches, and their pixels."""
         count, labels, stats, centres = cv2.connectedComponentsWithStats(
             (cover > SEEN).astype(np.uint8), connectivity=4
         )
@@ -321,7 +322,7 @@ class BlockFinder:
     def _first(
         self, name: str, block: Block, at: tuple[float, float], cover: Map, others: NDArray[np.bool_] | None
     ) -> _Candidate:
-        """Return the best of a few yaws at a patch, its silhouette's middle where the patch's is."""
+        """Return the best of a few yaws at a patch; the silhouette has the patch's middle."""
         x, y = self._camera.on_plane([at], self._table + 0.55 * block.height)[0]
         best, least = None, math.inf
         count = max(round(YAWS / block.turns), 3)
@@ -349,7 +350,7 @@ class BlockFinder:
         return candidate
 
     def _step_to(self, window: _Window, drawn: Map, at: tuple[float, float], block: Block) -> Floats:
-        """Return by how much to move a silhouette so that its middle is a patch's [m], shape (2,)."""
+        """Return the displacement that brings a silhouette's middle to a patch's [m], shape (2,)."""
         total = float(drawn.sum())
         if total <= 0.0:
             return np.zeros(2)
@@ -370,7 +371,7 @@ class BlockFinder:
 
     @staticmethod
     def _doubt_strangers(chosen: Sequence[_Candidate], cover: Map) -> None:
-        """Doubt the blocks of a colour that fit less than clearly where much of that colour belongs to none of them."""
+        """Doubt blocks of a colour that do not fit clearly if much of that colour belongs to no block."""
         if not chosen:
             return
         left = cover > SEEN
@@ -392,9 +393,9 @@ class BlockFinder:
         ignored: NDArray[np.bool_] | None = None,
         rough: bool = False,
     ) -> None:
-        """Move a candidate to where its silhouette is most like the map, and tell its standard deviations.
+        """Move a candidate until its silhouette is most like the map, and set its standard deviations.
 
-        From afar, ``rough``, both are blurred: an edge is felt no farther than it is wide.
+        Far away from it, ``rough``, both are blurred, because an edge has no effect beyond its own width.
         """
         fine = 2 if rough else FINE
 
@@ -445,7 +446,7 @@ class BlockFinder:
                 damping = max(10.0 * damping, 0.1)
         pixels = max(int(weight.sum()), 1)
         edge = max(int(((drawn > 0.05) & (drawn < 0.95))[weight].sum()), 1)
-        # Errors sit at the edges, where neighbours err together.
+        # Errors are at the edges, where neighbours have the same errors.
         variance = max(cost / max(min(edge, pixels) - 3, 1), NOISE**2) * 2.0
         try:
             spread = variance * np.linalg.inv(normal)
@@ -462,7 +463,7 @@ class BlockFinder:
     def _visible(
         self, candidate: _Candidate, window: _Window, others: Iterable[_Candidate]
     ) -> tuple[NDArray[np.bool_], Map]:
-        """Return which pixels of a window tell of a block, and what others of its colour cover there."""
+        """Return the pixels of a window that count for a block, and the cover of others of its colour there."""
         weight, fixed = self._weight(window), np.zeros((window.height, window.width), dtype=np.float32)
         near = self._distance(candidate)
         for other in others:
@@ -476,7 +477,7 @@ class BlockFinder:
         return weight, fixed
 
     def _measure(self, candidate: _Candidate, cover: Map, others: Sequence[_Candidate]) -> None:
-        """Tell how well a fitted block matches the map, and how much of it is hidden."""
+        """Set the match of a fitted block with the map, its hidden share and its visible area."""
         window = self._drawn(candidate.block, candidate.state, None, 1, margin=4)[0]
         drawn = self._drawn(candidate.block, candidate.state, window)[1]
         weight, fixed = self._visible(candidate, window, others)
@@ -538,7 +539,7 @@ class BlockFinder:
         Args:
             block: the block.
             state: x, y [m] and yaw [rad].
-            window: where to draw; None for the smallest window around it.
+            window: the window to draw in; None for the smallest one around the block.
             fine: drawn pixels along each side of a pixel.
             margin: around the smallest window [pixel].
         """
@@ -583,7 +584,7 @@ def _angle(colour: tuple[float, float, float]) -> float:
 
 
 def _overlap(one: _Window, other: _Window) -> tuple[tuple[slice, slice] | None, tuple[slice, slice] | None]:
-    """Return the common part of two windows, in each; None where they have none."""
+    """Return the common part of two windows, in each; None if there is none."""
     u0, v0 = max(one.u, other.u), max(one.v, other.v)
     u1, v1 = min(one.u + one.width, other.u + other.width), min(one.v + one.height, other.v + other.height)
     if u0 >= u1 or v0 >= v1:

@@ -24,7 +24,7 @@ CALIBRATE = "Run `robocontrast calibrate` again, which writes this file."
 
 @dataclass(frozen=True)
 class CalibratedCamera:
-    """A camera that stands still, and where it stands.
+    """A camera that does not move, and its pose.
 
     Attributes:
         intrinsics: size, K and distortion.
@@ -41,7 +41,7 @@ class CalibratedCamera:
     orientation_error: float = 0.0
 
     def __post_init__(self) -> None:
-        """Compute what maps the world to the camera, once."""
+        """Compute the map from the world to the camera, once."""
         x, y, z, w = self.pose.orientation
         turn = quat2mat((w, x, y, z)).T
         place = -np.einsum("ij,j->i", turn, np.asarray(self.pose.position))
@@ -55,7 +55,7 @@ class CalibratedCamera:
         return self._turn, self._translation.ravel()
 
     def project(self, points: ArrayLike) -> Floats:
-        """Return where points of the world are in the image.
+        """Return the pixels of points of the world.
 
         Args:
             points: world frame, shape (n, 3) [m], in front of the camera.
@@ -68,19 +68,19 @@ class CalibratedCamera:
         return cv2.projectPoints(world, self._rotation, self._translation, k, d)[0].reshape(-1, 2)
 
     def depth(self, points: ArrayLike) -> Floats:
-        """Return how far points of the world, shape (n, 3), are in front of the camera, along its axis, (n,) [m]."""
+        """Return the distances of points of the world, shape (n, 3), from the camera along its axis, (n,) [m]."""
         world = np.asarray(points, dtype=float).reshape(-1, 3)
         return np.einsum("ij,j->i", world, self._turn[2]) + self._translation[2, 0]
 
     def on_plane(self, pixels: ArrayLike, z: float) -> Floats:
-        """Return the points at a height that pixels show.
+        """Return the points of pixels at a height.
 
         Args:
             pixels: columns and rows, shape (n, 2).
             z: height of a horizontal plane, world frame [m].
 
         Returns:
-            x and y, world frame, shape (n, 2) [m]; NaN where the ray does not meet the plane in front of the camera.
+            x and y, world frame, shape (n, 2) [m]; NaN if the ray does not meet the plane in front of the camera.
         """
         seen = np.asarray(pixels, dtype=float).reshape(-1, 1, 2)
         flat = cv2.undistortPoints(seen, self.intrinsics.matrix, self.intrinsics.distortion).reshape(-1, 2)
@@ -92,29 +92,29 @@ class CalibratedCamera:
         return np.array((x, y)) + along[:, None] * rays[:, :2]
 
     def shifts(self, point: ArrayLike) -> Floats:
-        """Return by how much one standard deviation of each of the calibration's errors shifts what is seen at a point.
+        """Return the shifts of a point as seen, by one standard deviation of each of the calibration's errors.
 
         The errors are those of the position along x, y, z and of the rotation about them, independent of each other.
-        They are the same for all that one camera sees, so that near things are shifted alike.
+        They are the same for all points in one camera's view, so that near things have similar shifts.
 
         Args:
-            point: world frame, shape (3,) [m], in front of the camera; what is seen there keeps its height.
+            point: world frame, shape (3,) [m], in front of the camera; it keeps its height.
 
         Returns:
-            Shifts along x and y of the world, shape (6, 2) [m]; NaN where the point is not in front of the camera.
+            Shifts along x and y of the world, shape (6, 2) [m]; NaN if the point is not in front of the camera.
         """
         ray = np.asarray(point, dtype=float) - self.pose.position
         along = np.eye(3) * self.position_error / math.sqrt(3.0)
         turned = np.cross(np.eye(3), ray) * self.orientation_error / math.sqrt(3.0)
         moved = np.concatenate((along, turned))
         with np.errstate(divide="ignore", invalid="ignore"):
-            # Where the moved ray meets the same height again.
+            # The point where the moved ray meets the same height again.
             back = np.where(ray[2] < 0.0, moved[:, 2] / ray[2], np.nan)
         return moved[:, :2] - back[:, None] * ray[:2]
 
     def shift_at(self, distance: float) -> float:
-        """Return the standard deviation of what the calibration's own error shifts at a distance, both in [m]."""
-        # Both errors are those of three axes together, and what is seen is shifted along two.
+        """Return the standard deviation of the shift by the calibration's own error at a distance, both in [m]."""
+        # Both errors are those of three axes together, and the shift is along two.
         return math.hypot(self.position_error, self.orientation_error * distance) / math.sqrt(2.0)
 
 
@@ -123,7 +123,7 @@ def load_camera(file: Path, info: Path | None = None) -> CalibratedCamera:
 
     Args:
         file: camera.yaml, as `robocontrast calibrate` wrote it.
-        info: file with the intrinsics, as `read_intrinsics` takes it; None where camera.yaml has them.
+        info: file with the intrinsics, as `read_intrinsics` takes it; None if camera.yaml has them.
 
     Raises:
         ConfigurationError: a value is missing or wrong.

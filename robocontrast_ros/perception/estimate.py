@@ -1,4 +1,4 @@
-"""What a picture tells of a scene."""
+"""Estimates of a scene from a picture."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from robocontrast_ros.domain import ObjectState, Pose, Scene
 
 @dataclass(frozen=True)
 class ObjectEstimate:
-    """What is known of one object.
+    """The estimate of one object.
 
     Attributes:
         name: of the object in the scene.
-        model: what it is.
-        pose: its pose in the world frame, as in ``domain.Scene``; None where it is not seen.
+        model: its model.
+        pose: its pose in the world frame, as in ``domain.Scene``; None if it is not seen.
         position_std: standard deviation of the position, along each of x and y [m]; NaN without a pose.
         yaw_std: of the yaw, up to ``turns`` [rad]; NaN without a pose.
-        turns: equally spaced turns about z that look the same: the yaw is one of so many.
-        unsure: why a person should look, each a sentence without the object's name; empty where nothing but the height
+        turns: equally spaced turns about z that look the same: the yaw is one of these.
+        unsure: reasons for a person to look, each a sentence without the object's name; empty if nothing but the height
             is in doubt.
         hidden: share of the object that something hides, 0 to 1.
-        shifts: what one standard deviation of each of the calibration's errors shifts it, along x and y [m]: a part of
-            ``position_std`` that all objects share. Empty where the calibration does not matter.
+        shifts: its shifts along x and y by one standard deviation of each of the calibration's errors [m]: a part of
+            ``position_std`` that all objects share. Empty if the calibration does not matter.
         others: its poses at other heights that explain the picture as well.
     """
 
@@ -45,7 +45,7 @@ class ObjectEstimate:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why a person should look, each a sentence without the object's name."""
+        """Reasons for a person to look, each a sentence without the object's name."""
         heights = (f"it may stand at a height of {_mm(self.pose)} or of {_mm(other)} mm" for other in self.others[:1])
         return (*self.unsure, *heights)
 
@@ -57,11 +57,11 @@ class ObjectEstimate:
 
 @dataclass(frozen=True)
 class SceneEstimate:
-    """What is known of a scene.
+    """The estimate of a scene.
 
     Attributes:
         objects: in the order of the expected scene.
-        problems: of the picture as a whole, in plain words; with any, nothing is certain.
+        problems: those of the whole picture, in plain words; with any, nothing is certain.
         frame_id: frame of the poses.
     """
 
@@ -78,12 +78,12 @@ class SceneEstimate:
 
     @property
     def scene(self) -> Scene:
-        """The objects whose pose is known, certain or not; what is not seen is left out."""
+        """The objects whose pose is known, certain or not; objects that are not seen are left out."""
         seen = tuple(ObjectState(o.name, o.model, o.pose) for o in self.objects if o.pose is not None)
         return Scene(seen, self.frame_id)
 
     def doubts(self, names: Iterable[str] | None = None) -> tuple[str, ...]:
-        """Return what is in doubt as lines for people: of the whole picture, then of some objects, or of all.
+        """Return the doubts as lines for people: those of the whole picture, then those of some objects, or of all.
 
         Raises:
             KeyError: an object was not looked for.
@@ -92,7 +92,7 @@ class SceneEstimate:
         return (*self.problems, *(line for o in chosen for line in o.words))
 
     def certain(self, names: Iterable[str] | None = None) -> bool:
-        """Tell whether nothing is in doubt of some objects, or of all.
+        """Return whether nothing is in doubt of some objects, or of all.
 
         Raises:
             KeyError: an object was not looked for.

@@ -28,15 +28,15 @@ from robocontrast_ros.perception.tags import (
 )
 
 MISFIT = 3.0
-"""Distance of a tag fixed to the world from where it should be that shows that something was moved [pixel]."""
+"""Distance of a tag fixed to the world from its expected place from which something was moved [pixel]."""
 AROUND = 0.015
-"""How much farther than a support reaches something on it may be seen [m]."""
+"""Greatest distance from a support at which something on it may be seen [m]."""
 WELL_INSIDE = 0.004
-"""How far inside of a support something is that cannot stand beside it [m]."""
+"""Depth inside of a support from which something cannot be beside it [m]."""
 MOST = 0.5
-"""Share of the objects that have to fit badly for the calibration to be the likely reason."""
+"""Share of badly fitting objects from which the calibration is the likely reason."""
 SHAPE = "what is seen has another shape"
-"""How the reason begins that a block's silhouette does not fit."""
+"""First words of the reason that a block's silhouette does not fit."""
 
 
 class SceneEstimator:
@@ -55,21 +55,21 @@ class SceneEstimator:
         table: float = 0.0,
         region: tuple[tuple[float, float], tuple[float, float]] | None = None,
     ) -> None:
-        """Take what is known beforehand.
+        """Take the known facts of the scene.
 
         An object with tags is found by them; one without, by its model's colour and outline.
 
         Args:
-            camera: that looks.
+            camera: the camera of the pictures.
             expected: scene whose objects are looked for; its poses are not used, except those of ``given``.
             tags: name in the scene -> tags on it.
             blocks: model -> block, for those without tags.
-            supports: model -> where something else may stand on it, or in it.
-            fixed_tags: tags that are fixed to the world, with their poses in its frame: they show whether the camera
-                still stands where it was calibrated.
-            given: names of what is not looked for and stands as expected, such as the table itself.
-            table: height of what objects stand on, world frame [m].
-            region: least x and y, and greatest x and y, of where objects may be [m]; None for all that is seen.
+            supports: model -> places for something else on it, or in it.
+            fixed_tags: tags that are fixed to the world, with their poses in its frame: they show whether the camera is
+                still at its calibrated pose.
+            given: names of objects that are not looked for and are as expected, such as the table itself.
+            table: height of the surface under the objects, world frame [m].
+            region: least x and y, and greatest x and y, of the objects' places [m]; None for everything in view.
 
         Raises:
             ValueError: an object has neither tags nor a block, a tag is named twice, or a name is in no scene.
@@ -97,7 +97,7 @@ class SceneEstimator:
         self._finder = BlockFinder(camera, known, table, region)
 
     def estimate(self, image: NDArray[np.uint8]) -> SceneEstimate:
-        """Return what a picture tells.
+        """Return the estimate from a picture.
 
         Args:
             image: RGB, shape (rows, columns, 3), 8 bits.
@@ -127,7 +127,7 @@ class SceneEstimator:
         return SceneEstimate(tuple(objects), self._misfits(placed, found, seen), self._camera.frame_id)
 
     def _placed(self, seen: SeenTags) -> dict[str, Placed]:
-        """Return where tagged objects are; first those on the table, then those on others."""
+        """Return the places of tagged objects; first those on the table, then those on others."""
         placed: dict[str, Placed] = {}
         for name, own in self._tags.items():
             found = place(self._camera, own, seen.corners, (), self._table)
@@ -146,7 +146,7 @@ class SceneEstimator:
                     if away < AROUND:
                         heights.append(placed[other].pose.position[2] + support.height)
                         on_top |= away < -WELL_INSIDE
-            # What is right above another thing stands on it.
+            # An object right above another one is on it.
             if not on_top:
                 heights.append(self._table)
             again = place(self._camera, self._tags[name], seen.corners, heights, self._table)
@@ -155,7 +155,7 @@ class SceneEstimator:
         return placed
 
     def _width(self, name: str) -> float:
-        """Return how far what carries others reaches [m]; 0 for what carries nothing."""
+        """Return the width of an object's supports for others [m]; 0 if it has none."""
         corners = [c for support in self._supports.get(self._expected[name].model, ()) for c in support.polygon]
         return 2.0 * max((math.hypot(*corner) for corner in corners), default=0.0)
 
@@ -205,7 +205,7 @@ class SceneEstimator:
         )
 
     def _with_calibration(self, deviation: float, pose: Pose) -> tuple[float, tuple[tuple[float, float], ...]]:
-        """Return a position's standard deviation with the calibration's error, and what that error shifts [m]."""
+        """Return a position's standard deviation with the calibration's error, and the shifts by that error [m]."""
         shifts = self._camera.shifts(pose.position)
         along, across = (shifts**2).sum(axis=0).tolist()
         return math.sqrt(deviation**2 + (along + across) / 2.0), tuple((x, y) for x, y in shifts.tolist())
@@ -213,7 +213,7 @@ class SceneEstimator:
     def _misfits(
         self, placed: Mapping[str, Placed], found: Mapping[str, Found | None], seen: SeenTags
     ) -> tuple[str, ...]:
-        """Return why the calibration seems to be wrong."""
+        """Return the reasons to believe that the calibration is wrong."""
         advice = "The camera or the table may have been moved. Run `robocontrast calibrate` again."
         off = {
             t.number: seen_off(self._camera, t, seen.corners[t.number]) for t in self._fixed if t.number in seen.corners
@@ -236,6 +236,6 @@ def _unseen(name: str, model: str, reasons: tuple[str, ...]) -> ObjectEstimate:
 
 
 def nearest_turn(yaw: float, turns: int, wanted: float) -> float:
-    """Return of all yaws that look the same the one nearest to a wanted one [rad]."""
+    """Return the yaw nearest to a wanted one, of those that look the same [rad]."""
     options = (yaw + math.tau * k / turns for k in itertools.count())
     return min(itertools.islice(options, turns), key=lambda angle: abs(math.remainder(angle - wanted, math.tau)))

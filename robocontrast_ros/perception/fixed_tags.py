@@ -1,4 +1,4 @@
-"""Tags that lie on the table for good: where they are, as a camera sees them that was calibrated just now."""
+"""Tags that lie on the table for good: their places, as a camera just calibrated sees them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robocontrast_ros.perception.camera import CalibratedCamera, Floats
 from robocontrast_ros.perception.tags import ObjectTag, TagReader
 
 FLAT = 0.04
-"""How far a corner may be from where a square has it for the tag to lie flat there, as a share of its side."""
+"""Greatest distance of a flat tag's corner from that of a square, as a share of its side."""
 
 
 class NotFlat(ValueError):
@@ -32,13 +32,13 @@ def lying_tags(
 
     Args:
         images: RGB, shape (rows, columns, 3), in which nothing moved; several average the noise.
-        camera: that took them.
-        height: of the tags, world frame [m].
-        others: numbers of tags that are not meant, such as the board's.
+        camera: the camera of the images.
+        height: height of the tags, world frame [m].
+        others: numbers of tags to ignore, such as the board's.
         family: of the tags, that of the board.
 
     Raises:
-        NotFlat: a tag stands, lies higher or lower, or is bent.
+        NotFlat: a tag is upright, higher, lower or bent.
         ValueError: a number is there twice.
     """
     reader, seen = TagReader(family), dict[int, list[Floats]]()

@@ -1,4 +1,4 @@
-"""What is wrong with a picture as a whole, before anything is looked for in it."""
+"""Faults of a whole picture, before anything is looked for in it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ BLURRED = 2.6
 
 
 def problems_of(image: Picture, intrinsics: Intrinsics) -> tuple[str, ...]:
-    """Return what is wrong with a picture, as sentences for people; nothing where it can be used.
+    """Return the faults of a picture, as sentences for people; none if it can be used.
 
     Args:
         image: RGB, shape (rows, columns, 3).
-        intrinsics: of the camera, for the size.
+        intrinsics: those of the camera, for the size.
 
     Raises:
         ValueError: it is no RGB picture of 8 bits.
@@ -51,9 +51,9 @@ def problems_of(image: Picture, intrinsics: Intrinsics) -> tuple[str, ...]:
 
 
 def edge_width(grey: Picture) -> float | None:
-    """Return how wide the sharpest edges are, as the standard deviation of a Gaussian blur [pixel].
+    """Return the width of the sharpest edges, as the standard deviation of a Gaussian blur [pixel].
 
-    None where there are no edges.
+    None if there are no edges.
     """
     # A pixel's noise is no edge.
     smooth = cv2.GaussianBlur(grey, (0, 0), 0.8).astype(np.float32)

@@ -18,7 +18,7 @@ from robocontrast_ros.perception.tags import ObjectTag, Support
 THICK = 0.0005
 """Half the thickness of a plate [m]."""
 GAP = 0.004
-"""Between an object and a plate beside it [m]."""
+"""Gap between an object and a plate beside it [m]."""
 GOLDEN = math.pi * (3.0 - math.sqrt(5.0))
 """Angle between the cards of one object and of the next [rad]: few of its multiples are near each other."""
 FINE = 16
@@ -29,8 +29,8 @@ def picture(tag: ObjectTag, pixels: int = FINE) -> NDArray[np.uint8]:
     """Return a tag with its white border, which is one module wide, grey, shape (n, n).
 
     Args:
-        tag: which.
-        pixels: of a module along each side.
+        tag: the tag.
+        pixels: pixels along each side of a module.
     """
     black = cv2.aruco.generateImageMarker(dictionary(tag.family), tag.number, modules(tag.family) * pixels)
     return np.pad(black, pixels, constant_values=255)
@@ -50,8 +50,8 @@ def add_plates(spec: mujoco.MjSpec, body: mujoco.MjsBody, tags: Iterable[ObjectT
 
     Args:
         spec: the model of the body.
-        body: whose frame is the object's.
-        tags: on it.
+        body: the body; its frame is the object's.
+        tags: the tags on it.
     """
     for tag in tags:
         name = f"tag{tag.number}"
@@ -91,8 +91,8 @@ def tags_for(
 ) -> dict[str, tuple[ObjectTag, ...]]:
     """Return tags for objects of a library, numbered in their order: model -> tags.
 
-    What nothing stands on or in has one on top. What has a top or a cavity, which the other object would
-    cover, has cards under it that stick out, and one on top unless it is hollow there.
+    An object that carries no other has one on top. An object with a top or a cavity, which the other object would
+    cover, has cards that reach out from under it, and one on top unless it is hollow there.
 
     Args:
         models: the objects; fixtures get none.
@@ -137,7 +137,7 @@ def _places(model: ObjectModel, width: float, index: int) -> Sequence[tuple[floa
 
 
 def supports(models: Iterable[ObjectModel]) -> dict[str, tuple[Support, ...]]:
-    """Return where something may stand on each object or in it: model -> supports."""
+    """Return the places for something else on each object or in it: model -> supports."""
     found = {}
     for model in models:
         places = [(model.top.polygon, model.top.z)] if model.top is not None else []

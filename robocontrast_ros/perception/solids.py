@@ -21,7 +21,7 @@ ALIKE = 0.04
 
 @dataclass(frozen=True)
 class Block:
-    """An upright prism of one colour. Its frame: z up from the base; what turns it turns it about z.
+    """An upright prism of one colour. Its frame has z up from the base; it turns about z alone.
 
     Attributes:
         outline: corners of its base in its frame, in order, shape (n, 2) [m].
@@ -34,7 +34,7 @@ class Block:
     colour: tuple[float, float, float]
 
     def __post_init__(self) -> None:
-        """Refuse what is no prism."""
+        """Refuse a shape that is no prism."""
         if len(self.outline) < 3 or not self.height > 0.0:
             raise ValueError(
                 f"block: got {len(self.outline)} corners, height {self.height}; expected 3 or more, above 0"
@@ -82,7 +82,7 @@ def read_block(model: Path) -> Block:
         model: a file with one body.
 
     Raises:
-        ValueError: it cannot be read, or is no prism that stands on its origin.
+        ValueError: it cannot be read, or is no prism with its base at its origin.
     """
     compiled = mujoco.MjModel.from_xml_path(str(model))
     data = mujoco.MjData(compiled)

@@ -1,4 +1,4 @@
-"""Pages of tags for objects, for print in their true size: which is glued where, and how it is turned."""
+"""Pages of tags for objects, to print in true size, with the place and the turn of each tag."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGE = 210.0, 297.0
 LEFT, TOP, FOOT = 10.0, 16.0, 266.0
 """Where tags begin and the foot begins [mm]. Letter paper is 18 mm shorter than A4: 9 mm at each end."""
 GAP, LINE = 2.0, 3.4
-"""Between what is printed, and from one line of words to the next [mm]."""
+"""Distance between printed parts, and between lines of words [mm]."""
 PICTURE = 30.0
 """Side of an object's picture [mm]."""
 SMALL, LARGE = 2.5, 3.2
@@ -37,12 +37,12 @@ Tagged = tuple[ObjectModel, Sequence[ObjectTag]]
 
 
 def pictures_of(model: ObjectModel, tags: Sequence[ObjectTag], size: int = 192) -> tuple[Picture, ...]:
-    """Return pictures of an object with its x axis to the right: without its tags and, where it has several, with them.
+    """Return pictures of an object with its x axis to the right: without its tags and, if it has several, with them.
 
     Args:
         model: the object.
-        tags: on it.
-        size: of the pictures [pixel].
+        tags: the tags on it.
+        size: side of the pictures [pixel].
 
     Returns:
         One or two pictures, RGB, each of the shape (size, size, 3).
@@ -61,12 +61,12 @@ def pictures_of(model: ObjectModel, tags: Sequence[ObjectTag], size: int = 192) 
 def tag_pages(
     tagged: Sequence[Tagged], pictures: Mapping[str, Sequence[Picture]], dots_per_inch: int = 300
 ) -> Iterator[Image.Image]:
-    """Return the pages, each of the size of A4, in the order of the objects.
+    """Return the pages, A4, in the order of the objects.
 
     Args:
         tagged: the objects and their tags.
-        pictures: of the objects by model, as of ``pictures_of``; none are drawn of those that are not there.
-        dots_per_inch: of the pages.
+        pictures: model -> its pictures, as from ``pictures_of``; a missing model has none on the page.
+        dots_per_inch: resolution of the pages.
     """
     families = ", ".join(dict.fromkeys(in_words(tag.family) for _, own in tagged for tag in own))
     page = _Page(1, dots_per_inch, families)
@@ -79,7 +79,7 @@ def tag_pages(
 
 
 def place_in_words(tag: ObjectTag, model: ObjectModel) -> str:
-    """Return where a tag is glued, in words."""
+    """Return the place of a tag on its object, in words."""
     x, y, z = tag.position
     if z >= model.size[2]:
         return "flat on top, over the middle"
@@ -114,7 +114,7 @@ def _rows(tagged: Sequence[Tagged]) -> Iterator[list[Tagged]]:
 
 class _Page:
     def __init__(self, number: int, dots_per_inch: int, families: str) -> None:
-        """Begin with the foot: the line that shows whether the printer kept the size, and what to do."""
+        """Begin with the foot: a line to check the printed size, and what to do."""
         self.number, self._scale, self._next = number, dots_per_inch / (1e3 * INCH), TOP
         self.image = Image.new("RGB", self._dots(*PAGE), "white")
         self._draw = ImageDraw.Draw(self.image)
@@ -147,7 +147,7 @@ class _Page:
         drawn = cv2.resize(picture(tag, 64), (side, side), interpolation=cv2.INTER_AREA)
         self.image.paste(Image.fromarray(drawn), (x, y))
         self._draw.rectangle((x, y, x + side - 1, y + side - 1), outline=GREY)
-        # What is in the white border stays small and near the edge, so that the black square keeps its contrast.
+        # Print in the white border is small and near the edge, so that the black square keeps its contrast.
         border = width / (modules(tag.family) + 2)
         tip, middle = left + width - 0.05 * border, top + width / 2.0
         arrow = [

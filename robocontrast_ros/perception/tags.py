@@ -20,11 +20,12 @@ from robocontrast_ros.perception.camera import CalibratedCamera, Floats
 ALONG = (0.14, 0.86)
 """Part of a side on which its edge is looked for: blur rounds the corners."""
 ACROSS = 0.9, 2.5
-"""How far on either side of an edge its slope is looked for: in modules, beyond which is the next edge, and [pixel]."""
+"""Distance on either side of an edge in which its slope is looked for: in modules, beyond which is the next edge, and
+[pixel]."""
 SLOPE = 0.5
 """Share of the usual slope from which a place belongs to an edge, and is not hidden."""
 ROUNDS = 3
-"""How often edges are looked for around where they were found."""
+"""Times that edges are looked for around their last place."""
 FAR = 2.0
 """Distance by which the lines along the edges may correct a corner [pixel]."""
 CORNER = 0.15
@@ -32,15 +33,15 @@ CORNER = 0.15
 STEPS = 8
 """Steps of least squares, at most."""
 SHRINK = 0.15
-"""By how much a tag's side may be seen too short [pixel]."""
+"""Length by which a tag's side may be seen too short [pixel]."""
 FITS = 1.5
-"""Distance of corners from where the result puts them up to which tags and calibration fit together, RMS [pixel]."""
+"""Distance of corners from their places by the result up to which tags and calibration fit together, RMS [pixel]."""
 UPRIGHT = 12.0
-"""Tilt from which an object does not stand upright [deg]."""
+"""Tilt from which an object is not upright [deg]."""
 FLOATS = 0.004
 """Difference of heights that no error explains [m]."""
 SIGMAS = 3.0
-"""Standard deviations within which a known height explains what is seen."""
+"""Standard deviations within which a known height explains the picture."""
 LONGEST = 0.1
 """Step of least squares, at most [m]."""
 SMALL = 14.0
@@ -51,8 +52,7 @@ SMALL = 14.0
 class ObjectTag:
     """A tag that is fixed to an object, or to the world.
 
-    Its frame: origin at the middle of its black square, x to the right and y up as it is printed, z towards who looks
-    at it.
+    Its frame: origin at the middle of its black square, x to the right and y up as it is printed, z towards the viewer.
     """
 
     number: int = Field(ge=0, description="in its family")
@@ -64,7 +64,7 @@ class ObjectTag:
     family: Family = Field(default=USUAL, description="AprilTags or ArUco markers, as OpenCV has them")
 
     def __post_init__(self) -> None:
-        """Refuse a number that its family does not have, and a quaternion that is none."""
+        """Refuse a number that its family does not have, and a quaternion of another length than 1."""
         if self.number > (last := last_number(self.family)):
             raise ValueError(f"`number`: at most {last}, the last of {in_words(self.family)}")
         if abs(math.sqrt(sum(part * part for part in self.orientation)) - 1.0) > 1e-3:
@@ -81,18 +81,18 @@ class ObjectTag:
 
 @dataclass(frozen=True)
 class Support:
-    """Where something else may stand on an object, or in it.
+    """A place for something else on an object, or in it.
 
     Attributes:
-        height: above the object's origin [m].
-        polygon: corners of where the other's origin may be, in the object's frame, shape (n, 2) [m].
+        height: its height above the object's origin [m].
+        polygon: corners of the area for the other's origin, in the object's frame, shape (n, 2) [m].
     """
 
     height: float
     polygon: tuple[tuple[float, float], ...]
 
     def away(self, pose: Pose, xy: tuple[float, float]) -> float:
-        """Return how far a point of the world is outside of it, for an object at a pose; less than 0 inside [m]."""
+        """Return a world point's distance from the support, for an object at a pose; negative inside [m]."""
         x, y = xy[0] - pose.position[0], xy[1] - pose.position[1]
         c, s = math.cos(pose.yaw), math.sin(pose.yaw)
         own = np.float32((c * x + s * y, c * y - s * x)).tolist()
@@ -104,8 +104,8 @@ class SeenTags:
     """The tags in a picture.
 
     Attributes:
-        corners: number -> its corners, shape (4, 2) [pixel]; those that are there once.
-        twice: numbers that are there several times, in order.
+        corners: number -> its corners, shape (4, 2) [pixel]; those that appear once.
+        twice: numbers that appear several times, in order.
     """
 
     corners: Mapping[int, Floats]
@@ -114,15 +114,15 @@ class SeenTags:
 
 @dataclass(frozen=True)
 class Placed:
-    """Where a tagged object is.
+    """The place of a tagged object.
 
     Attributes:
         pose: world frame.
-        position_std: along each of x and y, for a camera that stands where its calibration tells [m].
+        position_std: along each of x and y, for a camera exactly at its calibrated pose [m].
         yaw_std: [rad].
-        off: distance of corners from where the pose puts them, RMS [pixel].
-        unsure: why a person should look.
-        others: its poses at other heights that explain what is seen as well.
+        off: distance of corners from their places by the pose, RMS [pixel].
+        unsure: reasons for a person to look.
+        others: its poses at other heights that explain the picture as well.
     """
 
     pose: Pose
@@ -172,7 +172,7 @@ class KnownTagReader:
         self._readers = {family: TagReader(family) for family in self._numbers}
 
     def read(self, grey: NDArray[np.uint8]) -> SeenTags:
-        """Return those of them that are in a grey picture, shape (rows, columns)."""
+        """Return the known tags in a grey picture, shape (rows, columns)."""
         corners: dict[int, Floats] = {}
         twice: list[int] = []
         for family, reader in self._readers.items():
@@ -189,13 +189,13 @@ def place(
     heights: Sequence[float],
     table: float = 0.0,
 ) -> Placed | None:
-    """Return where an object stands whose tags are seen; None where none is.
+    """Return the place of an object from its tags; None if none is seen.
 
     Args:
-        camera: that saw them.
-        tags: of the object.
+        camera: the camera of the picture.
+        tags: the tags on the object.
         seen: number -> corners, shape (4, 2) [pixel].
-        heights: at which the object's origin may be, world frame [m]: that of the table, and of what it may stand on.
+        heights: possible heights of the object's origin, world frame [m]: that of the table, and those of supports.
         table: height of the table [m].
     """
     mine = [tag for tag in tags if tag.number in seen]
@@ -208,7 +208,7 @@ def place(
         return None
     best, spread, off = _upright(camera, points, pixels, start, free_height=True)
     if off > FITS and len(mine) > 1:
-        # Something covers a part of one of its tags: the others are enough where they fit.
+        # Something covers a part of one of its tags: the others are enough if they fit.
         rest = [place(camera, [tag for tag in mine if tag is not one], seen, heights, table) for one in mine]
         fitting = [found for found in rest if found is not None and found.off <= FITS]
         if fitting:
@@ -230,7 +230,7 @@ def place(
             )
     sides = np.linalg.norm(pixels.reshape(-1, 4, 2) - np.roll(pixels.reshape(-1, 4, 2), 1, axis=1), axis=2)
     distance = _distance(camera, best[:3])
-    # What blur does to all edges makes a tag look smaller or larger, and so farther away or nearer.
+    # Blur of all edges makes a tag look smaller or larger, and so farther away or nearer.
     error = math.hypot(
         math.sqrt(float(spread[2, 2])), camera.shift_at(distance), SHRINK * distance / float(sides.max())
     )
@@ -257,13 +257,13 @@ def place(
 
 
 def _by_edges(grey: NDArray[np.uint8], corners: Floats, along_side: int) -> Floats:
-    """Return the corners of a tag where the lines along its edges meet.
+    """Return the corners of a tag as the points where the lines along its edges meet.
 
     Blur moves the corners of a square inwards, which turns it and makes it seem farther away, but not its edges.
 
     Args:
         grey: the picture.
-        corners: as they were found, shape (4, 2) [pixel]; they are returned where an edge cannot be followed.
+        corners: as they were found, shape (4, 2) [pixel]; they are returned if an edge cannot be followed.
         along_side: modules along a side of the tag.
     """
     sides = np.linalg.norm(corners - np.roll(corners, -1, axis=0), axis=1)
@@ -309,7 +309,7 @@ def _edge(
 
 
 def _meet(one: Floats, along_one: Floats, other: Floats, along_other: Floats) -> Floats:
-    """Return where two lines meet, shape (2,); infinity where they do not."""
+    """Return the point where two lines meet, shape (2,); infinity if they do not."""
     turn = along_one[0] * along_other[1] - along_one[1] * along_other[0]
     if abs(turn) < 1e-9:
         return np.full(2, math.inf)
@@ -318,12 +318,12 @@ def _meet(one: Floats, along_one: Floats, other: Floats, along_other: Floats) ->
 
 
 def seen_off(camera: CalibratedCamera, tag: ObjectTag, corners: Floats) -> float:
-    """Return how far the corners of a tag that is fixed to the world are from where they should be, RMS [pixel]."""
+    """Return the distance of the corners of a tag fixed to the world from their expected places, RMS [pixel]."""
     return float(np.sqrt(((camera.project(tag.corners) - corners) ** 2).sum(axis=1).mean()))
 
 
 def _on_table(camera: CalibratedCamera, points: Floats, pixels: Floats, table: float) -> Floats | None:
-    """Return x, y, z [m] and yaw [rad] of an object as if it stood on the table; None where that cannot be seen."""
+    """Return x, y, z [m] and yaw [rad] of an object as if it stood on the table; None if the camera cannot see that."""
     seen = np.concatenate(
         [camera.on_plane([pixel], table + point[2]) for pixel, point in zip(pixels, points, strict=True)]
     )
@@ -338,7 +338,7 @@ def _on_table(camera: CalibratedCamera, points: Floats, pixels: Floats, table: f
 
 
 def _lying(camera: CalibratedCamera, points: Floats, pixels: Floats) -> tuple[Floats, Floats, float] | None:
-    """Return how an object lies: rotation, shape (3, 3), position [m], and distance of its corners, RMS [pixel]."""
+    """Return an object's rotation, however it lies, shape (3, 3), position [m], and corner distance, RMS [pixel]."""
     k, d = camera.intrinsics.matrix, camera.intrinsics.distortion
     flat = np.linalg.matrix_rank(points - points.mean(axis=0), tol=1e-6) < 3
     flag = cv2.SOLVEPNP_IPPE if flat else cv2.SOLVEPNP_SQPNP

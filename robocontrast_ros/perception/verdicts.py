@@ -15,28 +15,28 @@ from robocontrast_ros.perception.camera import Floats
 from robocontrast_ros.perception.estimate import ObjectEstimate, SceneEstimate
 
 SIGMAS = 3.0
-"""Standard deviations by which objects are moved to see whether the answer stays."""
+"""Standard deviations by which objects are moved to check that the answer is stable."""
 DIRECTIONS = 12
-"""In which each object is moved."""
+"""Directions in which each object is moved."""
 LEAST = 0.001
-"""Least distance by which objects are moved [m]: what camera and goal are never better than."""
+"""Least distance by which objects are moved [m], because camera and goal are never more exact."""
 NEAR_THE_LIMIT = "The result is near the limit between success and failure."
 
 
 class Goal(Protocol):
-    """What can be asked of a scene, such as a goal of a task."""
+    """A question about a scene, such as a goal of a task."""
 
     def satisfied(self, scene: Scene) -> bool:
-        """Tell whether the scene fulfils it."""
+        """Return whether the scene fulfils it."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a camera says of a goal.
+    """The answer of a camera about a goal.
 
     Attributes:
-        success: whether the estimated scene fulfils it; None where an object of it is not seen.
-        doubts: why a person should decide, as lines for people; empty where it is certain.
+        success: whether the estimated scene fulfils it; None if an object of the goal is not seen.
+        doubts: reasons for a person to decide, as lines for people; empty if it is certain.
     """
 
     success: bool | None
@@ -51,10 +51,9 @@ class Verdict:
 def verdict(goal: Goal, estimate: SceneEstimate, names: Iterable[str]) -> Verdict:
     """Return whether an estimated scene fulfils a goal.
 
-    It is certain where no object of the goal is in doubt, and the answer stays the same when each of them is moved
-    and turned by three standard deviations: alone, by what is not known of all of them relative to each other; with
-    the others, by what the error of the calibration shifts them all. Where an object may stand at several heights, the
-    answer has to be the same at each.
+    It is certain if no object of the goal is in doubt, and the answer stays the same when each of them is moved and
+    turned by three standard deviations: alone, by its uncertainty relative to the others; with the others, by the shift
+    of all by the calibration's error. If an object may be at different heights, the answer has to be the same at each.
 
     Args:
         goal: of the task.
@@ -99,7 +98,7 @@ def _moved(scene: Scene, concerned: Sequence[ObjectEstimate]) -> Iterator[Scene]
 
 
 def _around(own: float, shared: Floats) -> Iterator[tuple[float, float]]:
-    """Yield how far to go in each direction for a variance along each axis, and a covariance of shape (2, 2) [m2]."""
+    """Yield a displacement in each direction for a variance along each axis and a covariance, shape (2, 2) [m2]."""
     for k in range(DIRECTIONS):
         x, y = math.cos(math.tau * k / DIRECTIONS), math.sin(math.tau * k / DIRECTIONS)
         variance = own + x * x * shared[0, 0] + 2.0 * x * y * shared[0, 1] + y * y * shared[1, 1]
@@ -122,7 +121,7 @@ def _spread(shifts: Sequence[tuple[float, float]]) -> Floats:
 
 
 def _apart(item: ObjectEstimate, other: ObjectEstimate) -> Sequence[tuple[float, float]]:
-    """Return what each of the calibration's errors shifts one object relative to another [m]."""
+    """Return the shift of one object relative to another by each of the calibration's errors [m]."""
     if not (item.shifts and other.shifts):
         return ()
     return [(a - c, b - d) for (a, b), (c, d) in zip(item.shifts, other.shifts, strict=True)]

@@ -6,14 +6,14 @@ proved, the task says: ``Task.difficulty``.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
-from robocontrast_ros.domain import Expectation, NotApplicable, Perturbed, Proof, Scene, TestInstance
-from robocontrast_ros.tasks.protocol import Harder, Task
+from robocontrast_ros.domain import Expectation, NotApplicable, Scene, TestInstance
+from robocontrast_ros.perturbations.protocol import NamedPerturbation
+from robocontrast_ros.tasks.protocol import Answer, Harder, Task
+from robocontrast_ros.tasks.proven import proven
 
 OWN_SCENE = "an instance is made harder in the scene of the test instance itself"
 
@@ -49,7 +49,7 @@ class ExtremelyDistractingParameters:
     changes: Harder = Field(default="places", description="as of extreme")
 
 
-class _Difficulty:
+class _Difficulty(NamedPerturbation):
     """Base: the instance made harder in its own scene, under the perturbation's name.
 
     Attributes:
@@ -57,8 +57,7 @@ class _Difficulty:
         changes: how else it is made harder; None where it is not.
     """
 
-    name: str
-    plausible = True
+    elsewhere = OWN_SCENE
     count: int = 0
     changes: Harder | None = None
 
@@ -76,20 +75,6 @@ class _Difficulty:
             raise ValueError(f"at most {room} distractors, for which there is room in the task '{task.name}'")
         return room == self.count
 
-    def apply(
-        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
-    ) -> Perturbed | NotApplicable:
-        """Make a test instance harder."""
-        if scene.objects != base.scene.objects:
-            return NotApplicable(OWN_SCENE)
-        answer = self._harder(task, base, rng)
-        if isinstance(answer, NotApplicable):
-            return answer
-        return replace(answer, instance=replace(answer.instance, instance_id=f"{base.instance_id}-{self.name}"))
-
-    def _harder(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        raise NotImplementedError
-
 
 class Distracting(_Difficulty):
     """Things about that look like what is named."""
@@ -105,14 +90,14 @@ class Distracting(_Difficulty):
         self.name = f"distracting_{self.count}"
         self.description = f"add {self.count} things that share shape, kind or colour with what is named"
 
-    def _harder(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def changed(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
+        """Return the task's answer."""
         return task.difficulty.distract(base, self.count, rng)
 
 
 class Extreme(_Difficulty):
     """Another parameter of the task, or another use of a thing."""
 
-    expectation = Expectation.CHANGES_BEHAVIOUR
     parameters = ExtremeParameters
     measures = ("path_before_m", "path_after_m", "moved_m")
 
@@ -124,14 +109,14 @@ class Extreme(_Difficulty):
         self.symbol = f"Δ{self.axes} {self.name.replace('_', ' ')}"
         self.description = _WORDS[self.changes]
 
-    def _harder(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def changed(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
+        """Return the task's answer."""
         return task.difficulty.harden(base, self.changes, rng)
 
 
 class ExtremelyDistracting(_Difficulty):
     """Both: first extreme, then distractors about what is named then."""
 
-    expectation = Expectation.CHANGES_BEHAVIOUR
     parameters = ExtremelyDistractingParameters
     measures = ("path_before_m", "path_after_m", "moved_m", "distractors", "alike")
 
@@ -144,7 +129,8 @@ class ExtremelyDistracting(_Difficulty):
         self.symbol = f"Δ{self.axes} {self.name.replace('_', ' ')}"
         self.description = f"{_WORDS[p.changes]}, and add {p.count} things that look like it"
 
-    def _harder(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def changed(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
+        """Return the task's answer."""
         extreme = task.difficulty.harden(base, self.changes, rng)
         if isinstance(extreme, NotApplicable):
             return extreme
@@ -153,8 +139,7 @@ class ExtremelyDistracting(_Difficulty):
             return both
         first, second = extreme.instance.proof, both.instance.proof
         measures = {**dict(first.measures), **dict(second.measures), "path_before_m": base.optimal_path_length}
-        proof = Proof(f"{first.claim}; {second.claim}", tuple(measures.items()))
-        return Perturbed(replace(both.instance, proof=proof), f"{extreme.note}; {both.note}")
+        return proven(both.instance, f"{first.claim}; {second.claim}", f"{extreme.note}; {both.note}", measures)
 
 
 _WORDS = {

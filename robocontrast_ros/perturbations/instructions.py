@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -27,10 +27,13 @@ from robocontrast_ros.domain import (
     TestInstance,
     plain_text,
 )
+from robocontrast_ros.perturbations.protocol import NamedPerturbation
 from robocontrast_ros.perturbations.tokens import Tokens
-from robocontrast_ros.tasks.protocol import Infeasible, Task
+from robocontrast_ros.tasks.protocol import Answer, Infeasible, Task
 
 ELSEWHERE = "what is told and shown is perturbed in the scene of the test instance itself, as its twin has it"
+
+Segments = tuple[Segment, ...]
 
 _WORD = re.compile(r"[^\s,.;:!]+")
 """Marks are no words: one that follows a referring word directly must not become a part of it."""
@@ -39,38 +42,47 @@ OTHER_CONDITIONS = 100
 """Task conditions that are tried for an instruction that asks for something else."""
 
 
-class _OfInstruction:
+@dataclass(frozen=True)
+class Asked:
+    """An instance whose instruction is changed.
+
+    Attributes:
+        task: its task.
+        base: the instance.
+        rng: the only source of randomness.
+    """
+
+    task: Task
+    base: TestInstance
+    rng: np.random.Generator
+
+    @property
+    def said(self) -> Instruction:
+        """The instruction."""
+        return self.base.instruction
+
+
+class _OfInstruction(NamedPerturbation):
     """Base: the instance with another instruction, in its own scene."""
 
-    axes = "L"
-    name: ClassVar[str] | str
-    symbol: ClassVar[str] | str
-    description: ClassVar[str] | str
-    plausible: ClassVar[bool]
-    expectation: ClassVar[Expectation]
+    axes, elsewhere = "L", ELSEWHERE
 
     def supports(self, task: Task) -> bool:
         """Tell whether the task's words can be taken apart."""
         return task.wording is not None
 
-    def apply(
-        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
-    ) -> Perturbed | NotApplicable:
+    def changed(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
         """Tell the policy something else."""
-        if scene.objects != base.scene.objects:
-            return NotApplicable(ELSEWHERE)
+        said = base.instruction
         try:
-            told = self._told(task, base, rng)
+            told = self._told(Asked(task, base, rng))
         except ValueError as error:
             return NotApplicable(str(error))
-        if isinstance(told, NotApplicable):
-            return told
-        if told.text == base.instruction.text and not told.pictured:
+        if told.text == said.text and not told.pictured:
             return NotApplicable(f"'{told.text}' stays as it is")
-        note = self._note(base.instruction, told)
-        return Perturbed(replace(base, instance_id=f"{base.instance_id}-{self.name}", instruction=told), note)
+        return Perturbed(replace(base, instruction=told), self._note(said, told))
 
-    def _told(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Instruction | NotApplicable:
+    def _told(self, asked: Asked) -> Instruction:
         """Return the instruction in place of the instance's.
 
         Raises:
@@ -78,9 +90,9 @@ class _OfInstruction:
         """
         raise NotImplementedError
 
-    def _note(self, asked: Instruction, told: Instruction) -> str:
+    def _note(self, said: Instruction, told: Instruction) -> str:
         """Return what was changed, in words."""
-        return f"'{asked.text}' became '{told.text}'"
+        return f"'{said.text}' became '{told.text}'"
 
 
 class _Reworded(_OfInstruction):
@@ -88,7 +100,7 @@ class _Reworded(_OfInstruction):
 
     plausible, expectation = True, Expectation.KEEPS_SUCCESS
 
-    def _text(self, task: Task, base: TestInstance, rng: np.random.Generator) -> str:
+    def _text(self, asked: Asked) -> str:
         """Return the words.
 
         Raises:
@@ -96,13 +108,13 @@ class _Reworded(_OfInstruction):
         """
         raise NotImplementedError
 
-    def _told(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Instruction | NotApplicable:
-        text = self._text(task, base, rng)
-        found = task.language.parse(text, base.scene)
-        if (found.family, found.arguments) != (base.instruction.family, base.instruction.arguments):
-            return NotApplicable(f"'{text}' is understood as {dict(found.arguments)}")
-        told = replace(base.instruction, text=text, meant="")
-        return replace(told, segments=task.wording.segments(told))
+    def _told(self, asked: Asked) -> Instruction:
+        text = self._text(asked)
+        found = asked.task.language.parse(text, asked.base.scene)
+        if (found.family, found.arguments) != (asked.said.family, asked.said.arguments):
+            raise ValueError(f"'{text}' is understood as {dict(found.arguments)}")
+        told = replace(asked.said, text=text, meant="")
+        return replace(told, segments=asked.task.wording.segments(told))
 
 
 class Paraphrase(_Reworded):
@@ -111,8 +123,8 @@ class Paraphrase(_Reworded):
     name, symbol = "paraphrase", "ΔL paraphrase"
     description = "say it with another verb, preposition and sentence, and the same referring words"
 
-    def _text(self, task: Task, base: TestInstance, rng: np.random.Generator) -> str:
-        return task.wording.paraphrase(base.instruction, rng)
+    def _text(self, asked: Asked) -> str:
+        return asked.task.wording.paraphrase(asked.said, asked.rng)
 
 
 class Original(_Reworded):
@@ -121,8 +133,8 @@ class Original(_Reworded):
     name, symbol = "original", "ΔL original"
     description = "say it in the one sentence that training without paraphrases uses, with the same referring words"
 
-    def _text(self, task: Task, base: TestInstance, rng: np.random.Generator) -> str:
-        return task.wording.original(base.instruction)
+    def _text(self, asked: Asked) -> str:
+        return asked.task.wording.original(asked.said)
 
 
 class _OfSegments(_OfInstruction):
@@ -134,18 +146,17 @@ class _OfSegments(_OfInstruction):
 
     keeps_meaning: ClassVar[bool] = False
 
-    def _told(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Instruction | NotApplicable:
-        segments = self._changed(task, base, task.wording.segments(base.instruction), rng)
-        if isinstance(segments, NotApplicable):
-            return segments
-        text = plain_text(segments)
-        meant = "" if self.keeps_meaning else base.instruction.text
-        return replace(base.instruction, text=text, segments=segments, meant=meant)
+    def _told(self, asked: Asked) -> Instruction:
+        segments = self._changed(asked, asked.task.wording.segments(asked.said))
+        meant = "" if self.keeps_meaning else asked.said.text
+        return replace(asked.said, text=plain_text(segments), segments=segments, meant=meant)
 
-    def _changed(
-        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
-    ) -> tuple[Segment, ...] | NotApplicable:
-        """Return other segments."""
+    def _changed(self, asked: Asked, segments: Segments) -> Segments:
+        """Return other segments.
+
+        Raises:
+            ValueError: why there are none.
+        """
         raise NotImplementedError
 
 
@@ -161,28 +172,26 @@ class Pictures(_OfSegments):
         """Tell whether the task can also draw what its words refer to."""
         return super().supports(task) and task.portraits is not None
 
-    def _changed(
-        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
-    ) -> tuple[Segment, ...] | NotApplicable:
+    def _changed(self, asked: Asked, segments: Segments) -> Segments:
         # It imports MuJoCo, which who only asks what perturbations there are does not need.
         from robocontrast_ros.images.rendering import RenderingUnavailable
 
         try:
             changed = tuple(
-                replace(segment, crop=task.portraits.portrait(segment.entity, base.scene))
+                replace(segment, crop=asked.task.portraits.portrait(segment.entity, asked.base.scene))
                 if segment.refers
                 else segment
                 for segment in segments
             )
         except RenderingUnavailable as error:
-            return NotApplicable(str(error))
+            raise ValueError(str(error)) from None
         if changed == segments:
-            return NotApplicable(f"nothing that '{base.instruction.text}' names can be drawn")
+            raise ValueError(f"nothing that '{asked.said.text}' names can be drawn")
         return changed
 
-    def _note(self, asked: Instruction, told: Instruction) -> str:
+    def _note(self, said: Instruction, told: Instruction) -> str:
         shown = ", ".join(f"'{segment.text}'" for segment in told.segments if segment.crop is not None)
-        return f"'{asked.text}' has pictures in place of {shown}"
+        return f"'{said.text}' has pictures in place of {shown}"
 
 
 class _Redescribed(_OfSegments):
@@ -194,23 +203,21 @@ class _Redescribed(_OfSegments):
 
     clear: ClassVar[bool]
 
-    def _changed(
-        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
-    ) -> tuple[Segment, ...] | NotApplicable:
+    def _changed(self, asked: Asked, segments: Segments) -> Segments:
         referents = [index for index, segment in enumerate(segments) if segment.refers]
-        for index in rng.permutation(referents):
+        for index in asked.rng.permutation(referents):
             segment = segments[index]
             said = len(segment.text.split())
             found = [
                 words
-                for words, clear in task.wording.descriptors(segment, base.scene)
+                for words, clear in asked.task.wording.descriptors(segment, asked.base.scene)
                 if clear == self.clear and (not clear or len(words.split()) > said)
             ]
             if found:
-                words = found[int(rng.integers(len(found)))]
+                words = found[int(asked.rng.integers(len(found)))]
                 return (*segments[:index], replace(segment, text=words), *segments[index + 1 :])
         what = "says more and means one thing" if self.clear else "may mean several things"
-        return NotApplicable(f"no descriptor of '{base.instruction.text}' {what} in this scene")
+        raise ValueError(f"no descriptor of '{asked.said.text}' {what} in this scene")
 
 
 class Specific(_Redescribed):
@@ -250,9 +257,7 @@ class Typos(_OfSegments):
         self.name, self.symbol = f"typos_{self._count}", f"ΔL typos{self._count}"
         self.description = f"make {self._count} typing errors"
 
-    def _changed(
-        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
-    ) -> tuple[Segment, ...] | NotApplicable:
+    def _changed(self, asked: Asked, segments: Segments) -> Segments:
         texts = [segment.text for segment in segments]
         places = [
             (part, match.start(), match.end())
@@ -260,10 +265,10 @@ class Typos(_OfSegments):
             for match in re.finditer(r"[A-Za-z]{4,}", text)
         ]
         if len(places) < self._count:
-            return NotApplicable(f"'{base.instruction.text}' has {len(places)} words of four letters or more")
-        chosen = sorted(rng.choice(len(places), self._count, replace=False).tolist(), reverse=True)
+            raise ValueError(f"'{asked.said.text}' has {len(places)} words of four letters or more")
+        chosen = sorted(asked.rng.choice(len(places), self._count, replace=False).tolist(), reverse=True)
         for part, start, end in (places[index] for index in chosen):
-            texts[part] = texts[part][:start] + _mistyped(texts[part][start:end], rng) + texts[part][end:]
+            texts[part] = texts[part][:start] + _mistyped(texts[part][start:end], asked.rng) + texts[part][end:]
         return tuple(replace(segment, text=text) for segment, text in zip(segments, texts, strict=True))
 
 
@@ -274,9 +279,7 @@ class _Styled(_OfSegments):
     keeps_meaning = True
     style: ClassVar[Callable[[str], str]]
 
-    def _changed(
-        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
-    ) -> tuple[Segment, ...] | NotApplicable:
+    def _changed(self, asked: Asked, segments: Segments) -> Segments:
         return tuple(replace(segment, text=type(self).style(segment.text)) for segment in segments)
 
 
@@ -301,9 +304,7 @@ class FullStop(_OfSegments):
     plausible, expectation = True, Expectation.KEEPS_SUCCESS
     keeps_meaning = True
 
-    def _changed(
-        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
-    ) -> tuple[Segment, ...] | NotApplicable:
+    def _changed(self, asked: Asked, segments: Segments) -> Segments:
         last = segments[-1]
         if last.text.endswith("."):
             return (*segments[:-1], replace(last, text=last.text[:-1]))
@@ -317,12 +318,10 @@ class GobbledygookWords(_OfSegments):
     description = "random letters in place of all words but the referents"
     plausible, expectation = False, Expectation.SHOULD_FAIL
 
-    def _changed(
-        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
-    ) -> tuple[Segment, ...] | NotApplicable:
+    def _changed(self, asked: Asked, segments: Segments) -> Segments:
         letters = string.ascii_letters
-        words = ["".join(letters[i] for i in rng.integers(len(letters), size=len(w))) for w in _words(segments)]
-        return _with_words(segments, [words[i] for i in rng.permutation(len(words))])
+        words = ["".join(letters[i] for i in asked.rng.integers(len(letters), size=len(w))) for w in _words(segments)]
+        return _with_words(segments, [words[i] for i in asked.rng.permutation(len(words))])
 
 
 @record
@@ -351,19 +350,17 @@ class GobbledygookTokens(_OfSegments):
         self._file = (parameters or TokenParameters()).tokenizer
         self._tokens = Tokens(self._file) if self._file else None
 
-    def _changed(
-        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
-    ) -> tuple[Segment, ...] | NotApplicable:
+    def _changed(self, asked: Asked, segments: Segments) -> Segments:
         # Loaded when it is needed: a list of perturbations needs no tokenizer.
         self._tokens = tokens = self._tokens or Tokens()
-        before = tokens.of(base.instruction.text)
-        words = [tokens.meaningless(word, set(before), rng) for word in _words(segments)]
+        before = tokens.of(asked.said.text)
+        words = [tokens.meaningless(word, set(before), asked.rng) for word in _words(segments)]
         if None in words:
-            return NotApplicable(f"no tokens were found in place of those of '{base.instruction.text}'")
-        changed = _with_words(segments, [words[i] for i in rng.permutation(len(words))])
+            raise ValueError(f"no tokens were found in place of those of '{asked.said.text}'")
+        changed = _with_words(segments, [words[i] for i in asked.rng.permutation(len(words))])
         after = tokens.of(plain_text(changed))
         if len(after) != len(before):
-            return NotApplicable(f"'{plain_text(changed)}' has {len(after)} tokens in place of {len(before)}")
+            raise ValueError(f"'{plain_text(changed)}' has {len(after)} tokens in place of {len(before)}")
         return changed
 
 
@@ -377,9 +374,7 @@ class _Masked(_OfSegments):
     plausible, expectation = False, Expectation.SHOULD_FAIL
     masks: ClassVar[Callable[[Segment], bool]]
 
-    def _changed(
-        self, task: Task, base: TestInstance, segments: tuple[Segment, ...], rng: np.random.Generator
-    ) -> tuple[Segment, ...] | NotApplicable:
+    def _changed(self, asked: Asked, segments: Segments) -> Segments:
         return tuple(replace(segment, visible=not type(self).masks(segment)) for segment in segments)
 
 
@@ -411,39 +406,41 @@ class WrongInstruction(_OfInstruction):
     description = "give another instruction, and expect what the first one asks for"
     plausible, expectation = False, Expectation.SHOULD_FAIL
 
-    def _told(self, task: Task, base: TestInstance, rng: np.random.Generator) -> Instruction | NotApplicable:
-        asked = base.instruction
+    def _told(self, asked: Asked) -> Instruction:
+        task, said, scene = asked.task, asked.said, asked.base.scene
         if task.neighbourhood is not None:
             # Such a task may have more conditions than can be tried, few of which are about what is in the scene.
-            other = task.neighbourhood.redirect(base, base.scene, rng)
-            return other if isinstance(other, NotApplicable) else _instead(task, asked, other.instance.instruction)
-        goal = task.goals.goal(asked, base.scene)
+            other = task.neighbourhood.redirect(asked.base, scene, asked.rng)
+            if isinstance(other, NotApplicable):
+                raise ValueError(other.reason)
+            return _instead(asked, other.instance.instruction)
+        goal = task.goals.goal(said, scene)
         conditions = list(task.language.conditions())
-        for index in rng.permutation(len(conditions))[:OTHER_CONDITIONS]:
+        for index in asked.rng.permutation(len(conditions))[:OTHER_CONDITIONS]:
             other = conditions[index]
-            if (other.family, other.arguments) == (asked.family, asked.arguments):
+            if (other.family, other.arguments) == (said.family, said.arguments):
                 continue
             try:
-                said = task.language.realise(other, base.scene, rng)
+                told = task.language.realise(other, scene, asked.rng)
             except (ValueError, KeyError):  # it names what is not in this scene
                 continue
-            plan = task.planner.plan(said, base.scene)
+            plan = task.planner.plan(told, scene)
             if isinstance(plan, Infeasible) or goal.satisfied(plan.final_scene):
                 continue
-            return _instead(task, asked, said)
-        return NotApplicable(f"no other instruction was found for the scene of '{asked.text}'")
+            return _instead(asked, told)
+        raise ValueError(f"no other instruction was found for the scene of '{said.text}'")
 
 
-def _instead(task: Task, asked: Instruction, said: Instruction) -> Instruction:
-    """Return an instruction with the words of another one."""
-    return replace(asked, text=said.text, segments=task.wording.segments(said), meant=asked.words)
+def _instead(asked: Asked, told: Instruction) -> Instruction:
+    """Return the instruction with the words of another one."""
+    return replace(asked.said, text=told.text, segments=asked.task.wording.segments(told), meant=asked.said.words)
 
 
 def _words(segments: Iterable[Segment]) -> list[str]:
     return [word for segment in segments if not segment.refers for word in _WORD.findall(segment.text)]
 
 
-def _with_words(segments: Iterable[Segment], words: Iterable[str]) -> tuple[Segment, ...]:
+def _with_words(segments: Iterable[Segment], words: Iterable[str]) -> Segments:
     """Return the segments with other words in place of those that refer to nothing; blanks and marks stay."""
     left = iter(words)
     return tuple(

@@ -5,82 +5,62 @@ What each of them is for a task, and how its claim is proved, the task says: ``T
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from robocontrast_ros.domain import Expectation, NotApplicable, Perturbed, Scene, TestInstance
-from robocontrast_ros.tasks.protocol import Neighbourhood, Task
+from robocontrast_ros.domain import Expectation, Scene, TestInstance
+from robocontrast_ros.perturbations.protocol import NamedPerturbation
+from robocontrast_ros.tasks.protocol import Answer, Task
 
 
-class _Neighbour:
-    """Base of the four: the task's answer, under the perturbation's name.
-
-    Attributes:
-        asks: name of the method of ``Neighbourhood`` that answers.
-    """
-
-    name: str
-    symbol: str
-    axes: str
-    description: str
-    plausible = True
-    expectation: Expectation
-    asks: str
+class _Neighbour(NamedPerturbation):
+    """Base of the four: the task's answer, under the perturbation's name."""
 
     def supports(self, task: Task) -> bool:
         """Tell whether the task knows the neighbours of an instance."""
         return task.neighbourhood is not None
 
-    def apply(
-        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
-    ) -> Perturbed | NotApplicable:
-        """Perturb a test instance."""
-        answer = getattr(task.neighbourhood, self.asks)(base, scene, rng)
-        if isinstance(answer, NotApplicable):
-            return answer
-        return replace(answer, instance=replace(answer.instance, instance_id=f"{base.instance_id}-{self.name}"))
-
 
 class Reword(_Neighbour):
     """ΔL: the same in other words."""
 
-    name = "L"
-    symbol = "ΔL"
-    axes = "L"
+    name, symbol, axes = "L", "ΔL", "L"
     description = "say the same in other words"
     expectation = Expectation.KEEPS_SUCCESS
-    asks = Neighbourhood.reword.__name__
+
+    def changed(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
+        """Return the task's answer."""
+        return task.neighbourhood.reword(base, scene, rng)
 
 
 class Redirect(_Neighbour):
     """ΔLB: the instruction asks for another thing or another place."""
 
-    name = "LB"
-    symbol = "ΔLB"
-    axes = "LB"
+    name, symbol, axes = "LB", "ΔLB", "LB"
     description = "ask for another thing or another place"
-    expectation = Expectation.CHANGES_BEHAVIOUR
-    asks = Neighbourhood.redirect.__name__
+
+    def changed(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
+        """Return the task's answer."""
+        return task.neighbourhood.redirect(base, scene, rng)
 
 
 class MoveBystander(_Neighbour):
     """ΔS: an object that the instruction does not name is moved, without effect on what is expected."""
 
-    name = "S"
-    symbol = "ΔS"
-    axes = "S"
+    name, symbol, axes = "S", "ΔS", "S"
     description = "move an object such that what is expected stays"
     expectation = Expectation.KEEPS_SUCCESS
-    asks = Neighbourhood.move_bystander.__name__
+
+    def changed(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
+        """Return the task's answer."""
+        return task.neighbourhood.move_bystander(base, scene, rng)
 
 
 class MoveOrBlock(_Neighbour):
     """ΔSB: an object that the instruction names is moved away, or another one into the way."""
 
-    name = "SB"
-    symbol = "ΔSB"
-    axes = "SB"
+    name, symbol, axes = "SB", "ΔSB", "SB"
     description = "move what is named, or put an object in the way, such that what is expected changes"
-    expectation = Expectation.CHANGES_BEHAVIOUR
-    asks = Neighbourhood.move_or_block.__name__
+
+    def changed(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
+        """Return the task's answer."""
+        return task.neighbourhood.move_or_block(base, scene, rng)

@@ -8,9 +8,10 @@ import numpy as np
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, record
-from robocontrast_ros.domain import Expectation, Filter, NotApplicable, Perturbed, Scene, TestInstance
+from robocontrast_ros.domain import Expectation, Filter, Perturbed, Scene, TestInstance
 from robocontrast_ros.perturbations.instructions import ELSEWHERE
-from robocontrast_ros.tasks.protocol import Task
+from robocontrast_ros.perturbations.protocol import NamedPerturbation
+from robocontrast_ros.tasks.protocol import Answer, Task
 
 MIDDLE = 3
 """The severity where a session does not say one."""
@@ -24,14 +25,14 @@ class FilterParameters:
     camera: str = Field(default="", description="the camera whose images it changes; empty for all")
 
 
-class ObservationPerturbation:
+class ObservationPerturbation(NamedPerturbation):
     """An observation filter between the sensors and the policy, in the scene of the test instance.
 
     Attributes:
         camera: the one whose images change; empty for all.
     """
 
-    axes = "O"
+    axes, elsewhere = "O", ELSEWHERE
 
     def __init__(self, filter_name: str, parameters: FilterParameters | None = None) -> None:
         """Take the filter's name and what the session says.
@@ -61,12 +62,6 @@ class ObservationPerturbation:
         """Tell whether the task has scenes to look at, as every task has."""
         return hasattr(task, "scenes")
 
-    def apply(
-        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
-    ) -> Perturbed | NotApplicable:
-        """Put the filter between the sensors and the policy."""
-        if scene.objects != base.scene.objects:
-            return NotApplicable(ELSEWHERE)
-        shown = (*base.observation, self._filter)
-        instance = replace(base, instance_id=f"{base.instance_id}-{self.name}", observation=shown)
-        return Perturbed(instance, self.description)
+    def changed(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
+        """Return the instance with the filter between the sensors and the policy."""
+        return Perturbed(replace(base, observation=(*base.observation, self._filter)), self.description)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from robocontrast_ros.domain import Expectation, NotApplicable, PerturbationSpec, Perturbed, Scene, TestInstance
-from robocontrast_ros.tasks.protocol import Task
+from robocontrast_ros.domain import (
+    Expectation,
+    Instruction,
+    NotApplicable,
+    PerturbationSpec,
+    Perturbed,
+    Scene,
+    TestInstance,
+)
+from robocontrast_ros.tasks.protocol import Answer, Infeasible, Task
 
 
 class Perturbation(Protocol):
@@ -40,9 +50,7 @@ class Perturbation(Protocol):
             ValueError: it has, but not as the parameters want it; the text says what is expected.
         """
 
-    def apply(
-        self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
-    ) -> Perturbed | NotApplicable:
+    def apply(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
         """Perturb a test instance.
 
         Args:
@@ -66,6 +74,49 @@ class FullPerturbation(Perturbation, Protocol):
     parameters: ClassVar[type[Any]]
     measures: ClassVar[tuple[str, ...]]
     camera: str
+
+
+class NamedPerturbation(ABC):
+    """Base of perturbations: what it makes of an instance has the instance's id and the perturbation's name.
+
+    The attributes are those of ``Perturbation``, and:
+
+    Attributes:
+        elsewhere: why it does not apply in another scene than the instance's own; empty if it does.
+    """
+
+    name: str
+    symbol: str
+    axes: str
+    description: str
+    plausible: bool = True
+    expectation: Expectation = Expectation.CHANGES_BEHAVIOUR
+    elsewhere: ClassVar[str] = ""
+
+    @abstractmethod
+    def supports(self, task: Task) -> bool:
+        """Tell whether the task has what this perturbation changes."""
+
+    @abstractmethod
+    def changed(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
+        """Return the new instance, whatever its id."""
+
+    def apply(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
+        """Perturb a test instance."""
+        if self.elsewhere and scene.objects != base.scene.objects:
+            return NotApplicable(self.elsewhere)
+        answer = self.changed(task, base, scene, rng)
+        if isinstance(answer, NotApplicable):
+            return answer
+        return replace(answer, instance=replace(answer.instance, instance_id=f"{base.instance_id}-{self.name}"))
+
+
+def remade(task: Task, base: TestInstance, instruction: Instruction, scene: Scene, note: str) -> Answer:
+    """Return an instance with another instruction or in another scene; not applicable if it cannot be fulfilled."""
+    instance = task.make_instance(base.instance_id, instruction, scene)
+    if isinstance(instance, Infeasible):
+        return NotApplicable(f"'{instruction.text}': {instance.reason}")
+    return Perturbed(instance, note)
 
 
 def spec_of(perturbation: Perturbation) -> PerturbationSpec:

@@ -1,36 +1,79 @@
-"""What loading the shipped networks has in common: the packages that they need, and their checkpoints."""
+"""A policy of networks from checkpoints: its parameter file is read without PyTorch, its networks when it is made."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from robocontrast_ros.configuration import ConfigurationError, resolve_uri
+from pydantic import Field
+
+from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
+from robocontrast_ros.configuration.minilm import PACKAGE
 from robocontrast_ros.policies.catalogue import package_need
+from robocontrast_ros.policies.protocol import Policy, PolicyDescription
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from robocontrast_ros.policies.networks import Network
 
 
-class Restorable(Protocol):
-    """A network that a checkpoint's content, only names, numbers and tensors, makes again."""
+@record
+class CheckpointParameters:
+    """Keys of the file of every policy of networks from checkpoints."""
+
+    policy: str = Field(description="plug-in that reads this file")
+    name: str = Field(min_length=1, description="name of the policy in results")
+
+
+class CheckpointPolicy(ABC):
+    """The plug-in of a policy of networks: makes the policy of a parameter file, or only describes it.
+
+    Attributes:
+        PARAMETERS: the record of the file; its keys of checkpoints are URIs.
+    """
+
+    PARAMETERS: ClassVar[type[CheckpointParameters]]
 
     @classmethod
-    def restored(cls, checkpoint: dict[str, Any]) -> Self:
-        """Return the network."""
-        ...
+    def describe_file(cls, path: Path) -> PolicyDescription:
+        """Describe the policy of a parameter file without loading its checkpoints.
+
+        Raises:
+            ConfigurationError: the file does not fit.
+        """
+        return cls.described(load_record(cls.PARAMETERS, path))
+
+    @classmethod
+    def needs(cls, path: Path) -> tuple[str, ...]:
+        """Name the packages that it needs."""
+        return package_need("torch", "PyTorch (extra `learned`)"), package_need(PACKAGE, "sentence encoder")
+
+    @classmethod
+    def from_file(cls, path: Path) -> Policy:
+        """Return the policy that a parameter file describes.
+
+        Raises:
+            ConfigurationError: the file does not fit, a file that it names cannot be read, or PyTorch is not installed.
+        """
+        parameters = load_record(cls.PARAMETERS, path)
+        with pytorch_needed(path, parameters.policy):
+            import torch  # noqa: F401
+        return cls.made(parameters, path)
+
+    @classmethod
+    @abstractmethod
+    def described(cls, parameters: Any) -> PolicyDescription:
+        """Return the description in the content of a file."""
+
+    @classmethod
+    @abstractmethod
+    def made(cls, parameters: Any, path: Path) -> Policy:
+        """Return the policy with its networks, which are imported here; see ``from_file``."""
 
 
-Network = TypeVar("Network", bound=Restorable)
-
-
-def needs() -> tuple[str, ...]:
-    """Name the packages that a shipped learned policy needs."""
-    from robocontrast_ros.configuration.minilm import PACKAGE
-
-    return package_need("torch", "PyTorch (extra `learned`)"), package_need(PACKAGE, "sentence encoder")
+Restored = TypeVar("Restored", bound="Network")
 
 
 @contextmanager
@@ -52,10 +95,21 @@ def pytorch_needed(path: Path, policy: str) -> Iterator[None]:
         ) from None
 
 
-def restored(kind: type[Network], uri: str, path: Path, key: str) -> Network:
-    """Return the network of a checkpoint's file, which holds names, numbers and tensors, no code."""
+def restored(kind: type[Restored], parameters: Any, key: str, path: Path) -> Restored:
+    """Return the network of a checkpoint's file, which holds names, numbers and tensors, no code.
+
+    Args:
+        kind: of the network.
+        parameters: content of the parameter file that names the checkpoint.
+        key: of its URI there.
+        path: the parameter file.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or holds no such network.
+    """
     import torch
 
+    uri = getattr(parameters, key)
     file = resolve_uri(uri, path.parent)
     expected = f"a checkpoint of a {kind.__name__} network"
     try:

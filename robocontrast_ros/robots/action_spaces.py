@@ -45,7 +45,7 @@ class JointVelocities:
 
 @record
 class _ToolSpace:
-    """What `tool_delta` and `tool_pose` share: how far the tool's target goes in one control step."""
+    """The common part of `tool_delta` and `tool_pose`: bounds of the tool's target in one control step."""
 
     max_step: float = Field(gt=0.0, description="Greatest distance of one control step [m].")
     max_turn: float = Field(gt=0.0, le=math.pi / 2, description="Greatest turn of one control step [rad].")
@@ -101,7 +101,7 @@ class DiscreteNavigation:
 
 @record
 class ActionSpaces:
-    """The action spaces that the robot offers; None for those that it does not."""
+    """The action spaces that the robot offers; None if it does not offer one."""
 
     planar_delta: PlanarDelta | None = Field(default=None, description="2D displacement of the tool.")
     joint_positions: JointPositions | None = Field(default=None, description="Targets of the joints.")

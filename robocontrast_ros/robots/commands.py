@@ -13,8 +13,8 @@ class JointTrajectoryCommand:
         names: joint names.
         positions: at the end, in the order of the names [rad].
         duration: time from the start to the end [s].
-        gripper: where the driven joint of the hand goes meanwhile [rad or m], by the hand's own topic; None where it
-            keeps its last command.
+        gripper: target of the hand's driven joint meanwhile [rad or m], by the hand's own topic; None if it keeps its
+            last command.
     """
 
     names: tuple[str, ...]
@@ -41,7 +41,7 @@ class GripperCommand:
     """Move the hand alone, as a std_msgs/Float64MultiArray of one number.
 
     Attributes:
-        position: where the driven joint goes [rad or m].
+        position: target of the driven joint [rad or m].
     """
 
     position: float

@@ -1,6 +1,6 @@
 """A robot as the tree of links and joints that ROS describes robots by, made from its MJCF.
 
-The physics and the description come from one document, so that what RViz shows is what touches things. Names: a link
+The physics and the description come from one document, so that RViz shows the shapes that touch things. Names: a link
 has the name of its joint, with `link` for `joint` (``fr3_joint1`` turns ``fr3_link1``); the root is the profile's
 `base_frame`, the flange ``tool0`` (ROS-Industrial), the tool the profile's `tool_frame`. A frame's prefix up to the
 last slash is that of the base frame. Cameras have a ``…camera_link`` (x forward, REP-103) and their optical frame
@@ -33,7 +33,7 @@ _LENS = Pose(orientation=(1.0, 0.0, 0.0, 0.0))
 """The optical frame in MuJoCo's frame of a camera, which looks along -z with y up."""
 
 _FAR = 1e3
-"""How far a joint that slides without limits may go: URDF wants a number [m]."""
+"""Limit of a joint that slides without limits, because URDF wants a number [m]."""
 
 _HIDDEN = 3
 """MuJoCo shows geoms of groups below this one."""
@@ -46,9 +46,9 @@ class Transform(NamedTuple):
     """Pose of one frame in another, for tf.
 
     Attributes:
-        frame_id: the other.
+        frame_id: the other frame.
         child_frame: the frame.
-        pose: in the other.
+        pose: its pose in the other.
     """
 
     frame_id: str
@@ -62,7 +62,7 @@ class Solid:
 
     Attributes:
         type: kind of primitive; the axis of a cylinder or capsule is z.
-        pose: of its middle in the link's frame.
+        pose: pose of its middle in the link's frame.
         size: half sizes of a box; radius of a sphere; radius, and half of the length without the caps [m].
         color: red, green, blue, opacity in [0, 1].
         shown: whether it is drawn.
@@ -82,11 +82,11 @@ class Link:
     """A rigid part.
 
     Attributes:
-        name: of its frame.
-        solids: what it looks like and touches with.
+        name: name of its frame.
+        solids: its primitives, for looks and contacts.
         mass: [kg]; 0 for a frame without a body.
         center: pose of the principal axes of inertia in the link's frame.
-        inertia: about these [kg m^2].
+        inertia: inertia about these axes [kg m^2].
     """
 
     name: str
@@ -107,19 +107,19 @@ class Mimic:
 
 @dataclass(frozen=True)
 class Joint:
-    """What connects a link to its parent.
+    """The connection of a link to its parent.
 
     Attributes:
-        name: of the joint, as the driver's joint states have it where it moves.
+        name: name of the joint, as in the driver's joint states if it moves.
         parent: name of the parent link.
         child: name of the link.
         type: as URDF names them.
-        origin: pose of the link's frame in the parent's where the joint is at 0.
-        axis: in the link's frame, a unit vector.
+        origin: pose of the link's frame in the parent's with the joint at 0.
+        axis: its axis in the link's frame, a unit vector.
         limits: least and greatest position [rad or m].
         velocity: greatest speed [rad/s or m/s]; 0 when unknown.
         effort: greatest torque or force [Nm or N]; 0 when unknown.
-        mimic: the joint that it goes with, if any.
+        mimic: the joint that it follows, if any.
     """
 
     name: str
@@ -145,9 +145,9 @@ class RobotTree:
     """A robot's links and joints; the first link is the root.
 
     Attributes:
-        name: of the robot.
+        name: name of the robot.
         links: parents before their children.
-        joints: one a link besides the root, in the same order.
+        joints: one for each link but the root, in the same order.
     """
 
     name: str
@@ -160,15 +160,15 @@ class RobotTree:
         return self.links[0].name
 
     def fixed(self) -> tuple[Transform, ...]:
-        """Return the frames that never move in their parents', as robot_state_publisher puts them into tf_static."""
+        """Return the frames that are fixed in their parents', as robot_state_publisher puts them into tf_static."""
         return tuple(Transform(j.parent, j.child, j.origin) for j in self.joints if j.type == "fixed")
 
     def moving(self, positions: Mapping[str, float]) -> tuple[Transform, ...]:
-        """Return the other ones, as robot_state_publisher puts them into tf.
+        """Return the moving frames, as robot_state_publisher puts them into tf.
 
         Args:
-            positions: joint's name -> position [rad or m]; a joint that is not among them is left out, unless it goes
-                with one that is.
+            positions: joint's name -> position [rad or m]; a joint without one is left out, unless it follows a joint
+                that has one.
         """
         return tuple(
             Transform(joint.parent, joint.child, joint.moved(position))
@@ -189,10 +189,10 @@ def robot_tree(mjcf: str, profile: RobotProfile) -> RobotTree:
 
     Args:
         mjcf: its document, with one top-level body, as ``worlds.mujoco.embodiment.Embodiment.mjcf`` gives it.
-        profile: names its frames.
+        profile: names of its frames.
 
-    Joints that URDF has not (a ball's) are left at the position that they have in the document; solids that it has no
-    primitive for (an ellipsoid, a mesh) are left out.
+    Joints of types that URDF lacks (a ball's) keep their position in the document; solids of types that it lacks (an
+    ellipsoid, a mesh) are left out.
     """
     return _Builder(mujoco.MjModel.from_xml_string(mjcf), profile).tree()
 
@@ -206,10 +206,10 @@ def camera_link(optical_frame: str) -> str:
 
 
 def camera_transforms(parent: str, optical: Pose, frame_id: str, link: str) -> tuple[Transform, Transform]:
-    """Return where a camera is.
+    """Return the transforms of a camera.
 
     Args:
-        parent: the frame that it stands in.
+        parent: the frame that carries it.
         optical: pose of its optical frame there.
         frame_id: name of its optical frame.
         link: name of its body frame.
@@ -222,14 +222,14 @@ class _Builder:
 
     def __init__(self, model: mujoco.MjModel, profile: RobotProfile) -> None:
         self._model, self._profile = model, profile
-        # Every kind of this package has a base frame; one of a plug-in may have none.
+        # Every kind of this package has a base frame; a plug-in's kind may have none.
         self._root = getattr(profile, "base_frame", "base_link")
         self._prefix = self._root[: self._root.rfind("/") + 1]
         self._links: list[Link] = []
         self._joints: list[Joint] = []
         self._names: set[str] = set()
         self._frames: dict[int, tuple[str, Pose]] = {}
-        """Body -> the link that it belongs to, and its pose there."""
+        """Body -> its link, and its pose there."""
 
     def tree(self) -> RobotTree:
         for body in range(1, self._model.nbody):
@@ -249,7 +249,7 @@ class _Builder:
         origin = compose(place, _pose(model.body_pos[body], model.body_quat[body]))
         joints = [j for j in _range(model.body_jntadr[body], model.body_jntnum[body]) if self._moves(j)]
         if not (joints or link.solids or link.mass or body in model.body_parentid):
-            # Only carries a camera or a site.
+            # This body only carries a camera or a site.
             self._frames[body] = (above, origin)
             return
         for joint in joints:
@@ -268,7 +268,7 @@ class _Builder:
         self._frames[body] = (above, Pose())
 
     def _add_root(self, body: int, link: Link) -> None:
-        """Add the root, without a mass, which kdl_parser refuses there; the body follows in a link of its own."""
+        """Add the root without a mass, because kdl_parser refuses one there; the body follows in a link of its own."""
         name = root = self._new_name(self._root)
         if link.mass:
             self._links.append(Link(root))
@@ -317,7 +317,7 @@ class _Builder:
         name = self._model.body(body).name
         if name:
             return name
-        # The bodies without a name are the flange, and what is between it and the last joint.
+        # The bodies without a name are the flange, and those between it and the last joint.
         children = [i for i in range(1, self._model.nbody) if self._model.body_parentid[i] == body]
         return f"{above}_end" if any(not self._model.body(child).name for child in children) else "tool0"
 
@@ -361,7 +361,7 @@ class _Builder:
         return 0.0
 
     def _coupled(self, joint: Joint) -> Joint:
-        """Return a joint with the one that it goes with, where the physics couples them linearly."""
+        """Return a joint with the one that it follows, if the physics couples them linearly."""
         leader, multiplier, offset = joint.name, 1.0, 0.0
         # A follower's leader may follow another one, which URDF's readers do not resolve.
         while (further := self._leader(leader)) is not None:

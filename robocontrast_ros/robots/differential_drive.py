@@ -102,7 +102,7 @@ class CameraMount:
 
 @record
 class TwistInterface(CommandInterface):
-    """Where a driver takes the velocity of the base, in the base frame."""
+    """The topic of a driver's velocity commands, in the base frame."""
 
     type: Literal["geometry_msgs/msg/Twist"] = Field(description="Type of the commands.")
     timeout: float = Field(gt=0.0, description="The driver stops the base after this long without a command [s].")
@@ -110,7 +110,7 @@ class TwistInterface(CommandInterface):
 
 @record
 class OdometryInterface(StateInterface):
-    """Where a driver publishes odometry."""
+    """The topic of a driver's odometry."""
 
     type: Literal["nav_msgs/msg/Odometry"] = Field(description="Type of the state.")
 
@@ -170,7 +170,7 @@ class DifferentialDriveProfile(RobotProfile):
 
     @property
     def reports_contacts(self) -> bool:
-        """Whether there is a topic for them."""
+        """Whether the driver has a topic for contacts."""
         return bool(self.contacts_topic)
 
     @property
@@ -180,13 +180,13 @@ class DifferentialDriveProfile(RobotProfile):
 
     @property
     def joint_speeds(self) -> dict[str, float]:
-        """Greatest speed of each wheel, by its joint's name [rad/s]: at once ahead and turning as fast as it may."""
+        """Greatest speed of each wheel, by its joint's name [rad/s]: at full speed ahead and full turn at once."""
         speed = self.limits.linear_speed + self.limits.angular_speed * self.wheels.separation / 2
         return dict.fromkeys(self.joint_names, speed / self.wheels.radius)
 
     @property
     def driver_topics(self) -> tuple[Topic, ...]:
-        """What the driver publishes at every step besides images; odometry is the first."""
+        """Topics that the driver publishes at every step besides images; odometry is the first."""
         contacts = Topic(self.contacts_topic, "robocontrast_ros/msg/Contacts")
         return (
             Topic(self.state.topic, self.state.type),
@@ -197,5 +197,5 @@ class DifferentialDriveProfile(RobotProfile):
 
     @property
     def latched_topics(self) -> tuple[Topic, ...]:
-        """What the driver publishes once, for late subscribers, too."""
+        """Topics that the driver publishes once, also for late subscribers."""
         return (Topic(self.static_transforms_topic, TF_MESSAGE),)

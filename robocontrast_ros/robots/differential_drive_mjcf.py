@@ -17,7 +17,7 @@ from robocontrast_ros.robots.mjcf import BASE_BODY, add_shapes, numbers
 
 
 def base_mjcf(profile: DifferentialDriveProfile) -> str:
-    """Return the base as an MJCF document whose top-level body has a free joint and stands at the origin.
+    """Return the base as an MJCF document whose top-level body has a free joint and is at the origin.
 
     Wheel joints and their actuators carry the driver's joint names, the camera its name in observations.
     Contact bits let the robot touch everything but itself (docs/robots.md).

@@ -1,4 +1,4 @@
-"""What a robot's file says of its real driver, under the key `driver`: a record for each port but `topics`.
+"""The key `driver` of a robot's file, for its real driver: a record for each port but `topics`.
 
 The same file serves simulation with `port: topics`, which reads none of it.
 """
@@ -15,14 +15,14 @@ from robocontrast_ros.configuration import record
 DRIVER_PORTS = ("cmd_vel", "follow_joint_trajectory", "moveit_servo", "streaming")
 """The ports that talk to a real driver by other means than the topic `command`; each has settings of its name.
 
-What they command is published for the record, too, on topics under ``COMMANDED``.
+Their commands are also published for the record, on topics under ``COMMANDED``.
 """
 
 SIMULATED_PORT = "topics"
-"""The port that a simulated robot has: it tells the driver by the topic `command` alone, and reads no settings."""
+"""The port of a simulated robot: it commands the driver by the topic `command` alone, and reads no settings."""
 
 COMMANDED = "commanded"
-"""Namespace of the commands' copies, which no driver takes."""
+"""Namespace of the copies of commands, which no driver takes."""
 
 
 @record
@@ -78,7 +78,7 @@ class FollowJointTrajectory:
 
 @record
 class Streaming:
-    """A forward_command_controller, by its topic `<controller>/commands`, which jumps to what it gets."""
+    """A forward_command_controller, by its topic `<controller>/commands`, which jumps to each position that it gets."""
 
     controller: str = Field(min_length=1, description="Name of the controller.")
     interface: Literal["position", "velocity"] = Field(
@@ -117,7 +117,7 @@ class MoveItServo:
 
 @record
 class CmdVel:
-    """A base, by its topic `command`, repeated, and its pose from a localiser where one runs."""
+    """A base, by its topic `command`, repeated, and its pose from a localiser if one runs."""
 
     rate: float = Field(default=10.0, ge=1.0, le=100.0, description="How often a velocity is repeated [Hz].")
     map_frame: str = Field(
@@ -159,14 +159,14 @@ class OutsideLimit:
     cure: str = Field(min_length=1, description="What a person does about it.")
 
     def __post_init__(self) -> None:
-        """Ask for one way to read the number."""
+        """Require one way to read the number."""
         if (self.full is None) == (not self.free):
             raise ValueError("`full`, of a share of full speed, or `free`, of a mode")
 
 
 @record
 class DriverSettings:
-    """What all drivers have."""
+    """The settings of all drivers."""
 
     answer_timeout: float = Field(default=5.0, gt=0.0, description="Wait for an answer of the driver [s].")
     clock_tolerance: float | None = Field(
@@ -228,7 +228,7 @@ def check_settings(port: str, driver: DriverSettings | None, known: DriverRecord
     """Refuse a port that is for another kind of robot, or lacks its settings.
 
     Raises:
-        ValueError: says what is expected.
+        ValueError: with the expected settings.
     """
     if port not in DRIVER_PORTS:
         return
@@ -242,7 +242,7 @@ def check_settings(port: str, driver: DriverSettings | None, known: DriverRecord
 def driver_packages(port: str, driver: DriverSettings | None) -> dict[str, str]:
     """Return the ROS packages that a port needs for its robot alone: package -> key of the robot's file that names it.
 
-    A limit (``driver.limits``) whose package is absent counts as not known.
+    A limit (``driver.limits``) whose package is absent counts as unknown.
     """
     if not isinstance(driver, ArmDriver) or port not in DRIVER_PORTS:
         return {}

@@ -15,29 +15,29 @@ from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.state_estimation import JointReading, Reading
 
 CLIMB = 0.02
-"""How far the tool goes straight up or down from one point of the way to the next [m]."""
+"""Distance straight up or down from one point of the way to the next [m]."""
 
 CLEAR = 0.5
-"""Share of the workspace's greatest height that is clear of what stands on the table: no lower does the arm pass."""
+"""Share of the workspace's greatest height that is clear of the objects on the table: the arm passes no lower."""
 
 DIP = 0.01
-"""How far below that, or below its ends, a link may come while it passes [m]."""
+"""Distance below that, or below its ends, to which a link may come while it passes [m]."""
 
 REFINEMENTS = 4
-"""Further steps of inverse kinematics at each point: one is not enough where a joint comes to its limit."""
+"""Further steps of inverse kinematics at each point: one is not enough if a joint comes to its limit."""
 
 WANDER = 0.005
-"""How far the tool may be from the straight line up, where a joint is at its limit [m]."""
+"""Greatest distance of the tool from the straight line up, if a joint is at its limit [m]."""
 
 LEANS = (TILT_WEIGHT, 0.05), (0.1 * TILT_WEIGHT, 0.3)
-"""Weight of the tool's tilt [1/rad], and how far it may be from pointing as it did [rad]: near its base an arm can go
-straight up, or come straight down, only where the tool leans."""
+"""Weight of the tool's tilt [1/rad], and greatest change of its direction [rad]: near its base an arm can go straight
+up, or come straight down, only if the tool leans."""
 
 SAMPLE = 0.02
-"""Between two points of the way the arm is checked each time a joint has turned by that much [rad]."""
+"""Turn of a joint between two checks of the arm on its way [rad]."""
 
 PIECE_TIME, MOST_PIECES = 0.04, 60
-"""Where the elbow turns: time of a piece at the joints' greatest speed [s], and the most pieces between two points."""
+"""If the elbow turns: time of a piece at the joints' greatest speed [s], and the most pieces between two points."""
 
 SETTLE = 1.0
 """Time for a hand to open before the arm goes up [s]."""
@@ -48,16 +48,16 @@ Joints = tuple[float, ...]
 def way_of_arm(
     profile: ManipulatorProfile, reading: JointReading, start: Pose | None
 ) -> tuple[JointTrajectoryCommand, ...]:
-    """Return the commands that bring an arm to where an episode starts, or to rest.
+    """Return the commands that bring an arm to the start of an episode, or to rest.
 
-    A hand opens first, where it is. The tool goes straight up to the top of the workspace, or as far as it can, over
-    the table in joint space, and straight down: so nothing on the table is swept away that is lower than ``CLEAR`` of
-    the workspace's height. In each piece the joint with the longest way has the profile's homing speed, or the limit of
-    the joints' velocity where that is lower.
+    A hand opens first, at its place. The tool goes straight up to the top of the workspace, or as far as it can, over
+    the table in joint space, and straight down: so the arm sweeps away nothing on the table that is lower than
+    ``CLEAR`` of the workspace's height. In each piece the joint with the longest way has the profile's homing speed, or
+    the limit of the joints' velocity if that is lower.
 
     Args:
         profile: the arm.
-        reading: where it is.
+        reading: its newest reading.
         start: pose of the tool, of which the position counts, pointing down; None for rest.
 
     Raises:
@@ -83,9 +83,9 @@ def way_of_arm(
 
 
 def farthest_joint(command: RobotCommand, reading: Reading) -> float:
-    """Return how far the joint that is farthest from where a command sends it is from there [rad].
+    """Return the greatest distance of a joint from its target in a command [rad].
 
-    Infinite where a reading lacks a joint; 0 for commands of another kind, which send no joint anywhere.
+    Infinite if a reading lacks a joint; 0 for commands of another kind, which have no such targets.
     """
     if not isinstance(command, JointTrajectoryCommand) or not isinstance(reading, JointReading):
         return 0.0
@@ -112,16 +112,16 @@ def _points(arm: Kinematics, here: Joints, goal: Joints) -> list[Joints]:
 
 
 def _climb(arm: Kinematics, joints: Joints, weight: float, tilt: float) -> list[Joints]:
-    """Return the points of the way straight up, as far as workspace and arm go, the first where the arm is.
+    """Return the points of the way straight up, as far as workspace and arm go; the first is the arm's place.
 
     Args:
         arm: its kinematics.
-        joints: where it is [rad].
+        joints: its joint positions [rad].
         weight: of the tool's tilt [1/rad].
         tilt: greatest one [rad].
 
     Raises:
-        Unreachable: it does not come up to what is clear of the table.
+        Unreachable: it does not come up to the clear height.
     """
     tool, top = arm.tool_pose(joints), arm.profile.workspace.z[1]
     x, y, low = tool.position
@@ -135,7 +135,7 @@ def _climb(arm: Kinematics, joints: Joints, weight: float, tilt: float) -> list[
             break
         pieces = [motion.positions]
         if not _is_straight(arm, points[-1], motion.positions, (x, y)):
-            # An arm of seven joints turns its elbow on its way: by little at a time.
+            # An arm of seven joints turns its elbow on its way, a little at a time.
             pieces = _slowly(arm, points[-1], target, weight, tilt)
             straight = (_is_straight(arm, a, b, (x, y)) for a, b in itertools.pairwise([points[-1], *pieces]))
             if not pieces or not all(straight):
@@ -151,9 +151,9 @@ def _climb(arm: Kinematics, joints: Joints, weight: float, tilt: float) -> list[
 
 
 def _slowly(arm: Kinematics, joints: Joints, target: Pose, weight: float, tilt: float) -> list[Joints]:
-    """Return points that are near each other, on the way to a pose of the tool and the posture that goes with it.
+    """Return points that are near each other, on the way to a pose of the tool and its posture.
 
-    None where the tool leans too far on that way.
+    None if the tool leans too far on that way.
     """
     found = [joints]
     for _ in range(MOST_PIECES):
@@ -167,7 +167,7 @@ def _slowly(arm: Kinematics, joints: Joints, target: Pose, weight: float, tilt: 
 
 
 def _is_straight(arm: Kinematics, before: Joints, after: Joints, xy: tuple[float, float]) -> bool:
-    """Return whether tool and links stay where they may on the straight way in joint space between two points."""
+    """Return whether tool and links stay inside their bounds on the straight way in joint space between two points."""
     least = min(arm.lowest(before), arm.lowest(after)) - DIP
     for share in _samples(before, after):
         between = _between(before, after, share)
@@ -188,7 +188,7 @@ def _check_passage(arm: Kinematics, before: Joints, after: Joints) -> None:
     Raises:
         Unreachable: one does.
     """
-    # A link beside the table may be lower than what stands on it.
+    # A link beside the table may be lower than the objects on it.
     least = min(CLEAR * arm.profile.workspace.z[1], arm.lowest(before), arm.lowest(after)) - DIP
     for share in _samples(before, after):
         height = arm.lowest(_between(before, after, share))

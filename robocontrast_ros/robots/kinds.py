@@ -1,4 +1,4 @@
-"""Kinds of robots: all that differs between an arm and a base, in one record for each.
+"""Kinds of robots: all differences between an arm and a base, in one record for each.
 
 The key `type` of a robot's file names its kind, which is found by entry point.
 """
@@ -34,20 +34,20 @@ class RobotKind:
 
     Attributes:
         profile: the record of its files.
-        estimator: what estimates the state of a robot, made from its profile.
-        controllers: action space -> what carries it out, made from the profile, the profile's record of the action
-            space, and the control period [s].
-        stop: returns the command to stop where a reading has the robot, given the profile, the reading, and the control
-            period [s].
-        way: returns the commands to go to where an episode starts, one by one, given profile, reading and start, or
-            to the posture of rest where the start is None; raises ``kinematics.Unreachable``. None where the robot
-            does not go there by itself.
+        estimator: makes the state estimator from the profile.
+        controllers: action space -> function that makes its controller from the profile, the profile's record of the
+            action space, and the control period [s].
+        stop: returns the command to stop at the robot's place in a reading, given the profile, the reading, and the
+            control period [s].
+        way: returns the commands to go to the start of an episode, one by one, given profile, reading and start, or to
+            the posture of rest if the start is None; raises ``kinematics.Unreachable``. None if the robot does not go
+            there by itself.
         safety: returns the safety filter, given the profile and the control period [s].
         check_reach: checks that a robot's tool reaches a region, given the profile and least and greatest x, y and z in
-            `world` [m]; raises ``kinematics.Unreachable``. None where it has no tool.
-        embodiment: `module:Class` of its `worlds.mujoco.embodiment.Embodiment`, made from the profile and the start.
-        axes: returns what of its readings is used, and so is checked before anything is computed from them, given the
-            profile; by default nothing.
+            `world` [m]; raises ``kinematics.Unreachable``. None if it has no tool.
+        embodiment: `module:Class` of its ``worlds.mujoco.embodiment.Embodiment``, made from the profile and the start.
+        axes: returns the numbers of its readings that are used, and so checked before any computation, given the
+            profile; none by default.
     """
 
     profile: type[RobotProfile]
@@ -80,12 +80,12 @@ def make_state_estimator(profile: RobotProfile) -> CheckedEstimator:
 
 
 def stop_command(profile: RobotProfile, reading: Reading, period: float) -> RobotCommand:
-    """Return the command to stop where a reading has the robot, within a control period [s]."""
+    """Return the command to stop at the robot's place in a reading, within a control period [s]."""
     return kind_of(profile).stop(profile, reading, period)
 
 
 def make_safety_filter(profile: RobotProfile, period: float) -> SafetyFilter:
-    """Return what is between a policy's commands and a robot, with the control period [s]."""
+    """Return the safety filter between a policy's commands and a robot, for a control period [s]."""
     return kind_of(profile).safety(profile, period)
 
 

@@ -20,11 +20,11 @@ from robocontrast_ros.robots.manipulator_mjcf import arm_mjcf
 from robocontrast_ros.robots.mjcf import TOOL_SITE
 
 DOWN = np.array([0.0, 0.0, -1.0])
-"""Direction of the tool's z axis, in the world, where the target is a position; rotation about that axis is free."""
+"""Direction of the tool's z axis, in the world, if the target is a position; rotation about that axis is free."""
 
 TILT_WEIGHT = 0.3
-"""Weight of a tilt of the tool's axis, or of its turn from the target [1/rad], where its distance from the target has
-weight 1 [1/m]."""
+"""Weight of a tilt of the tool's axis, or of its turn from the target [1/rad], relative to its distance from the
+target, of weight 1 [1/m]."""
 
 POSTURE_WEIGHT = 1e-3
 """Weight of a joint's distance from the home posture [1/rad]."""
@@ -49,7 +49,7 @@ class Unreachable(ValueError):
 
 
 @dataclass(frozen=True)
-class Motion:
+class JointMotion:
     """A motion of the joints towards a target.
 
     Attributes:
@@ -68,20 +68,20 @@ class Motion:
 class Kinematics:
     """Forward and differential inverse kinematics of one robot.
 
-    A target is a position, where the tool is to point down and may turn about its axis, or a pose. A quadratic
+    A target is a pose, or a position: then the tool has to point down and may turn about its axis. A quadratic
     programme (daqp) over joint displacements with hard limits: weighted least squares of the tool's place and tilt or
     turn. A small weight of the home posture makes the solution of a redundant arm unique, so that it does not drift
     with the path.
     """
 
     def __init__(self, profile: ManipulatorProfile) -> None:
-        import mujoco  # as daqp: large, and a controller that is only asked what its numbers mean needs neither
+        import mujoco  # as daqp: large, and the meaning of a controller's numbers needs neither
 
         self.profile = profile
         self._model = mujoco.MjModel.from_xml_string(arm_mjcf(profile, moving_hand=False))
         self._data = mujoco.MjData(self._model)
         self._site = self._model.site(TOOL_SITE).id
-        # Views: MuJoCo makes others at each look.
+        # These views are kept because MuJoCo makes new ones at each access.
         self._place, self._matrix = self._data.site_xpos[self._site], self._data.site_xmat[self._site]
         self._axes, self._qpos = self._matrix.reshape(3, 3), self._data.qpos
         self._home = np.asarray(profile.home, dtype=float)
@@ -112,7 +112,7 @@ class Kinematics:
         period: float,
         iterations: int = STEP_ITERATIONS,
         tilt_weight: float = TILT_WEIGHT,
-    ) -> Motion:
+    ) -> JointMotion:
         """Move the joints towards a place of the tool for one period.
 
         Args:
@@ -120,7 +120,7 @@ class Kinematics:
             target: position of the tool in the world, pointing down [m], or its pose.
             period: time for the motion [s], which bounds each joint by its velocity.
             iterations: linearisations within the period.
-            tilt_weight: as ``TILT_WEIGHT``: less where the place of the tool counts more than where it points [1/rad].
+            tilt_weight: as ``TILT_WEIGHT``: less if the tool's place counts more than its direction [1/rad].
         """
         turn = unit(target.orientation) if isinstance(target, Pose) else None
         wanted = np.asarray(target.position if isinstance(target, Pose) else target, dtype=float)
@@ -136,7 +136,7 @@ class Kinematics:
             tilt = math.acos(min(max(-float(self._matrix[8]), -1.0), 1.0))
         else:
             tilt = math.hypot(*self._turn_to(turn))
-        return Motion(tuple(end.tolist()), error, tilt, tuple(tool.tolist()))
+        return JointMotion(tuple(end.tolist()), error, tilt, tuple(tool.tolist()))
 
     def _displacement(
         self,
@@ -146,13 +146,13 @@ class Kinematics:
         farthest: NDArray[np.float64],
         tilt_weight: float,
     ) -> NDArray[np.float64]:
-        """Return the joint displacements [rad] that bring the tool nearest to its target, from where `_update` put it.
+        """Return the joint displacements [rad] that bring the tool nearest to its target, from its pose by `_update`.
 
         Args:
             positions: joint positions [rad], inside their limits.
             target: position of the tool in the world [m].
-            orientation: of the tool there, (x, y, z, w); None for pointing down.
-            farthest: how far each joint may turn [rad].
+            orientation: that of the tool there, (x, y, z, w); None for pointing down.
+            farthest: greatest turn of each joint [rad].
             tilt_weight: of a tilt or a turn [1/rad].
         """
         import daqp
@@ -188,7 +188,7 @@ class Kinematics:
         return solution
 
     def _turn_to(self, orientation: Quaternion) -> Vector3:
-        """Return the rotation vector in the world that the tool has yet to turn [rad], from where `_update` put it."""
+        """Return the rotation vector in the world from the tool's orientation by `_update` to its target [rad]."""
         w, x, y, z = _quaternion(self._matrix)
         return between((x, y, z, w), orientation)
 
@@ -199,7 +199,7 @@ class Kinematics:
             Unreachable: there are none within the joint limits.
         """
         positions: Sequence[float] = self.profile.home
-        motion = Motion(tuple(positions), np.inf, np.inf, (np.nan, np.nan, np.nan))
+        motion = JointMotion(tuple(positions), np.inf, np.inf, (np.nan, np.nan, np.nan))
         for _ in range(POSTURE_ITERATIONS // STEP_ITERATIONS):
             motion = self.step(positions, target, POSTURE_PERIOD * STEP_ITERATIONS)
             if np.allclose(motion.positions, positions, atol=1e-7):
@@ -220,9 +220,9 @@ class Kinematics:
 
     @cached_property
     def rest(self) -> tuple[float, ...]:
-        """Joint positions at rest [rad]: ``home`` where that is high, else high above it, with a tool that points down.
+        """Joint positions at rest [rad]: ``home`` if that is high, else high above it, with a tool that points down.
 
-        So nothing of the arm is where somebody sets a scene up.
+        So no part of the arm is in the way of a person who sets a scene up.
         """
         (x, y, z), top = self.tool_pose(self.profile.home).position, self.profile.workspace.z[1]
         for share in RESTS if z < RESTS[-1] * top else ():
@@ -264,7 +264,7 @@ class Kinematics:
         return np.asarray(positions, dtype=float).clip(self._lower, self._upper)
 
     def _update(self, positions: Sequence[float] | NDArray[np.float64]) -> None:
-        """Compute positions, and what the Jacobian needs, at joint positions [rad]."""
+        """Compute positions, and the input of the Jacobian, at joint positions [rad]."""
         import mujoco
 
         self._qpos[:] = positions

@@ -1,4 +1,4 @@
-"""An arm as data: kinematics, limits, tool, where it stands, and its driver's interfaces."""
+"""An arm as data: kinematics, limits, tool, base pose, and its driver's interfaces."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DenavitHartenberg:
 
 @record
 class Link:
-    """A moving link, in the frame that the joint at the same place in the list turns."""
+    """A moving link, in the frame of the joint at the same place in the list."""
 
     mass: float = Field(gt=0.0, description="Mass [kg].")
     shapes: tuple[Shape, ...] = Field(default=(), description="For display and collisions.")
@@ -82,7 +82,7 @@ class Workspace:
 
 @record
 class Servo:
-    """Gains of the embedded simulator's joint servos, which stand for the real controller's."""
+    """Gains of the embedded simulator's joint servos, which replace the real controller's."""
 
     stiffness: tuple[float, ...] = Field(description="One gain a joint [Nm/rad].")
     damping: tuple[float, ...] = Field(description="One gain a joint [Nms/rad].")
@@ -91,7 +91,7 @@ class Servo:
 
 @record
 class TrajectoryInterface(CommandInterface):
-    """Where a driver takes joint trajectories of one point."""
+    """The topic of a driver's joint trajectories of one point."""
 
     type: Literal["trajectory_msgs/msg/JointTrajectory"] = Field(description="Type of the commands.")
     horizon: float | None = Field(default=None, description="Ignored; the next release refuses it.")
@@ -99,21 +99,21 @@ class TrajectoryInterface(CommandInterface):
 
 @record
 class GripperInterface(CommandInterface):
-    """Where a hand's driver takes the position of its driven joint, as ros2_control's forward controllers do."""
+    """The topic of the position of a hand's driven joint, as ros2_control's forward controllers take it."""
 
     type: Literal["std_msgs/msg/Float64MultiArray"] = Field(description="Type of the commands: one number.")
 
 
 @record
 class JointStateInterface(StateInterface):
-    """Where a driver publishes the joints."""
+    """The topic of a driver's joint states."""
 
     type: Literal["sensor_msgs/msg/JointState"] = Field(description="Type of the state.")
 
 
 @record
 class HandCamera:
-    """A camera that goes with the tool: it looks at a point, and the y axis of `tool` points right in its images."""
+    """A camera that moves with the tool: it looks at a point, and the y axis of `tool` points right in its images."""
 
     camera: str = Field(min_length=1, description="Name of the camera among `cameras`.")
     lens: Triple = Field(description="Where the lens is, in the frame `tool` [m].")
@@ -134,7 +134,7 @@ class HandCamera:
 
 @record
 class ManipulatorProfile(RobotProfile):
-    """An arm that stands still, and what it holds."""
+    """An arm with a fixed base, and its end effector."""
 
     KNOWN_SPACES: ClassVar[tuple[str, ...]] = (
         *("planar_delta", "joint_positions", "joint_velocities", "tool_delta", "tool_pose"),
@@ -240,23 +240,23 @@ class ManipulatorProfile(RobotProfile):
 
     @property
     def observations(self) -> tuple[str, ...]:
-        """Joints and tool, and the hand where there is one."""
+        """Joints and tool, and the hand if there is one."""
         return ("joint_positions", "tool_pose", *(GRIPPER_OBSERVATIONS if self.has_hand else ()))
 
     @property
     def reports_contacts(self) -> bool:
-        """Whether there is a topic for them."""
+        """Whether the driver has a topic for contacts."""
         return bool(self.contacts_topic)
 
     @property
     def command_topics(self) -> tuple[Topic, ...]:
-        """Those of the arm, and of the hand where there is one."""
+        """The topics of commands to the arm, and to the hand if there is one."""
         interfaces = filter(None, (self.command, self.gripper_command))
         return tuple(Topic(self.command_topic(interface), interface.type) for interface in interfaces)
 
     @property
     def driver_topics(self) -> tuple[Topic, ...]:
-        """The joints, and the contacts where they are reported."""
+        """The topics of the joints, and of the contacts if they are reported."""
         contacts = Topic(self.contacts_topic, "robocontrast_ros/msg/Contacts")
         return (*super().driver_topics, *((contacts,) if self.contacts_topic else ()))
 
@@ -268,12 +268,12 @@ class ManipulatorProfile(RobotProfile):
 
     @property
     def floor(self) -> float:
-        """Height that no part of the arm goes below [m]: the tool's lowest, less what reaches beyond the tool."""
+        """Least height of any part of the arm [m]: the tool's lowest, less the reach beyond the tool."""
         return self.workspace.z[0] - self.end_effector.overhang
 
     @property
     def observed_joints(self) -> int:
-        """All of the arm's."""
+        """Number of the arm's joints."""
         return len(self.joints)
 
     @property

@@ -1,8 +1,8 @@
 """The MJCF model of an arm, made from its profile: one description for kinematics and physics.
 
-Between two joints there is one fixed transform. With modified Denavit-Hartenberg parameters (Craig)
-it stands before its joint: turn about x by alpha, then translate by (a, 0, d) in the turned frame.
-With standard ones it stands after it: translate by (a, 0, d), then turn about x by alpha.
+Between two joints there is one fixed transform. With modified Denavit-Hartenberg parameters (Craig) it comes before its
+joint: turn about x by alpha, then translate by (a, 0, d) in the turned frame. With standard ones it comes after it:
+translate by (a, 0, d), then turn about x by alpha.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from robocontrast_ros.robots.profile_base import Triple
 
 
 def arm_mjcf(profile: ManipulatorProfile, moving_hand: bool = True) -> str:
-    """Return the arm as an MJCF document whose top-level body stands at the profile's base pose.
+    """Return the arm as an MJCF document whose top-level body is at the profile's base pose.
 
     Joints and the arm's actuators carry the driver's joint names. Contact bits let the robot touch everything but
     itself (docs/robots.md).
 
     Args:
         profile: the arm.
-        moving_hand: whether the fingers of a hand move; without, they stand open, and the joints are the arm's.
+        moving_hand: whether the fingers of a hand move; without, they are open, and the joints are the arm's.
     """
     root = ET.Element("mujoco", model=profile.name)
     ET.SubElement(root, "compiler", angle="radian", autolimits="true")

@@ -10,11 +10,11 @@ BASE_BODY = "base"
 """Name of a robot model's one top-level body."""
 
 TOOL_SITE = "tool"
-"""Name of the site where an arm's frame `tool` is."""
+"""Name of the site at an arm's frame `tool`."""
 
 
 def add_shapes(body: ET.Element, shapes: tuple[Shape, ...], mass: float) -> None:
-    """Add geoms; the first carries the whole mass, as the primitives only sketch the link."""
+    """Add geoms; the first carries the whole mass, because the primitives only approximate the link."""
     if mass and not shapes:
         ET.SubElement(body, "inertial", pos="0 0 0", mass=f"{mass:.9g}", diaginertia=numbers((mass * 0.01,) * 3))
     for index, shape in enumerate(shapes):

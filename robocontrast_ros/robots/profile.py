@@ -16,7 +16,7 @@ __all__ = ["RobotProfile", "load_profile"]
 def load_profile(name_or_path: str | Path) -> RobotProfile:
     """Return the profile of a robot that this package knows by name, or that a file describes.
 
-    A file that says `extends:` has all top-level keys of the robot that it names, except for those that it has itself.
+    A file with `extends:` has all top-level keys of the robot named there, except for its own keys.
 
     Args:
         name_or_path: ``franka``, or a path or package URI that ends in ``.yaml``.
@@ -36,7 +36,7 @@ def load_profile(name_or_path: str | Path) -> RobotProfile:
 def _content(path: Path, extending: tuple[Path, ...]) -> dict[str, Any]:
     """Return the keys of a file and of those that it extends.
 
-    The limits of a file that has none, and is in a folder `robots`, are those of the folder `safety` beside that.
+    A file without limits, in a folder `robots`, has those of the folder `safety` beside it.
     """
     data = read_yaml(path)
     if not isinstance(data, dict):

@@ -1,4 +1,4 @@
-"""The part of a profile that all kinds of robots share: driver's topics, cameras, action spaces."""
+"""The common part of the profiles of all kinds of robots: driver's topics, cameras, action spaces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Rgb = tuple[float, float, float]
 
 @record
 class Shape:
-    """A primitive that stands for a piece of a link, between two points of the link's frame."""
+    """A primitive that represents a piece of a link, between two points of the link's frame."""
 
     type: Literal["capsule", "cylinder", "box"] = Field(
         description="Kind of primitive; a box has `start` as its centre and `end` as its half sizes."
@@ -41,7 +41,7 @@ class Shape:
 
 @record
 class CommandInterface:
-    """Where the driver takes commands; each kind of robot has its own type."""
+    """The topic of commands to the driver; each kind of robot has its own type."""
 
     topic: str = Field(min_length=1, description="Topic of the commands.")
     type: str = Field(description="Type of the commands.")
@@ -49,7 +49,7 @@ class CommandInterface:
 
 @record
 class StateInterface:
-    """Where the driver publishes the robot's state; each kind of robot has its own type."""
+    """The topic of the robot's state from the driver; each kind of robot has its own type."""
 
     topic: str = Field(min_length=1, description="Topic of the state.")
     type: str = Field(description="Type of the state.")
@@ -85,7 +85,7 @@ class CameraInterface:
 
     @property
     def images(self) -> Topic:
-        """Where images are received from."""
+        """The topic of the images."""
         if self.transport == "compressed":
             return Topic(f"{self.image_topic}/compressed", COMPRESSED_IMAGE)
         return Topic(self.image_topic, IMAGE)
@@ -141,26 +141,26 @@ class RobotProfile:
 
     @property
     def observed_joints(self) -> int:
-        """Number of joints whose positions a policy is shown."""
+        """Number of joints whose positions a policy sees."""
         return 0
 
     @property
     def observations(self) -> tuple[str, ...]:
-        """Names of the observation channels (``domain.channels.OBSERVATIONS``) that a policy is shown."""
+        """Names of the observation channels (``domain.channels.OBSERVATIONS``) that a policy sees."""
         return ("tool_pose",)
 
     def command_topic(self, interface: CommandInterface) -> str:
-        """Return where commands are published: to the driver, or for the record where the port has other means."""
+        """Return the topic of commands: to the driver, or for the record if the port has other means."""
         return f"{COMMANDED}/{interface.topic}" if self.port in DRIVER_PORTS else interface.topic
 
     @property
     def command_topics(self) -> tuple[Topic, ...]:
-        """Where commands are published."""
+        """The topics of commands."""
         return (Topic(self.command_topic(self.command), self.command.type),)
 
     @property
     def driver_topics(self) -> tuple[Topic, ...]:
-        """What the driver publishes at every step besides images; the state is the first."""
+        """Topics that the driver publishes at every step besides images; the state is the first."""
         return (Topic(self.state.topic, self.state.type),)
 
     @property
@@ -170,10 +170,10 @@ class RobotProfile:
 
     @property
     def latched_topics(self) -> tuple[Topic, ...]:
-        """What the driver publishes once, for late subscribers, too."""
+        """Topics that the driver publishes once, also for late subscribers."""
         return ()
 
     @property
     def simulated_topics(self) -> tuple[Topic, ...]:
-        """What the embedded simulator publishes once: the robot's description, and the frames that do not move."""
+        """Topics that the embedded simulator publishes once: the robot's description, and the fixed frames."""
         return (ROBOT_DESCRIPTION, Topic(self.static_transforms_topic, TF_MESSAGE))

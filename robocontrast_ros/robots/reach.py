@@ -14,11 +14,11 @@ PLACES = 3
 """Places along each side of the region that are tried; its corners are the farthest and the nearest."""
 
 YAWS = tuple(math.radians(degrees) for degrees in (30.0, 60.0, 90.0))
-"""How far the tool is turned to either side of x ahead [rad]. A hand of two fingers grasps alike turned by half a turn,
-so these and none are all ways."""
+"""Turns of the tool to either side of x ahead [rad]. A hand of two fingers grasps the same way after half a turn, so
+these and no turn cover all directions."""
 
 STEP, STEPS = 0.15, 40
-"""Time of a step of inverse kinematics [s], and how many it may take to a neighbouring pose."""
+"""Time of a step of inverse kinematics [s], and the most steps to a neighbouring pose."""
 
 Range = tuple[float, float]
 
@@ -31,7 +31,7 @@ def pointing_down(x: float, y: float, z: float, yaw: float) -> Pose:
 def check_reach(profile: ManipulatorProfile, x: Range, y: Range, z: Range) -> None:
     """Check that an arm reaches all of a region, with its tool pointing down and turned every way.
 
-    It goes there as it would with a hand that is carried: from its posture ahead, turning to either side.
+    It goes there as it would with a held object: from its posture ahead, turning to either side.
 
     Args:
         profile: the arm.
@@ -40,7 +40,7 @@ def check_reach(profile: ManipulatorProfile, x: Range, y: Range, z: Range) -> No
         z: least and greatest z [m].
 
     Raises:
-        Unreachable: not so; it names the first place.
+        Unreachable: it does not; the message names the first place.
     """
     arm = Kinematics(profile)
     for place in product(*(list(_spread(side)) for side in (x, y, z))):

@@ -1,4 +1,4 @@
-"""Readings of a robot's driver before anything is computed from them: merged by joint, and none that cannot be true."""
+"""Readings of a robot's driver before any computation: merged by joint, impossible ones refused."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from robocontrast_ros.domain import Pose, RobotState, seconds, stamp_text
 from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading, Reading, StateEstimator
 
 FASTER = 1.5
-"""How many times its greatest speed something may be read to move at: it overshoots, is pushed, and encoders round. In
+"""Multiple of its greatest speed at which something may seem to move: it overshoots, is pushed, and encoders round. In
 the golden trials nothing is faster than its greatest speed, and fingers are as fast."""
 
 LATE = 0.02
-"""By how much the time between two stamps may be too short [s]: drivers that stamp when they publish are late by a
+"""Error by which the time between two stamps may be too short [s]: drivers that stamp when they publish are late by a
 cycle or two, and repeat a value meanwhile."""
 
 HAND_LATE = 0.1
-"""The same of a hand's joints [s]: their drivers ask the hand 10 to 30 times a second, and repeat what it said."""
+"""The same for a hand's joints [s]: their drivers read the hand 10 to 30 times a second, and repeat the last value."""
 
 SILENCE = 2.0
-"""Between two readings of odometry in an episode [s]. A driver that was started again counts from another place."""
+"""Greatest time between two readings of odometry in an episode [s]. A restarted driver counts from another place."""
 
 REFUSED, BELIEVED = 0.1, 10.0
-"""After a reading was refused, the robot is taken to have moved for the first of these times and not longer: it is
-stopped, and a driver that goes on to publish zeros is not to be believed. After the second it is [s]: somebody moved
-the robot while nothing was read."""
+"""After a refused reading the robot counts as having moved for the first of these times at most, because it is stopped,
+and a driver that goes on to publish zeros is not believed. After the second it is [s], because somebody moved the robot
+while nothing was read."""
 
 MOST_GROUPS = 16
-"""Kinds of joint states of one topic that are told apart."""
+"""Most kinds of joint states of one topic that are kept apart."""
 
 
 class ImpossibleReading(ValueError):
-    """The robot cannot be where a reading has it; the text names joint, value, limit and cure."""
+    """The robot cannot be at its place in a reading; the text names joint, value, limit and cure."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One number of a reading, of those that are used.
+    """One number of a reading that is used.
 
     Attributes:
-        name: of the joint, or x, y, yaw of a base.
-        speed: the greatest [rad/s or m/s].
+        name: the joint's, or x, y, yaw of a base.
+        speed: its greatest speed [rad/s or m/s].
         unit: rad or m.
-        late: by how much the time between two stamps may be too short [s].
-        turns: whether it is an angle that goes on at -pi after pi.
+        late: error by which the time between two stamps may be too short [s].
+        turns: whether it is an angle that continues at -pi after pi.
     """
 
     name: str
@@ -57,11 +57,11 @@ class Axis:
 
 @dataclass(frozen=True)
 class Axes:
-    """What is used of the readings of one robot.
+    """The numbers of one robot's readings that are used.
 
     Attributes:
         axes: the numbers.
-        stamping: names of the joints whose stamp is that of a merged reading: the arm's.
+        stamping: names of the joints that give a merged reading its stamp: the arm's.
         silence: greatest time between two readings in an episode [s].
     """
 
@@ -71,11 +71,11 @@ class Axes:
 
 
 def joints(speeds: Mapping[str, float], hand: Collection[str]) -> Axes:
-    """Return what is used of an arm's readings: all joints; stamps are the arm's.
+    """Return the used numbers of an arm's readings: all joints; stamps are the arm's.
 
     Args:
-        speeds: the greatest of each joint that is used, by name [rad/s or m/s].
-        hand: which of them are the hand's.
+        speeds: greatest speed of each used joint, by name [rad/s or m/s].
+        hand: names of the hand's joints among them.
     """
     axes = tuple(
         Axis(name, speed, "rad or m", HAND_LATE) if name in hand else Axis(name, speed)
@@ -85,21 +85,21 @@ def joints(speeds: Mapping[str, float], hand: Collection[str]) -> Axes:
 
 
 def odometry(linear: float, angular: float) -> Axes:
-    """Return what is used of a base's readings, with its greatest speeds [m/s], [rad/s]."""
+    """Return the used numbers of a base's readings, with its greatest speeds [m/s], [rad/s]."""
     axes = Axis("x", linear, "m"), Axis("y", linear, "m"), Axis("yaw", angular, turns=True)
     return Axes(axes, silence=SILENCE)
 
 
 class ReadingCheck:
-    """Refuses readings that cannot be true, by the last ones that can."""
+    """Refuses impossible readings, compared with the last possible ones."""
 
     def __init__(self, axes: Axes) -> None:
-        """Take what is used of them."""
+        """Take the numbers that are used."""
         self._axes = axes
         self.begin()
 
     def begin(self) -> None:
-        """Forget the last readings: the world may put the robot elsewhere, or nobody read where it was moved."""
+        """Forget the last readings: the world may put the robot elsewhere, or a move was not read."""
         self._last: dict[str, tuple[int, float]] = {}
         self._refused: set[str] = set()
 
@@ -111,13 +111,13 @@ class ReadingCheck:
     def check(self, reading: Reading) -> None:
         """Take a reading for the last one of its joints, unless it cannot be true.
 
-        A repeated stamp, or one that is a little older than the last, leaves the time that stamps may be wrong by.
-        After a refusal time does not make possible what was not, for ``BELIEVED``. What the reading lacks is left to
-        whoever uses it.
+        A repeated stamp, or one that is a little older than the last, leaves the possible error of stamps. After a
+        refusal, passing time does not make a refused place possible until ``BELIEVED``. Missing joints are left to the
+        user of the reading.
 
         Raises:
             ImpossibleReading: a number that is used is not finite, or farther from its last one than the robot gets in
-                the time between them; then the last ones of joints remain.
+                the time between them; then the last readings remain.
         """
         values = _values(reading)
         used = [(axis, values[axis.name]) for axis in self._axes.axes if axis.name in values]
@@ -142,7 +142,7 @@ class ReadingCheck:
                     self._compare(axis, reading.stamp, value, *self._last[axis.name])
         except ImpossibleReading:
             if isinstance(reading, OdometryReading):
-                # No stop needs to know where a base is, and the next episode begins wherever its odometry counts from.
+                # No stop needs a base's place, and the next episode begins at any origin of its odometry.
                 self._last = now
             else:
                 self._refused |= names
@@ -170,10 +170,10 @@ class ReadingCheck:
 
 
 class CheckedEstimator:
-    """The ``StateEstimator`` of a robot: nothing is computed from a reading that cannot be true."""
+    """The ``StateEstimator`` of a robot: nothing is computed from an impossible reading."""
 
     def __init__(self, estimator: StateEstimator, axes: Axes) -> None:
-        """Take what estimates the state, and what is used of the readings."""
+        """Take the estimator of the state, and the numbers of the readings that are used."""
         self._estimator, self._check = estimator, ReadingCheck(axes)
         self.forget, self.check = self._check.begin, self._check.check
 
@@ -195,15 +195,15 @@ class CheckedEstimator:
 
 
 class JointMerger:
-    """Makes one reading of all joints that are used from those of drivers that publish some of them each.
+    """Merges the readings of drivers that publish some of the used joints each into one reading of all.
 
     Attributes:
-        groups: the joints of each kind of reading that came; emptied by whoever learns that others publish.
-        newest: the newest reading: of all joints that are used and have come, however old.
+        groups: the joints of each kind of reading that came; the caller empties it when other drivers publish.
+        newest: the newest reading of all used joints that have come, however old.
     """
 
     def __init__(self, axes: Axes, apart: float) -> None:
-        """Take what is used, and how far apart the stamps of a hand's joints and an arm's may be [s]."""
+        """Take the used numbers, and the greatest difference of the stamps of a hand's joints and an arm's [s]."""
         self._names, self._stamping = tuple(axis.name for axis in axes.axes), axes.stamping
         self._apart, self._last, self._told = apart, dict[str, tuple[int, float]](), -1
         self.newest: Reading | None = None
@@ -211,7 +211,7 @@ class JointMerger:
 
     @property
     def problem(self) -> str:
-        """Why there is no reading of all joints, though some come, and what to do; empty where that is not known."""
+        """The reason why there is no reading of all joints, though some come, and what to do; empty if unknown."""
         came = sorted(frozenset().union(*self.groups))
         if missing := [name for name in self._names if name not in self._last]:
             if not came:
@@ -232,7 +232,7 @@ class JointMerger:
         """Return a reading of all joints that are used, or None until there is a new one.
 
         Its stamp is the oldest of the arm's joints, from which the tool's pose follows. Each other joint is the newest
-        that came, if that is not farther away in time than it may be.
+        that came, if its stamp is near enough in time.
         """
         if not isinstance(reading, JointReading) or not self._names:
             self.newest = reading

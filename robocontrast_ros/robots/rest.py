@@ -1,4 +1,4 @@
-"""The command that no policy asks for: stop where the robot is."""
+"""The command to stop at the robot's place, which no policy asks for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from robocontrast_ros.robots.state_estimation import JointReading, OdometryReadi
 
 
 def stop_arm(profile: ManipulatorProfile, reading: JointReading, period: float) -> JointTrajectoryCommand:
-    """Return the command to an arm to stop where a reading has it; a hand keeps its command."""
+    """Return the command to an arm to stop at its place in a reading; a hand keeps its command."""
     arm = [joint for joint in zip(reading.names, reading.positions, strict=True) if joint[0] in profile.joint_names]
     names, positions = zip(*arm, strict=True)
     return JointTrajectoryCommand(names, positions, period)

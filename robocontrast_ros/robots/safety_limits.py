@@ -1,4 +1,4 @@
-"""The key `safety` of a robot's file: limits of what is commanded, each with what is done about it."""
+"""The key `safety` of a robot's file: limits of commands, each with its remedy."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from robocontrast_ros.configuration import parse_record, read_yaml, record
 from robocontrast_ros.configuration.files import find_file
 
 Remedy = Literal["slow", "stop"]
-"""What is done where a limit would be exceeded: the robot goes less far, or the episode ends."""
+"""The remedy if a limit would be exceeded: the robot goes less far, or the episode ends."""
 
 Range = tuple[float, float]
 
 
 @record
 class Limit:
-    """A limit, in the unit that its key says."""
+    """A limit, in the unit of its key."""
 
     limit: float | None = Field(
         default=None, gt=0.0, allow_inf_nan=False, description="Greatest value; empty for none beside the robot's own."
@@ -29,10 +29,10 @@ class Limit:
 
 @record
 class Jump:
-    """How far from where a joint is measured its target may be; the episode ends where it is farther."""
+    """Greatest distance of a joint's target from its measured position; the episode ends if it is farther."""
 
-    # An embedded or real arm lags at most by two greatest turns of 0.2 rad, then its controller starts again from where
-    # it is, and the greatest step is 0.28 rad (nine tenths of the UR5e's 180 degrees/s for 0.1 s).
+    # An embedded or real arm lags at most by two greatest turns of 0.2 rad, then its controller starts again from its
+    # place, and the greatest step is 0.28 rad (nine tenths of the UR5e's 180 degrees/s for 0.1 s).
     limit: float = Field(default=0.7, gt=0.0, allow_inf_nan=False, description="Greatest distance of a joint [rad].")
     action: Literal["stop"] = Field(default="stop", description="`stop`: the episode ends.")
 
@@ -64,7 +64,7 @@ class Area:
 
 @record
 class KeepOut:
-    """Where a base must not go."""
+    """Forbidden areas of a base."""
 
     areas: tuple[Area, ...] = Field(default=(), description="Rectangles that no part of the base may enter.")
     margin: float = Field(default=0.0, ge=0.0, allow_inf_nan=False, description="Kept between them and the base [m].")
@@ -82,7 +82,7 @@ class _Safety:
 
 @record
 class ArmSafety(_Safety):
-    """Limits of what is commanded to an arm."""
+    """Limits of commands to an arm."""
 
     workspace: WorkspaceLimit = Field(default=WorkspaceLimit(), description="Of the tool's tip.")
     velocity: Limit = Field(default=Limit(), description="Of each joint [rad/s]; never more than its own `velocity`.")
@@ -93,7 +93,7 @@ class ArmSafety(_Safety):
         default=Limit(action="stop"), description="At the tool [N], where the driver reports it; `slow` holds the arm."
     )
     homing_speed: float = Field(
-        default=0.5,  # a fifth of what the slowest joint of the shipped arms can do
+        default=0.5,  # a fifth of the speed of the slowest joint of the shipped arms
         gt=0.0,
         allow_inf_nan=False,
         description="Speed of the joint that has the longest way to where an episode starts [rad/s].",
@@ -102,7 +102,7 @@ class ArmSafety(_Safety):
 
 @record
 class BaseSafety(_Safety):
-    """Limits of what is commanded to a base.
+    """Limits of commands to a base.
 
     Its driver ramps its speed itself, so that a command may be a step: there is no limit of acceleration or jerk unless
     a file gives one.
@@ -118,7 +118,7 @@ class BaseSafety(_Safety):
 
 
 def reads(kind: type) -> Callable[[Any, ValidationInfo], Any]:
-    """Return what reads the key `safety`: its keys, or name or path of a file of config/safety/ that has them."""
+    """Return the reader of the key `safety`: its keys, or name or path of a file of config/safety/ that has them."""
 
     def read(given: Any, info: ValidationInfo) -> Any:
         if not isinstance(given, str):

@@ -1,4 +1,4 @@
-"""How far something outside of a session slows the robot: a speed slider, a mode in which it is held."""
+"""Slowing of the robot from outside of a session: a speed slider, a mode in which it is held."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Literal
 from robocontrast_ros.robots.drivers import OutsideLimit
 
 SpeedScalingRule = Literal["void_when_lowered", "void_below_full", "mark"]
-"""Which trials of a slowed robot are void."""
+"""Rule for which trials of a slowed robot are void."""
 
 TOLERANCE = 0.01
-"""Share of full speed by which a robot may be slower without being slowed: readings of a slider differ by less."""
+"""Share of full speed by which a robot may be slower and not count as slowed: readings of a slider differ by less."""
 
 
 def share_of(limit: OutsideLimit, value: float) -> float:
-    """Return the share of full speed that a value allows, 0 to 1; NaN where it says nothing.
+    """Return the share of full speed that a value allows, 0 to 1; NaN if it has no meaning.
 
-    What is not finite or negative says nothing: drivers publish that before they know.
+    A value that is not finite, or is negative, has none: drivers publish such values before they know.
 
     Args:
-        limit: what the value is of.
-        value: as published.
+        limit: limit that the value belongs to.
+        value: the published value.
 
     Raises:
-        ValueError: it is more than the value at full speed; so ``full`` of the robot's file is wrong.
+        ValueError: it is greater than the value at full speed, so ``full`` in the robot's file is wrong.
     """
     if limit.full is None:
         return float(value in limit.free)
@@ -40,10 +40,10 @@ def share_of(limit: OutsideLimit, value: float) -> float:
 
 
 class SpeedScaling:
-    """What a session makes of the share of full speed.
+    """A session's rule for the share of full speed.
 
     Attributes:
-        began: the share at which the session began, or the highest at the start of a trial since; NaN where unknown.
+        began: the share at which the session began, or the highest at the start of a trial since; NaN if unknown.
     """
 
     def __init__(self, rule: SpeedScalingRule) -> None:
@@ -51,9 +51,9 @@ class SpeedScaling:
         self._rule, self.began = rule, math.nan
 
     def starts(self, share: float) -> str:
-        """Take the share at the start of a session or a trial; return why none may begin, empty where it may.
+        """Take the share at the start of a session or a trial; return the reason why none may begin, empty if it may.
 
-        A robot that is held, a share of 0, is left to its port, which may recover it, and refuses it where it does not.
+        A robot that is held, a share of 0, is left to its port, which recovers it or refuses it.
         """
         if share == 0.0:
             return ""
@@ -63,7 +63,7 @@ class SpeedScaling:
         return ""
 
     def voids(self, share: float) -> str:
-        """Return why a trial with this lowest share is void; empty where it counts, and where nothing is known."""
+        """Return the reason why a trial with this lowest share is void; empty if it counts, or nothing is known."""
         if self._rule == "mark":
             return ""
         least, when = (1.0, "which `speed_scaling: void_below_full` demands")
@@ -78,10 +78,10 @@ class SpeedScaling:
 
 
 def is_slowed(share: float | None) -> bool:
-    """Tell whether a share of full speed is known, and below full speed."""
+    """Return whether a share of full speed is known, and below full speed."""
     return share is not None and share < 1.0 - TOLERANCE
 
 
 def percent(share: float) -> str:
-    """Return a share as people say it."""
+    """Return a share in percent, for people."""
     return f"{100.0 * share:.3g} %"

@@ -13,11 +13,11 @@ from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
 START_TOLERANCE = 0.01
-"""How far the tool may be from its start position when an episode begins [m]."""
+"""Greatest distance of the tool from its start position when an episode begins [m]."""
 
 
 class NotAtStart(Exception):
-    """The robot is not where the episode begins; the text has the distance."""
+    """The robot is not at the start of the episode; the text has the distance."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class JointReading:
         stamp: time of the reading [ns].
         names: names of the joints.
         positions: in the order of the names [rad or m].
-        force: magnitude of the force at the tool [N]; None where the driver does not report it.
+        force: magnitude of the force at the tool [N]; None if the driver does not report it.
     """
 
     stamp: int
@@ -39,12 +39,12 @@ class JointReading:
 
 @dataclass(frozen=True)
 class OdometryReading:
-    """Odometry of a base since its driver was started, or where a localiser has the base.
+    """Odometry of a base since its driver was started, or its pose from a localiser.
 
     Attributes:
         stamp: time of the reading [ns].
-        pose: of the base in the driver's odometry frame; in the world frame where it is localised.
-        localised: whether a localiser says where in the world the base is.
+        pose: of the base in the driver's odometry frame; in the world frame if it is localised.
+        localised: whether the pose is a localiser's, in the world frame.
     """
 
     stamp: int
@@ -72,7 +72,7 @@ class StateEstimator(Protocol):
 
 
 class ArmState:
-    """An arm that stands still: the tool's pose follows from the joints."""
+    """An arm with a fixed base: the tool's pose follows from the joints."""
 
     def __init__(self, profile: ManipulatorProfile) -> None:
         self._profile = profile
@@ -104,7 +104,7 @@ class ArmState:
 
 
 class BaseState:
-    """A mobile base: where a localiser has it, else by odometry from where the episode begins, which drifts."""
+    """A mobile base: its pose is a localiser's, else from odometry since the start of the episode, which drifts."""
 
     def __init__(self, profile: DifferentialDriveProfile) -> None:
         self._profile = profile
@@ -118,7 +118,7 @@ class BaseState:
         self._start = start
 
     def update(self, reading: Reading) -> RobotState:
-        """Return where the base is, on the floor."""
+        """Return the base's pose on the floor."""
         if not isinstance(reading, OdometryReading):
             raise ValueError(f"odometry: got {type(reading).__name__}, expected a reading of odometry")
         start, self._start = self._start, None

@@ -50,7 +50,7 @@ def _add_link(root: ET.Element, link: Link) -> None:
 
 
 def _parts(solid: Solid) -> Iterable[Solid]:
-    """Return the primitives of URDF that a solid is."""
+    """Return the URDF primitives of a solid."""
     if solid.type != "capsule":
         return (solid,)
     radius, half = solid.size

@@ -7,6 +7,7 @@ fault, delivered) are the numbers of the messages that have them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -74,7 +75,7 @@ class SessionStarted:
     scores: tuple[ScoreSpec, ...] = STANDARD_SPECS
     event: Literal["session_started"] = "session_started"
 
-    @property
+    @cached_property
     def recorded(self) -> RecordedSession:
         """What is read of the parameters.
 

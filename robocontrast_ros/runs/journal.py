@@ -13,7 +13,7 @@ import re
 import shlex
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -97,14 +97,14 @@ class Journal:
     @property
     def corrections(self) -> dict[str, TrialCorrected]:
         """Trial -> the last correction of its judgement."""
-        return {event.trial_id: event for event in self.events if isinstance(event, TrialCorrected)}
+        return corrections_of(self.events)
 
     @property
     def corrected(self) -> Journal:
         """The same journal, in which each trial has the result and the judgement of its last correction."""
         if not (known := self.corrections):
             return self
-        return replace(self, events=tuple(_corrected(event, known) for event in self.events))
+        return replace(self, events=tuple(corrected_event(event, known) for event in self.events))
 
     @property
     def warning(self) -> str:
@@ -117,7 +117,13 @@ class Journal:
         )
 
 
-def _corrected(event: Event, known: Mapping[str, TrialCorrected]) -> Event:
+def corrections_of(events: Iterable[Event]) -> dict[str, TrialCorrected]:
+    """Return trial -> the last correction of its judgement."""
+    return {event.trial_id: event for event in events if isinstance(event, TrialCorrected)}
+
+
+def corrected_event(event: Event, known: Mapping[str, TrialCorrected]) -> Event:
+    """Return the event, with the result and the judgement of its correction where it is a trial that has one."""
     if not isinstance(event, TrialFinished) or event.trial.trial_id not in known:
         return event
     correction = known[event.trial.trial_id]

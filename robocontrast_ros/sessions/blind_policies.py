@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from robocontrast_ros.domain import Fault, Trial
-from robocontrast_ros.episodes.bench import Bench, BenchFault, BlindBench, PolicyBench, PolicyRefusal, ServingPolicy
+from robocontrast_ros.episodes.bench import Bench, BenchFault, PolicyBench, PolicyRefusal, ServingPolicy
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.runs.blinding import Assignment, Secret, code_of, policy_names, recall_secret, write_secret
 from robocontrast_ros.runs.events import (
@@ -83,8 +83,7 @@ class BlindPolicies:
         """
         if self._bench is None:
             return
-        if isinstance(self._bench, BlindBench):
-            self._bench.show_policy_as(HIDDEN)
+        self._bench.show_policy_as(HIDDEN)
         self._report(SessionState.RUNNING, "loading each policy once")
         loaded, slowest = [], 0.0
         for policy in self._blind.policies:
@@ -122,8 +121,7 @@ class BlindPolicies:
         if bench is None or secret is None:
             return
         began = time.monotonic()
-        if isinstance(bench, BlindBench):
-            bench.show_policy_as(self.shown)
+        bench.show_policy_as(self.shown)
         self._report(SessionState.RUNNING, "loading the policy")
         wanted = secret.policies[secret.assignment.policy_of(trial.index)]
         try:

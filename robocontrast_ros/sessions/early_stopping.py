@@ -12,7 +12,7 @@ from robocontrast_ros.configuration import ConfigurationError, parse_record
 from robocontrast_ros.configuration.differences import first_difference
 from robocontrast_ros.domain import ScoreSpec, TestInstance
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.episodes.scoring.success import Success
+from robocontrast_ros.episodes.scoring.standard import Success
 from robocontrast_ros.runs.blinding import is_of_several_policies
 from robocontrast_ros.runs.events import PolicyLoaded, SequentialTest, SessionStarted, TrialFinished
 from robocontrast_ros.runs.history import History

@@ -13,7 +13,7 @@ from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.episodes.judging import Judge
 from robocontrast_ros.episodes.scoring import Score
-from robocontrast_ros.episodes.scoring.success import Success
+from robocontrast_ros.episodes.scoring.standard import Success
 from robocontrast_ros.perturbations.loading import load_perturbation, perturbation_names
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.loading import description_by_file

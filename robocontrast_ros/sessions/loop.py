@@ -30,16 +30,7 @@ from pathlib import Path
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, SetupMove, Trial, TrialResult
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.episodes.bench import (
-    AttendedBench,
-    Bench,
-    BenchFault,
-    DescribedBench,
-    HomingBench,
-    PolicyBench,
-    SlowableBench,
-    StoppableBench,
-)
+from robocontrast_ros.episodes.bench import Bench, BenchFault, PolicyBench
 from robocontrast_ros.episodes.delivery import compare_delivery, unchanged_words
 from robocontrast_ros.perturbations.protocol import Perturbation, spec_of
 from robocontrast_ros.policies.protocol import PolicyDescription
@@ -225,7 +216,7 @@ class Session:
         try:
             try:
                 self._open(past if resumed else None)
-                if isinstance(self._bench, SlowableBench) and (words := self._bench.speed_scaling()):
+                if words := self._bench.speed_scaling():
                     self._append(SpeedScalingNoted(words, self._clock()))
                 self._policies.begin(self._trials_of_strategy)
                 self._run_trials()
@@ -272,7 +263,7 @@ class Session:
                     symbols={p.name: p.symbol for p in evaluation.perturbations},
                     perturbations={p.name: spec_of(p) for p in evaluation.perturbations},
                     machine=machine(),
-                    world=self._bench.description() if isinstance(self._bench, DescribedBench) else "",
+                    world=self._bench.description(),
                     pairs=self._stopping.pairs if self._stopping is not None else None,
                     scores=tuple(score.spec for score in evaluation.scores),
                 )
@@ -440,8 +431,8 @@ class Session:
                 # Where a person decides it, or helps the robot, no number of attempts says that it cannot work.
                 by_person = (
                     fault.fault is Fault.VOIDED
-                    or (fault.fault is Fault.ROBOT_STOPPED and self._stopped())
-                    or (fault.fault is Fault.ROBOT_NOT_READY and self._not_home())
+                    or (fault.fault is Fault.ROBOT_STOPPED and self._bench.stopped())
+                    or (fault.fault is Fault.ROBOT_NOT_READY and self._bench.not_home())
                 )
                 retries += not by_person
                 if retries > self._evaluation.void_retries:
@@ -501,7 +492,7 @@ class Session:
         """
         self._wait_while_paused()
         self._await_release()
-        while reason := self._not_home():
+        while reason := self._bench.not_home():
             self._control.pause()
             self._wait_while_paused(reason)
             self._await_release()
@@ -533,21 +524,13 @@ class Session:
         if control.abort_reason:
             raise BenchFault(Fault.ABORTED, control.abort_reason)
 
-    def _not_home(self) -> str:
-        """Return why the robot could not go home; empty where it did, and where it need not."""
-        return self._bench.not_home() if isinstance(self._bench, HomingBench) else ""
-
-    def _stopped(self) -> str:
-        """Return why the robot is stopped; empty where it is not."""
-        return self._bench.stopped() if isinstance(self._bench, StoppableBench) else ""
-
     def _await_release(self) -> None:
         """Wait while the robot is stopped.
 
         Raises:
             BenchFault: the session was aborted meanwhile, or nobody watches the robot any more.
         """
-        if not (reason := self._stopped()):
+        if not (reason := self._bench.stopped()):
             return
         self._append(Paused(self._clock(), reason))
         self._report(SessionState.PAUSED, reason)
@@ -632,7 +615,7 @@ class Session:
             raise
         # The time of another scene, which was skipped, is not known.
         timed = not self._restore and (begun is None or begun.target == target)
-        person = self._bench.set_by_person() if isinstance(self._bench, AttendedBench) else None
+        person = self._bench.set_by_person()
         measured = person.seconds if person is not None and timed else None
         read, overruled = (person.read, person.overruled) if person is not None else (None, ())
         self._restore, self._begun = False, None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from robocontrast_ros.domain import Budget, Scene, SetupMove, Trial
-from robocontrast_ros.episodes.bench import Execution, Recording
+from robocontrast_ros.episodes.bench import Bench, Execution, Recording
 from robocontrast_ros.runs.events import TrialFinished, TrialSkipped
 from robocontrast_ros.runs.journal import EventsInMemory
 from robocontrast_ros.sessions.blocks import SettledTrial, blocks_of, settle
@@ -112,7 +112,7 @@ def _planned(trial: Trial, settled: SettledTrial) -> PlannedTrial:
     return PlannedTrial(trial, settled.cost, settled.cumulative_cost, settled.within_budget)
 
 
-class _PredictingBench:
+class _PredictingBench(Bench):
     def __init__(self, evaluation: Evaluation) -> None:
         self._task, self._metric = evaluation.task, evaluation.metric_spec
         self._scene: Scene | None = None

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from robocontrast_ros.statistics.curves import ErrorCurve, error_curve
-from robocontrast_ros.studies.claims import Estimator
+from robocontrast_ros.studies.orders import Estimator
 from robocontrast_ros.studies.seed_run import ROUNDING, SeedRun
 
 Array = NDArray[np.float64]

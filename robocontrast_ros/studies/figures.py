@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.estimate import Estimate
-from robocontrast_ros.studies.claims import Estimator
 from robocontrast_ros.studies.curves import Curve
-from robocontrast_ros.studies.orders import ExpectedError
+from robocontrast_ros.studies.orders import ESTIMATORS, Estimator, ExpectedError
 from robocontrast_ros.studies.seed_run import SeedRun
 
 # The palette of Okabe and Ito, distinct under the common forms of colour blindness; grey instead of their yellow.
@@ -45,17 +44,21 @@ UPRIGHT = 5
 STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42}
 
 
-@dataclass(frozen=True)
-class Shown:
-    """Names and units in the figures of one policy.
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Data of the figures of one policy, with their names and units.
 
     Attributes:
         policy: its name.
-        contrast: label of the strategy whose perturbations are shown.
+        contrast: label of the strategy whose perturbations are picture.
         symbols: its perturbations -> their symbols.
         metric: how the score is named.
         unit: of costs.
+        seed_runs: one per seed.
+        curves: error and trials against cost.
+        expected: error of each estimator of the contrast set over random orders, beside the standard evaluation's.
         control: name of the study's control; empty where there is none.
+        controls: the control's trials, one per seed; none for the control itself.
     """
 
     policy: str
@@ -63,25 +66,10 @@ class Shown:
     symbols: Mapping[str, str]
     metric: str
     unit: str
-    control: str = ""
-
-
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """Data of the figures of one policy.
-
-    Attributes:
-        seed_runs: one per seed.
-        curves: error and trials against cost.
-        shown: names and units.
-        expected: error of each estimator of the contrast set over random orders, beside the standard evaluation's.
-        controls: those of the control; none for the control itself.
-    """
-
     seed_runs: Sequence[SeedRun]
-    curves: Sequence[Curve]
-    shown: Shown
-    expected: Mapping[Estimator, ExpectedError]
+    curves: Sequence[Curve] = ()
+    expected: Mapping[Estimator, ExpectedError] = field(default_factory=dict)
+    control: str = ""
     controls: Sequence[SeedRun] = ()
 
 
@@ -92,7 +80,7 @@ def draw_estimate(picture: Picture, path: Path) -> None:
         picture: what is drawn.
         path: of the PDF and the PNG, without suffix.
     """
-    seed_runs, curves, shown = picture.seed_runs, picture.curves, picture.shown
+    seed_runs, curves = picture.seed_runs, picture.curves
     with rc_context(STYLE):
         figure = Figure(figsize=(7.2, 3.1), layout="constrained")
         left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.6))
@@ -101,16 +89,15 @@ def draw_estimate(picture: Picture, path: Path) -> None:
         for curve, colour, dash in zip(plain, *_styles(len(plain)), strict=True):
             _draw_error(right, curve, curve.strategy, colour, dash)
         cost = float(np.mean([seed_run.standard_cost for seed_run in seed_runs]))
-        _mark_cost(right, cost, seed_runs[0].standard, shown.unit, high=True)
-        _finish_errors(right, plain, shown)
-        figure.suptitle(shown.policy, fontsize=9)
+        _mark_cost(right, cost, seed_runs[0].standard, picture.unit, high=True)
+        _finish_errors(right, plain, picture)
+        figure.suptitle(picture.policy, fontsize=9)
         _save(figure, path)
 
 
 def draw_estimators(picture: Picture, path: Path) -> None:
     """Draw the expected error of the estimators from one contrast set, and of the standard evaluation."""
-    words = {"plain": "mean of all trials", "base": "mean of the base trials", "adjusted": "adjusted mean"}
-    shown, standard = picture.shown, picture.seed_runs[0].standard
+    standard = picture.seed_runs[0].standard
     with rc_context(STYLE):
         figure = Figure(figsize=(4.4, 3.1), layout="constrained")
         axes = figure.subplots()
@@ -119,19 +106,19 @@ def draw_estimators(picture: Picture, path: Path) -> None:
         for (estimator, found), colour, dash in zip(
             picture.expected.items(), ("#009E73", "#000000", "#D55E00"), ("-", DASHES[1], "-"), strict=True
         ):
-            axes.plot(found.costs, found.of, color=colour, linestyle=dash, label=words[estimator])
+            axes.plot(found.costs, found.of, color=colour, linestyle=dash, label=ESTIMATORS[estimator])
         axes.set_xlim(left=0.0)
         axes.set_ylim(bottom=0.0)
-        axes.set_xlabel(f"cumulative cost of set-ups [{shown.unit}]")
-        axes.set_ylabel(f"absolute error of mean {shown.metric},\nmean over random orders")
+        axes.set_xlabel(f"cumulative cost of set-ups [{picture.unit}]")
+        axes.set_ylabel(f"absolute error of mean {picture.metric},\nmean over random orders")
         axes.legend(frameon=False, fontsize=7)
-        axes.set_title(f"{shown.policy}: estimators of '{shown.contrast}'", fontsize=9)
+        axes.set_title(f"{picture.policy}: estimators of '{picture.contrast}'", fontsize=9)
         _save(figure, path)
 
 
 def draw_trials(picture: Picture, path: Path) -> None:
     """Draw the number of trials against their cost (figures 6 and 8); write PDF and PNG."""
-    seed_runs, curves, shown = picture.seed_runs, picture.curves, picture.shown
+    seed_runs, curves = picture.seed_runs, picture.curves
     with rc_context(STYLE):
         figure = Figure(figsize=(4.4, 3.1), layout="constrained")
         axes = figure.subplots()
@@ -143,12 +130,12 @@ def draw_trials(picture: Picture, path: Path) -> None:
             edges, trials = curve.errors.edges[1:], _where_all(curve, curve.trials)
             axes.plot((0.0, *edges), (0.0, *trials), color=colour, linestyle=dash, label=curve.strategy)
         cost = float(np.mean([seed_run.standard_cost for seed_run in seed_runs]))
-        _mark_cost(axes, cost, seed_runs[0].standard, shown.unit, high=False)
+        _mark_cost(axes, cost, seed_runs[0].standard, picture.unit, high=False)
         axes.set_xlim(left=0.0)
         axes.set_ylim(bottom=0.0)
-        axes.set_xlabel(f"cumulative cost of set-ups [{shown.unit}]")
+        axes.set_xlabel(f"cumulative cost of set-ups [{picture.unit}]")
         axes.set_ylabel("trials")
-        axes.set_title(shown.policy, fontsize=9)
+        axes.set_title(picture.policy, fontsize=9)
         axes.legend(frameon=False, fontsize=7)
         _save(figure, path)
 
@@ -178,11 +165,11 @@ def draw_by_measures(pictures: Sequence[Picture], measures: Sequence[str], path:
                 found = [cluster_mean(score[group], clusters[group]) for group in groups]
                 ends = [(e.mean, e.mean) if e.low is None else (e.low, e.high) for e in found]
                 at, means = [x[group].mean() for group in groups], [e.mean for e in found]
-                axes.plot(at, means, color=colour, linestyle=dash, marker=".", label=picture.shown.policy)
+                axes.plot(at, means, color=colour, linestyle=dash, marker=".", label=picture.policy)
                 axes.fill_between(at, *np.transpose(ends), color=colour, alpha=0.10, linewidth=0.0)
             axes.set_xlabel(measure)
             axes.set_ylim(0.0, 1.05)
-        panels[0].set_ylabel(f"mean {pictures[0].shown.metric} (95 % intervals)")
+        panels[0].set_ylabel(f"mean {pictures[0].metric} (95 % intervals)")
         figure.legend(*panels[0].get_legend_handles_labels(), frameon=False, fontsize=7, loc="outside right upper")
         _save(figure, path)
 
@@ -199,7 +186,7 @@ def _perturbed(picture: Picture, measure: str) -> tuple[NDArray[np.float64], ...
     """Return measure, score and cluster of the perturbed trials of the contrast set whose scenes have the measure."""
     parts = []
     for seed, seed_run in enumerate(picture.seed_runs):
-        trials = seed_run.sessions[picture.shown.contrast]
+        trials = seed_run.sessions[picture.contrast]
         x = trials.measures.get(measure, np.full(len(trials.score), np.nan))
         known = ~trials.is_base & ~np.isnan(x)
         parts.append((x[known], trials.score[known], trials.instance[known] + seed * 1_000_000))
@@ -217,18 +204,18 @@ def _styles(number: int) -> tuple[list[str], list[object]]:
 
 
 def _draw_perturbations(axes: Axes, picture: Picture) -> None:
-    seed_runs, shown = picture.seed_runs, picture.shown
+    seed_runs = picture.seed_runs
     target = _pooled(seed_runs, seed_runs[0].standard, None)
-    names = list(shown.symbols)
+    names = list(picture.symbols)
     if target.low is not None:
         axes.axhspan(target.low, target.high, color=COLOURS[0], alpha=0.12, linewidth=0.0)
     if target.mean is not None:
         axes.axhline(target.mean, color=COLOURS[0], linestyle="--", linewidth=1.0, label="test-set mean")
     ticks = []
     for position, name in enumerate(names):
-        estimate = _pooled(seed_runs, shown.contrast, name)
-        number = sum(int(np.sum(s.sessions[shown.contrast].perturbation == name)) for s in seed_runs)
-        ticks.append(f"{shown.symbols[name]}\nn = {number}")
+        estimate = _pooled(seed_runs, picture.contrast, name)
+        number = sum(int(np.sum(s.sessions[picture.contrast].perturbation == name)) for s in seed_runs)
+        ticks.append(f"{picture.symbols[name]}\nn = {number}")
         if estimate.mean is None:
             axes.text(position, 0.03, "no trial", ha="center")
             continue
@@ -237,7 +224,7 @@ def _draw_perturbations(axes: Axes, picture: Picture) -> None:
             reach = [[estimate.mean - estimate.low], [estimate.high - estimate.mean]]
             axes.errorbar(position, estimate.mean, reach, color="black", capsize=3.0, linewidth=1.0)
     if picture.controls:
-        means = [_pooled(picture.controls, shown.contrast, name).mean for name in names]
+        means = [_pooled(picture.controls, picture.contrast, name).mean for name in names]
         axes.plot(
             range(len(names)),
             [np.nan if mean is None else mean for mean in means],
@@ -246,25 +233,24 @@ def _draw_perturbations(axes: Axes, picture: Picture) -> None:
             markersize=5.0,
             markerfacecolor="white",
             markeredgecolor=COLOURS[6],
-            label=shown.control,
+            label=picture.control,
         )
     axes.set_xticks(range(len(names)), ticks, rotation=90 if len(names) > UPRIGHT else 0)
     axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set_ylim(0.0, 1.15)
     axes.set_yticks(np.linspace(0.0, 1.0, 6))
-    axes.set_ylabel(f"mean {shown.metric} (95 % interval)")
+    axes.set_ylabel(f"mean {picture.metric} (95 % interval)")
     axes.legend(frameon=False, fontsize=7, loc="upper right", ncols=2)
 
 
 def _pooled(seed_runs: Sequence[SeedRun], label: str, perturbation: str | None) -> Estimate:
     """Return the mean over trials of all seeds; a base instance of each seed is a cluster."""
-    scores, clusters = [], []
+    parts = []
     for seed, seed_run in enumerate(seed_runs):
         trials = seed_run.sessions[label]
-        chosen = np.ones(len(trials.score), bool) if perturbation is None else trials.perturbation == perturbation
-        scores.append(trials.score[chosen])
-        clusters.append(trials.instance[chosen] + seed * 1_000_000)
-    return cluster_mean(np.concatenate(scores), np.concatenate(clusters))
+        chosen = slice(None) if perturbation is None else trials.perturbation == perturbation
+        parts.append((trials.score[chosen], trials.instance[chosen] + seed * 1_000_000))
+    return cluster_mean(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
 def _draw_error(axes: Axes, curve: Curve, label: str, colour: str, dash: object) -> None:
@@ -297,12 +283,12 @@ def _mark_cost(axes: Axes, cost: float, standard: str, unit: str, high: bool) ->
     )
 
 
-def _finish_errors(axes: Axes, curves: Sequence[Curve], shown: Shown) -> None:
+def _finish_errors(axes: Axes, curves: Sequence[Curve], picture: Picture) -> None:
     late = [curve.errors.error[int(EARLY * len(curve.errors.error)) :] for curve in curves]
     axes.set_xlim(left=0.0)
     axes.set_ylim(0.0, max(1.3 * float(np.nanmax(late)), 0.01))
-    axes.set_xlabel(f"cumulative cost of set-ups [{shown.unit}]")
-    axes.set_ylabel(f"absolute error of mean {shown.metric}")
+    axes.set_xlabel(f"cumulative cost of set-ups [{picture.unit}]")
+    axes.set_ylabel(f"absolute error of mean {picture.metric}")
     axes.legend(frameon=False, fontsize=7, ncols=2)
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import polars as pl
 
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.analysis.data.trials import trials_table
 from robocontrast_ros.domain import TestInstance
 from robocontrast_ros.episodes.bench import PolicyBench
-from robocontrast_ros.runs.events import SessionInterrupted, TrialSkipped
+from robocontrast_ros.runs.events import SessionInterrupted
 from robocontrast_ros.runs.journal import EventsInMemory
 from robocontrast_ros.sessions.control import SessionControl, SessionStatus
 from robocontrast_ros.sessions.evaluation import Evaluation
@@ -215,7 +216,8 @@ class _SessionRunner:
         if self._control.abort_reason:
             raise Stopped
         self._ended += 1
-        table = trials_table(events.kept)
+        record = RunRecord.of(events.kept)
+        table = trials_table(record)
         simulated = iter(self._simulated)
         table = table.with_columns(
             pl.lit(label).alias("strategy"),
@@ -234,7 +236,7 @@ class _SessionRunner:
             trials=int(table["counts"].sum()),
             simulated=sum(self._simulated),
             void=int((~table["counts"]).sum()),
-            skipped=sum(isinstance(event, TrialSkipped) for event in events.kept),
+            skipped=len(record.skips),
         )
         return table, ended
 

@@ -86,8 +86,8 @@ class Memory:
         self.starts[remembered.target] = remembered.start
 
 
-class RememberingBench:
-    """An ``episodes.bench.Bench`` in front of another one, which runs only what is not known yet."""
+class RememberingBench(Bench):
+    """A bench in front of another one, which runs only what is not known yet."""
 
     def __init__(self, bench: Bench, memory: Memory, done: Callable[[bool], None]) -> None:
         """Take the parts.

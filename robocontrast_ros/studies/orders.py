@@ -11,20 +11,28 @@ Intervals are by a jackknife that leaves out groups of base instances, within ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
-from robocontrast_ros.statistics.prediction import adjusted_mean
-from robocontrast_ros.studies.claims import Estimator
 from robocontrast_ros.studies.seed_run import ROUNDING, SeedRun, Trials
 
 Array = NDArray[np.float64]
+
+Estimator = Literal["plain", "base", "adjusted"]
+
+ESTIMATORS: Mapping[Estimator, str] = {
+    "plain": "mean of all trials",
+    "base": "mean of the base trials",
+    "adjusted": "adjusted mean",
+}
+"""Estimator -> what it is, in words."""
 
 COSTS = 20
 """Number of costs, evenly spaced up to that of the standard evaluation, at which errors are taken."""
@@ -249,7 +257,8 @@ class _Blocks:
         where = self._positions(instances)
         reached = np.searchsorted(np.cumsum(self._trials.cost[where]), costs, side="right")
         if estimator == "adjusted":
-            return np.array([_adjusted(self._trials.taken(where[:number]), every) for number in reached])
+            means = [self._trials.taken(where[:number]).adjusted(every).mean for number in reached]
+            return np.array(means, dtype=float)
         counted = self._counted[estimator][where]
         total, number = np.cumsum(self._trials.score[where] * counted), np.cumsum(counted)
         return np.where(reached > 0, (total / number)[np.maximum(reached, 1) - 1], np.nan)
@@ -269,10 +278,3 @@ class _Blocks:
 
     def _positions(self, instances: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.concatenate([self._where[i] for i in instances.tolist()])
-
-
-def _adjusted(trials: Trials, every: Array) -> float:
-    if not len(trials.score):
-        return np.nan
-    mean = adjusted_mean(trials.score, trials.covariates, trials.instance, trials.is_base, every, finite=True).mean
-    return np.nan if mean is None else mean

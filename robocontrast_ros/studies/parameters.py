@@ -31,7 +31,8 @@ from robocontrast_ros.sessions.schema import (
 )
 from robocontrast_ros.statistics.curves import BINS
 from robocontrast_ros.strategies.effort import HandlingTimes
-from robocontrast_ros.studies.claims import Claim, Claims, Offered, check_claims
+from robocontrast_ros.studies.claims import Claim, Claims, check_claims
+from robocontrast_ros.studies.measures import Offered, Slope
 
 LABEL = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 
@@ -176,6 +177,12 @@ class Study:
             budget=budget,
         )
         return resolve_parameters(session, self.source)
+
+    @property
+    def measures_of_scenes(self) -> tuple[str, ...]:
+        """The measures of scenes that claims are about, each once."""
+        measures = (claim.measure for claim in self.claims)
+        return tuple(dict.fromkeys(measure.by for measure in measures if isinstance(measure, Slope)))
 
     def snapshot(self) -> dict[str, Any]:
         """Return everything on which the trials may depend, as JSON: parameters, files that they name, versions."""

@@ -49,9 +49,9 @@ def write_results(study: Study, folder: StudyFolder) -> StudyResults:
     for name, picture in analysis.pictures.items():
         for what, draw in FIGURES.items():
             draw(picture, folder.path / f"{what}_{name}")
-    measures = list(dict.fromkeys(claim.measure.by for claim in study.claims if claim.measure.by))
-    if measures:
-        draw_by_measures([analysis.pictures[policy] for policy in study.policies], measures, folder.path / "measures")
+    if study.measures_of_scenes:
+        pictures = [analysis.pictures[policy] for policy in study.policies]
+        draw_by_measures(pictures, study.measures_of_scenes, folder.path / "measures")
     table = curves_table(analysis.curves, results.metric, results.unit)
     table.write_parquet(folder.path / "curves.parquet")
     table.write_csv(folder.path / "curves.csv")

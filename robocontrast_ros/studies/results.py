@@ -11,13 +11,15 @@ import numpy as np
 import polars as pl
 
 from robocontrast_ros.statistics.estimate import Estimate
-from robocontrast_ros.studies.claims import Cost, Decided, Estimator, Kind, Measure
+from robocontrast_ros.studies.claims import Decided
 from robocontrast_ros.studies.curves import Curve, draw_curves
 from robocontrast_ros.studies.evidence import Evidence
-from robocontrast_ros.studies.figures import Picture, Shown
+from robocontrast_ros.studies.figures import Picture
 from robocontrast_ros.studies.job import Job, SessionOfStudy
+from robocontrast_ros.studies.measures import Bias, PairedSensitivity, Selection, TrialsRatio
+from robocontrast_ros.studies.orders import Estimator
 from robocontrast_ros.studies.parameters import Study, StudyParameters
-from robocontrast_ros.studies.seed_run import SeedRun
+from robocontrast_ros.studies.seed_run import Cost, SeedRun
 
 BOOTSTRAP_SEED = 0
 
@@ -196,15 +198,22 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
         )
 
     def drawn(policy: str, cost: Cost) -> Picture:
-        shown = Shown(policy, parameters.contrast, symbols, metric.symbol, UNITS.get(cost, unit), study.control)
-        curves = draw_curves(seed_runs(policy, "metric", cost), parameters.contrast, parameters.bins)
-        controls = seed_runs(study.control, "metric", "budget") if study.control and policy != study.control else ()
-        own = evidence(policy, "metric", cost)
-        expected = {
-            estimator: own.expected_error(parameters.contrast, estimator, parameters.standard)
-            for estimator in get_args(Estimator)
-        }
-        return Picture(seed_runs(policy, "metric", cost), curves, shown, expected, controls)
+        own, trials = evidence(policy, "metric", cost), seed_runs(policy, "metric", cost)
+        return Picture(
+            policy=policy,
+            contrast=parameters.contrast,
+            symbols=symbols,
+            metric=metric.symbol,
+            unit=UNITS.get(cost, unit),
+            seed_runs=trials,
+            curves=draw_curves(trials, parameters.contrast, parameters.bins),
+            expected={
+                estimator: own.expected_error(parameters.contrast, estimator, parameters.standard)
+                for estimator in get_args(Estimator)
+            },
+            control=study.control,
+            controls=seed_runs(study.control, "metric", "budget") if study.control and policy != study.control else (),
+        )
 
     pictures = {
         policy if cost == "budget" else f"{policy}_{cost}": drawn(policy, cost)
@@ -212,13 +221,15 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
         for policy in study.policies
     }
     decided = [
-        evidence(policy, claim.measure.score, same(claim.measure.cost)).decide(
-            claim, policy, policy in (study.control, *study.beside)
+        claim.decide(
+            evidence(policy, claim.measure.score, same(claim.measure.cost)),
+            policy,
+            policy in (study.control, *study.beside),
         )
         for claim in study.claims
         for policy in study.policies
-        if policy != study.control or not claim.measure.less_control
-        if claim.measure.policy in ("", policy)
+        if policy != study.control or not claim.measure.needs_control
+        if claim.measure.is_for(policy)
     ]
     results = StudyResults(
         metric=metric.name,
@@ -266,9 +277,9 @@ def _errors(policy: str, estimator: Estimator, parameters: StudyParameters, evid
 def _perturbation(
     policy: str, name: str, symbol: str, contrast: str, evidence: Callable[..., Evidence]
 ) -> PerturbationRow:
-    def estimate(kind: Kind, score: str = "metric", less_control: bool = False) -> Estimate:
-        measure = Measure(kind=kind, of=(contrast,), perturbation=name, score=score, less_control=less_control)
-        return evidence(policy, score, "budget").estimate(measure)
+    def change(score: str = "metric", less_control: bool = False) -> Estimate:
+        measure = PairedSensitivity(of=(contrast,), perturbation=name, score=score, less_control=less_control)
+        return measure.estimate(evidence(policy, score, "budget"))
 
     own = evidence(policy, "metric", "budget")
     applied, refused = own.applied(contrast, name)
@@ -280,17 +291,16 @@ def _perturbation(
         refused=refused,
         base_applied=base_applied,
         base_refused=base_refused,
-        selection=estimate("selection"),
-        change=estimate("paired_sensitivity"),
-        change_of_success=estimate("paired_sensitivity", "success"),
-        beyond_control=estimate("paired_sensitivity", less_control=True),
-        beyond_control_of_success=estimate("paired_sensitivity", "success", less_control=True),
+        selection=Selection(of=(contrast,), perturbation=name).estimate(own),
+        change=change(),
+        change_of_success=change("success"),
+        beyond_control=change(less_control=True),
+        beyond_control_of_success=change("success", less_control=True),
     )
 
 
 def _row(policy: str, label: str, seed_runs: Sequence[SeedRun], evidence: Evidence) -> StrategyRow:
     sessions = [seed_run.sessions[label] for seed_run in seed_runs]
-    ratio = Measure(kind="trials_ratio", of=(label,), against=(seed_runs[0].standard,))
     errors = [
         abs(float(np.mean(session.score)) - seed_run.target) if len(session.score) else np.nan
         for session, seed_run in zip(sessions, seed_runs, strict=True)
@@ -301,7 +311,7 @@ def _row(policy: str, label: str, seed_runs: Sequence[SeedRun], evidence: Eviden
         trials=tuple(len(session.score) for session in sessions),
         cost=tuple(float(session.cost.sum()) for session in sessions),
         within=tuple(seed_run.within(label) for seed_run in seed_runs),
-        ratio=evidence.estimate(ratio),
-        bias=evidence.estimate(Measure(kind="bias", of=(label,))),
+        ratio=TrialsRatio(of=(label,), against=(seed_runs[0].standard,)).estimate(evidence),
+        bias=Bias(of=(label,)).estimate(evidence),
         error=float(np.mean(errors)),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.prediction import adjusted_mean
-from robocontrast_ros.studies.claims import Cost
 
 Array = NDArray[np.float64]
+
+Cost = Literal["budget", "metres", "seconds"]
 
 ROUNDING = 1e-9
 """A sum of costs may exceed a limit by this much, for rounding."""
@@ -80,6 +82,18 @@ class Trials:
         """Return the chosen trials, in the order chosen."""
         arrays = {f.name: getattr(self, f.name)[chosen] for f in fields(self) if f.name != "measures"}
         return Trials(**arrays, measures={name: values[chosen] for name, values in self.measures.items()})
+
+    def by_instance(self, chosen: NDArray[np.bool_], size: int) -> Array:
+        """Return the mean score of the chosen trials of each base instance, shape (size,); NaN where it has none."""
+        where = self.instance[chosen]
+        with np.errstate(invalid="ignore"):
+            return np.bincount(where, self.score[chosen], size) / np.bincount(where, minlength=size)
+
+    def adjusted(self, every: Array) -> Estimate:
+        """Return the adjusted mean over instances of the covariates ``every``; empty without a base trial."""
+        if not self.is_base.any():
+            return NO_ESTIMATE
+        return adjusted_mean(self.score, self.covariates, self.instance, self.is_base, every, finite=True)
 
     def same(self, other: Trials) -> bool:
         """Tell whether these are the same trials in the same order."""
@@ -161,6 +175,19 @@ class SeedRun:
         run = trials.instance[np.sort(np.unique(trials.instance, return_index=True)[1])]
         return run if label == self.standard else run[:-1]
 
+    def applied(self, label: str, perturbation: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return to which base instances a perturbation was applied, and to which it could not be, shape (size,) each.
+
+        Instances of families to which it was never applied are in neither: it is not made for them.
+        """
+        trials = self.sessions[label]
+        has_base, applied, whole = (np.zeros(self.size, bool) for _ in range(3))
+        has_base[trials.instance[trials.is_base]] = True
+        whole[self.complete(label)] = True
+        applied[trials.instance[trials.perturbation == perturbation]] = True
+        takes_it = np.isin(self.family, self.family[has_base & applied])
+        return has_base & applied, has_base & whole & ~applied & takes_it
+
     def within(self, label: str) -> int:
         """Return how many trials of a strategy the cost of the standard evaluation allows."""
         return int(np.sum(self.sessions[label].cumulative_cost <= self.standard_cost + ROUNDING))
@@ -168,18 +195,8 @@ class SeedRun:
     def adjusted(self, label: str, first: int | None = None) -> Estimate:
         """Return the adjusted mean of a strategy's first trials (None for all); it estimates ``target``."""
         every, trials = self.sessions[self.standard], self.sessions[label]
-        chosen = slice(first)
-        if not trials.is_base[chosen].any():
-            return NO_ESTIMATE
         _, one_each = np.unique(every.instance, return_index=True)
-        return adjusted_mean(
-            trials.score[chosen],
-            trials.covariates[chosen],
-            trials.instance[chosen],
-            trials.is_base[chosen],
-            every.covariates[np.sort(one_each)],
-            finite=True,
-        )
+        return trials.taken(slice(first)).adjusted(every.covariates[np.sort(one_each)])
 
 
 def _keys(trials: pl.DataFrame) -> NDArray[np.str_]:

@@ -1,1 +1,1 @@
-"""What the machine gives: files on disk, processes, numeric libraries."""
+"""The machine: files on disk, processes, numeric libraries."""

@@ -1,4 +1,4 @@
-"""Write files whole: an error is one line, and a file that was there stays as it was."""
+"""Write files whole: an error is one line, and an existing file stays as it was."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _CURES = {
 
 
 def cure_of(error: OSError) -> str:
-    """Return what to do about what the system refused, without a full stop."""
+    """Return the cure for a refusal of the system, without a full stop."""
     return _CURES.get(error.errno or 0, "Check the path")
 
 
 class DiskError(Exception):
-    """A file or folder could not be written; the message says which, why, and the cure."""
+    """A file or folder could not be written; the message names it, the reason and the cure."""
 
     def __init__(self, path: Path, error: OSError, then: str = "then do the same again") -> None:
         """Name the file.
 
         Args:
-            path: what could not be written.
-            error: of the system.
-            then: what to do after the cure, in words.
+            path: the file or folder that could not be written.
+            error: error of the system.
+            then: the next step after the cure, in words.
         """
         what = (error.strerror or str(error)).rstrip(".")
         super().__init__(f"{path}: cannot be written: {what}. {cure_of(error)}, {then}.")
@@ -41,29 +41,29 @@ class DiskError(Exception):
         self._given: tuple[object, ...] = path, error, then
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        """Let the error of a worker process reach the process that waits for it."""
+        """Let the error of a worker process reach the waiting process."""
         return type(self), self._given
 
 
 class GoneError(DiskError):
-    """A file that is being written has no longer its name: it was moved, deleted or replaced meanwhile."""
+    """A file that is being written has lost its name: it was moved, deleted or replaced meanwhile."""
 
     def __init__(self, path: Path, words: str) -> None:
-        """Say what happened to it, and what to do."""
+        """Take the reason and the cure."""
         Exception.__init__(self, f"{path}: {words}")
         self.path, self.errno = path, errno.ENOENT
         self._given = path, words
 
 
 class OpenPath:
-    """A file or folder that is held open, so that it is known when its path does not lead to it any more."""
+    """A file or folder that is held open, to detect when its path does not lead to it any more."""
 
     def __init__(self, path: Path, descriptor: int | None = None) -> None:
-        """Hold it.
+        """Open it.
 
         Args:
             path: the file or folder.
-            descriptor: it, opened by the caller, who closes it; opened here when left out.
+            descriptor: its descriptor, opened by the caller, who closes it; opened here if left out.
 
         Raises:
             DiskError: it cannot be opened.
@@ -73,15 +73,15 @@ class OpenPath:
         self._path = path
 
     def in_place(self) -> bool:
-        """Tell whether its path still leads to it."""
+        """Return whether its path still leads to it."""
         try:
             return os.path.samestat(self._path.stat(), os.fstat(self._descriptor))
-        # It is not there, or what is there cannot be looked at: of a disk that was unmounted, of another user.
+        # It is not there, or cannot be read: its disk was unmounted, or it is another user's.
         except OSError:
             return False
 
     def present(self) -> Path | None:
-        """Return where it is now; None where it was deleted, and where the system does not tell (Linux does)."""
+        """Return its present path; None if it was deleted, or if the system does not report it (Linux does)."""
         if self.in_place():
             return self._path
         with suppress(OSError):
@@ -91,7 +91,7 @@ class OpenPath:
         return None
 
     def close(self) -> None:
-        """Let it go."""
+        """Close it."""
         os.close(self._descriptor)
 
 
@@ -100,7 +100,7 @@ def writing(path: Path) -> Iterator[None]:
     """Turn an ``OSError`` in the block into a ``DiskError`` that names the path.
 
     Raises:
-        DiskError: the system refused something.
+        DiskError: the system refused an operation.
     """
     try:
         yield
@@ -110,7 +110,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Yield where to write a file that takes the place of ``path`` once it is whole.
+    """Yield the path of a new file, which replaces ``path`` when it is whole.
 
     Its name has the same suffix, and begins with a dot. When writing fails it is removed, and ``path`` stays as it was.
 
@@ -139,7 +139,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it, where it is not there.
+    """Make a folder, and those above it, if it does not exist.
 
     Raises:
         DiskError: the system refused to make it.

@@ -1,9 +1,9 @@
-"""Processes that begin as forks of one that has imported what they share: seconds of imports are spent once.
+"""Processes that fork from one with their common imports, so that these take their seconds only once.
 
 A fork server is a process that imports modules and starts nothing else: no threads, no ROS, no graphics. Asked for a
 command of the form ``python -c CODE …``, it forks, and the fork runs that code with its own arguments, environment and
-outputs, as a new interpreter would, and under that name. Linux alone: its socket has a name and no file, and processes
-of other users are refused.
+outputs, as a new interpreter would, and under that name. It works on Linux alone: its socket has a name and no file,
+and processes of other users are refused.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from robocontrast_ros.system.garbage import YOUNG
 from robocontrast_ros.system.processes import die_with_parent
 
 ROOM = 1000
-"""Characters that the name of a fork has at least; Linux has it where the server's own arguments were."""
+"""Least characters for the name of a fork; Linux keeps it in the place of the server's own arguments."""
 
 _PREFIX = "robocontrast-fork-"
 _CREDENTIALS = struct.Struct("3i")
@@ -44,18 +44,18 @@ _CREDENTIALS = struct.Struct("3i")
 
 @dataclass(frozen=True)
 class _Request:
-    """What to run in a fork; the descriptors of its input, output and errors follow.
+    """The command of a fork; the descriptors of its input, output and errors follow.
 
     Attributes:
         command: ``[python, "-c", code, *arguments]``.
-        environment: of the fork.
+        environment: environment of the fork.
         folder: its working directory.
         new_session: whether signals of the terminal do not reach it.
-        orphaned: the signal that it gets when whoever asked for it is gone.
+        orphaned: the signal that it gets when the process that asked for it is gone.
         function: ``module:function`` that the fork calls first, whose result is the answer; that of a ``Future`` when
             it is done. The next request with this code is for this fork; without code it ends. Empty for a fork that
             runs at once.
-        arguments: of that function.
+        arguments: arguments of that function.
     """
 
     command: list[str]
@@ -68,12 +68,12 @@ class _Request:
 
     @property
     def code(self) -> str:
-        """What is run; empty for a function alone."""
+        """The code to run; empty for a function alone."""
         return self.command[2]
 
 
 def forkable(command: Sequence[str]) -> bool:
-    """Tell whether a fork server can run a command."""
+    """Return whether a fork server can run a command."""
     return list(command[:2]) == [sys.executable, "-c"]
 
 
@@ -81,11 +81,11 @@ class ForkServer:
     """A fork server that ends with this process, or when it is closed."""
 
     def __init__(self, modules: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Start it; it can be asked at once, and answers when it has imported the modules.
+        """Start it; it takes requests at once, and answers when it has imported the modules.
 
         Args:
-            modules: what it imports. One that cannot be imported is left out: its processes say why.
-            environment: while it imports.
+            modules: modules to import. One that cannot be imported is left out, and its processes report the reason.
+            environment: environment during the imports.
         """
         self.name = _PREFIX + secrets.token_hex(16)
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
@@ -95,7 +95,8 @@ class ForkServer:
             words = [str(listening.fileno()), ",".join(modules), " " * ROOM]
             self._process = subprocess.Popen(
                 [sys.executable, "-c", code, *words],
-                # MuJoCo's import would open the graphics that this variable names; a fork of that may hang.
+                # MuJoCo's import would open the graphics that this variable names, and a fork with open graphics may
+                # hang.
                 env={**environment, "MUJOCO_GL": "disabled"},
                 stdin=subprocess.DEVNULL,
                 pass_fds=[listening.fileno()],
@@ -108,8 +109,8 @@ class ForkServer:
 
         Args:
             command: as ``forkable`` demands.
-            environment: of the fork.
-            output: descriptor that its output and errors go to; its input is empty.
+            environment: environment of the fork.
+            output: descriptor for its output and errors; its input is empty.
         """
         with open(os.devnull, "rb") as nothing:
             files = nothing.fileno(), output, output
@@ -119,10 +120,10 @@ class ForkServer:
         """Begin a fork before its command is known, as soon as its function's module is imported; see ``Prepared``.
 
         Args:
-            code: that it is going to run; empty for a fork that ends with the function.
+            code: the code that it will run; empty for a fork that ends with the function.
             function: ``module:function``, which it calls now.
-            arguments: of that function.
-            environment: of the fork until it is asked for.
+            arguments: arguments of that function.
+            environment: environment of the fork until its request.
         """
         return Prepared(self.name, code, function, arguments, environment)
 
@@ -133,7 +134,7 @@ class ForkServer:
 
 
 class Forked:
-    """A fork, for whoever asked for it: the part of ``subprocess.Popen`` that is needed here.
+    """A fork, for its caller: the part of ``subprocess.Popen`` that is needed here.
 
     Attributes:
         returncode: as that of ``Popen``; None until ``poll`` or ``wait`` has seen its end.
@@ -162,7 +163,7 @@ class Forked:
         return self.wait(0.0)
 
     def wait(self, timeout: float | None = None) -> int | None:
-        """Wait up to a time [s] for its end, for ever where None; return as ``poll``."""
+        """Wait up to a time [s] for its end, without limit if None; return as ``poll``."""
         if self.returncode is None and self._line.poll(timeout):
             try:
                 self.returncode = self._line.recv()
@@ -179,7 +180,7 @@ class Forked:
 
 
 class Prepared:
-    """A fork that calls a function, and waits for the request with its code. What it prints is printed by that.
+    """A fork that calls a function, and waits for the request with its code, which also prints its output.
 
     Without code, it ends with the function.
     """
@@ -195,16 +196,16 @@ class Prepared:
         command, ends = [sys.executable, "-c", code], signal.SIGTERM
         request = _Request(command, dict(environment), os.getcwd(), True, ends, function, arguments)
         with open(os.devnull, "rb") as nothing:
-            # It has no name: no other process writes there, and it goes with the last that has it open.
+            # The file has no name: no other process writes there, and it ends with the last process that has it open.
             self._said = tempfile.TemporaryFile()  # noqa: SIM115
             files = nothing.fileno(), self._said.fileno(), self._said.fileno()
             self._line = _asked(server, request, files)
 
     def result(self, timeout: float | None = None) -> Any:
-        """Wait for the function, and return its result. To be called once.
+        """Wait for the function, and return its result; call this once.
 
         Args:
-            timeout: how long to wait [s]; for ever where None.
+            timeout: longest wait [s]; no limit if None.
 
         Raises:
             EOFError: the fork ended before.
@@ -219,8 +220,8 @@ class Prepared:
                 raise EOFError from None
 
     def said(self) -> str:
-        """Return what it has printed so far."""
-        # The fork writes where the last one who used this file left off.
+        """Return its output so far."""
+        # The fork writes at the last user's position in this file.
         size = os.fstat(self._said.fileno()).st_size
         return os.pread(self._said.fileno(), size, 0).decode(errors="replace")
 
@@ -252,7 +253,7 @@ def _received(line: Connection) -> tuple[_Request, list[int]]:
 
     Raises:
         OSError: it is not whole.
-        EOFError: there is none.
+        EOFError: there is no request.
     """
     with socket.socket(fileno=os.dup(line.fileno())) as end:
         _, files, _, _ = socket.recv_fds(end, 1, 3)
@@ -267,13 +268,13 @@ def _received(line: Connection) -> tuple[_Request, list[int]]:
 def run_forked(server: str, command: Sequence[str]) -> int | None:
     """Run a command in a fork in place of this process, which passes signals on; return its exit code.
 
-    For a launcher that watches processes of its own. The fork is killed when this process is.
+    This is for a launcher that watches its own processes. The fork is killed with this process.
 
     Returns:
-        None where the server is gone, and nothing was started.
+        None if the server is gone, and nothing was started.
     """
     passed_on = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
-    # Blocked to the end: one that comes while this process ends must not change how it ends.
+    # Blocked to the end: a signal at the end of this process must not change its exit code.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, passed_on)
     try:
         forked = Forked(server, command, os.environ, (0, 1, 2))
@@ -289,7 +290,7 @@ def run_forked(server: str, command: Sequence[str]) -> int | None:
     die_with_parent()
     code = forked.wait()
     if code < 0:
-        # The memory of interest was the fork's.
+        # Only a core dump of the fork, not of this process, is of use.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with contextlib.suppress(OSError):
             signal.signal(-code, signal.SIG_DFL)
@@ -302,13 +303,13 @@ def main() -> None:
     """Serve forks until the end; in a fork, return when its code has run. The arguments are those of ``ForkServer``."""
     descriptor, modules, _ = sys.argv[1:]
     end = _End()
-    # Called after all others, which are registered later.
+    # It is called after all others, which are registered later.
     atexit.register(end)
-    # It takes note of where the arguments are.
+    # This call records the place of the arguments.
     setproctitle.getproctitle()
     gc.disable()
     request = _Server(socket.socket(fileno=int(descriptor))).serve(modules.split(","))
-    # What was imported stays in memory that all forks share, for no collection of garbage touches it.
+    # Imports stay in memory that all forks share, because no collection of garbage touches them.
     gc.freeze()
     gc.enable()
     gc.set_threshold(YOUNG)
@@ -328,11 +329,11 @@ class _End:
     LTTng, which ROS may be built with, then ends threads of the server that a fork does not have, and crashes.
 
     Attributes:
-        code: what ``sys.exit`` was given.
+        code: argument of ``sys.exit``.
     """
 
     def __init__(self) -> None:
-        """Take an exception that nobody handles for the end."""
+        """Begin with the exit code of an unhandled exception."""
         self.code: object = 1
 
     def __call__(self) -> None:
@@ -345,21 +346,21 @@ class _End:
 
 
 class _Server:
-    """Forks for each request, and tells each fork's exit code to whoever asked."""
+    """Forks for each request, and reports each fork's exit code to its caller."""
 
     def __init__(self, listening: socket.socket) -> None:
-        """Take the socket at which requests come."""
+        """Take the socket of the requests."""
         self._listening = listening
         self._woken, self._wake = socket.socketpair()
         for end in (self._woken, self._wake):
             end.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         signal.set_wakeup_fd(self._wake.fileno())
-        # Of each fork that runs, and of each that waits to be asked for; forks that end with their functions.
+        # Connections of running forks, and of forks that wait for a request; forks that end with their functions.
         self._running: dict[int, Connection] = {}
         self._waiting: dict[str, tuple[int, Connection]] = {}
         self._calls: set[int] = set()
-        # Not answered yet.
+        # Requests without an answer yet.
         self._requests: list[tuple[Connection, _Request, list[int]]] = []
         self._imported = False
         self._selector = selectors.DefaultSelector()
@@ -367,14 +368,14 @@ class _Server:
         self._selector.register(self._woken, selectors.EVENT_READ)
 
     def serve(self, modules: Sequence[str]) -> _Request:
-        """Import modules and serve until the end; return the request in a fork alone, which is what it describes."""
+        """Import modules and serve until the end; return only in a fork, with its request."""
         for name in modules:
-            # Its processes find the same and say so in their logs.
+            # Its processes meet the same error and report it in their logs.
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
             if (request := self._served(0.0)) is not None:
                 return request
-        # Rclpy's logger finds out in which module its caller is: at first it looks at all that are imported.
+        # Rclpy's logger looks for the module of its caller: at first among all that are imported.
         inspect.getmodule(sys._getframe())
         self._imported, timeout = True, 0.0
         while (request := self._served(timeout)) is None:
@@ -382,7 +383,7 @@ class _Server:
         return request
 
     def _served(self, timeout: float | None) -> _Request | None:
-        """Serve what comes within a time [s], for ever where None; return the request in a fork alone."""
+        """Serve requests within a time [s], without limit if None; return a request only in its fork."""
         for key, _ in self._selector.select(timeout):
             if key.fileobj is self._woken:
                 with contextlib.suppress(BlockingIOError):
@@ -399,11 +400,11 @@ class _Server:
         return None
 
     def _can_answer(self, request: _Request) -> bool:
-        """Tell whether all is imported that a fork for this is to have."""
+        """Return whether all imports of a fork for this request are done."""
         return self._imported or request.function.partition(":")[0] in sys.modules
 
     def _answer(self, line: Connection, request: _Request, files: list[int]) -> _Request | None:
-        """Fork for a request, unless a fork waits for it; return it in the fork alone."""
+        """Fork for a request, unless a fork waits for it; return the request only in the fork."""
         server, pid, ends = os.getpid(), None, None
         if not request.function:
             pid = self._taken(request, files)
@@ -430,7 +431,7 @@ class _Server:
         return None
 
     def _taken(self, request: _Request, files: Sequence[int]) -> int | None:
-        """Give a request to the fork that waits for it, and return its process id; None where there is none."""
+        """Give a request to the fork that waits for it, and return its process id; None if there is none."""
         pid, held = self._waiting.pop(request.code, (0, None))
         if held is None:
             return None
@@ -442,7 +443,7 @@ class _Server:
         return pid
 
     def _leave(self) -> None:
-        """Close, in a fork, what is the server's."""
+        """Close, in a fork, the server's descriptors."""
         signal.set_wakeup_fd(-1)
         self._selector.close()
         held = (end for _, end in self._waiting.values())
@@ -454,7 +455,7 @@ class _Server:
                 os.close(file)
 
     def _pass_on(self, line: Connection, pid: int, orphaned: int) -> None:
-        """Send a fork the signal that was asked for, or that for one that nobody watches any more."""
+        """Send a fork the requested signal, or the one for a fork whose caller is gone."""
         try:
             number = line.recv()
         except (EOFError, OSError):
@@ -464,7 +465,7 @@ class _Server:
             os.kill(pid, number)
 
     def _tell_ended(self) -> None:
-        """Tell the exit codes of the forks that have ended."""
+        """Report the exit codes of the forks that have ended."""
         self._calls = {pid for pid in self._calls if not os.waitpid(pid, os.WNOHANG)[0]}
         for code, (pid, held) in tuple(self._waiting.items()):
             if os.waitpid(pid, os.WNOHANG)[0]:
@@ -475,7 +476,7 @@ class _Server:
             if not ended:
                 continue
             del self._running[pid]
-            # Whoever asked may be gone.
+            # The caller may be gone.
             with contextlib.suppress(KeyError, ValueError):
                 self._selector.unregister(line)
             with contextlib.suppress(OSError):
@@ -486,7 +487,7 @@ class _Server:
 def _forked(
     request: _Request, files: Sequence[int], server: int, line: Connection, asked: Connection | None
 ) -> _Request:
-    """Make this fork what the request describes; where it has a function, call that and wait for the next request."""
+    """Set this fork up for its request; if it has a function, call that and wait for the next request."""
     if request.new_session:
         os.setsid()
     _become(request, server)
@@ -514,7 +515,7 @@ def _forked(
 
 
 def _answer_when_done(line: Connection, result: Any) -> None:
-    """Send the result of a function, or of what it began when that is done; of one that failed, the end of the line."""
+    """Send the result of a function, or of its ``Future`` when it is done; close the line if it failed."""
     if not isinstance(result, Future):
         done: Future[Any] = Future()
         done.set_result(result)
@@ -529,7 +530,7 @@ def _answer_when_done(line: Connection, result: Any) -> None:
 
 
 def _accepted(listening: socket.socket) -> tuple[Connection, _Request, list[int]] | None:
-    """Take a request with its descriptors; None where it is not whole, or another user's."""
+    """Take a request with its descriptors; None if it is not whole, or another user's."""
     end, _ = listening.accept()
     size = _CREDENTIALS.size
     _, user, _ = _CREDENTIALS.unpack(end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
@@ -550,7 +551,7 @@ def _become(request: _Request, server: int) -> None:
     die_with_parent()
     if os.getppid() != server:
         os._exit(1)
-    # No more than is needed: what the fork has begun may read it meanwhile.
+    # Change no more than needed, because the fork's running work may read it meanwhile.
     for name in os.environ.keys() - request.environment.keys():
         del os.environ[name]
     os.environ.update({name: value for name, value in request.environment.items() if os.environ.get(name) != value})

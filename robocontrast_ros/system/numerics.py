@@ -1,8 +1,8 @@
-"""How the numeric libraries of our processes compute, so that the same seed gives the same bits on every processor.
+"""Settings of the numeric libraries of our processes: the same seed gives the same bits on every processor.
 
-The first safeguard is the code itself: nothing that is simulated, planned or scored leaves the order of a sum to a
-library (``domain.products``), and shipped networks answer in double precision, rounded. This is the second one: the
-libraries use one thread and the AVX2 kernels, which every processor of the last ten years has. docs/reproducibility.md.
+The first safeguard is the code itself: no simulation, plan or score leaves the order of a sum to a library
+(``domain.products``), and shipped networks answer in double precision, rounded. This is the second one: the libraries
+use one thread and the AVX2 kernels, which every processor of the last ten years has. docs/reproducibility.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ AVX2_KERNELS = {
 
 
 def pin(environment: MutableMapping[str, str]) -> dict[str, str]:
-    """Add the variables that pin the libraries to an environment, but for those that the user has set; return them.
+    """Add the variables that pin the libraries to an environment, except those set by the user; return the added ones.
 
     The libraries read them when they are loaded: call this before a process starts, or before it imports NumPy.
     """
@@ -63,7 +63,7 @@ def _loaded() -> ThreadpoolController:
 
 
 def machine() -> dict[str, str]:
-    """Return what a result may depend on besides packages: processor, its widest vectors, Python, C library."""
+    """Return facts that a result may depend on besides packages: processor, its widest vectors, Python, C library."""
     flags = processor_flags()
     vectors = next((name for name in ("avx512f", "avx2", "avx") if name in flags), "")
     return {

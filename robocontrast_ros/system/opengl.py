@@ -1,4 +1,4 @@
-"""MuJoCo is imported, whatever OpenGL platform the user's environment names."""
+"""The import of MuJoCo, whatever OpenGL platform the user's environment names."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ VARIABLE = "MUJOCO_GL"
 def import_mujoco() -> None:
     """Import MuJoCo before any module of ours does, and no OpenGL platform with it.
 
-    Its import loads the platform that MUJOCO_GL names, by default one for windows, and fails where it is not there.
-    Most of what is done here draws nothing, and what draws finds out which platform works (``images.rendering``), from
-    the same variable.
+    Its import loads the platform that MUJOCO_GL names, by default one for windows, and fails if it is not installed.
+    Most of our code draws nothing, and renderers find a working platform themselves (``images.rendering``), from the
+    same variable.
     """
     wanted = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = "disabled"
@@ -29,7 +29,7 @@ def import_mujoco() -> None:
 def try_platform(platform: str) -> str:
     """Open a context of an OpenGL platform, ``egl`` or ``osmesa``, and return its name.
 
-    It raises whatever the platform does, and a broken driver ends the process; the environment is that of the platform.
+    It raises the platform's errors, and a broken driver ends the process; the environment is that of the platform.
     """
     import_mujoco()
     import mujoco

@@ -26,28 +26,28 @@ Result = TypeVar("Result")
 
 # A process that is forked from one with threads (polars has them) may hang.
 SPAWN = multiprocessing.get_context("spawn")
-"""How processes are started, and how what they share is made."""
+"""Context for starting processes and for making their shared objects."""
 
 _stops: list[Event] = []
-"""Of the pool that this process belongs to; empty in a process of no pool."""
+"""Stop events of this process's pool; empty in a process without a pool."""
 
 
 class Stopped(Exception):
-    """A call that ends early, because ``stopping`` says so."""
+    """A call that ends early, because ``stopping`` is true."""
 
 
 @dataclass(frozen=True)
 class ProcessLost:
-    """What stands in the place of a result when its process died twice, the second time with this job alone."""
+    """Replaces a result if its process died twice, the second time with this job alone."""
 
 
 def processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def die_with_parent() -> None:
-    """Have the kernel end this process when its parent ends, even by SIGKILL (Linux)."""
+    """Let the kernel end this process when its parent ends, even by SIGKILL (Linux)."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
@@ -57,8 +57,8 @@ def process_pool(
 ) -> Iterator[Callable[..., Future[Any]]]:
     """Yield ``submit(function, *arguments)``, which calls a function in another process and returns its future.
 
-    When the block ends, calls that have not begun are cancelled; those that have can see it by ``stopping``, and are
-    waited for. Where a process dies, all futures without a result raise ``BrokenProcessPool``. Where this process dies,
+    When the block ends, calls that have not begun are cancelled; those that have begun can see it by ``stopping``, and
+    are waited for. If a process dies, all futures without a result raise ``BrokenProcessPool``. If this process dies,
     the others end at once.
 
     Args:
@@ -70,8 +70,8 @@ def process_pool(
     pool = ProcessPoolExecutor(processes, SPAWN, _begin, (stop, begin, arguments))
 
     def submit(function: Callable[..., Result], *arguments: Any) -> Future[Result]:
-        # A process has the environment and the signal mask of who starts it: Ctrl-C, and the end of the terminal, are
-        # the parent's alone from its first moment.
+        # A process has the environment and the signal mask of its parent: Ctrl-C, and the end of the terminal, reach
+        # only the parent from the first moment.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
         try:
             with pinned():
@@ -91,7 +91,7 @@ def process_pool(
 
 
 def stopping() -> bool:
-    """Tell whether a call in a pool's process should end early, because its pool is ending."""
+    """Return whether a call in a pool's process should end early, because its pool is ending."""
     return any(stop.is_set() for stop in _stops)
 
 
@@ -104,7 +104,7 @@ def _begin(stop: Event, begin: Callable[..., None] | None, arguments: tuple[Any,
 
 
 def _end_with_parent() -> None:
-    """Without it, a process would wait for the next call of a parent that was killed, for ever."""
+    """End with a killed parent; else this process would wait for its next call without end."""
     multiprocessing.parent_process().join()
     os._exit(1)
 
@@ -114,16 +114,16 @@ def run_in_processes(
 ) -> Iterator[tuple[int, Result | ProcessLost]]:
     """Yield the index and the result of each job as it is done; a process that dies costs no more than its own job.
 
-    With one process, or one job, everything happens in this process. Interrupted, nothing new is begun, and
-    what is under way is waited for.
+    With one process, or one job, everything happens in this process. After an interrupt no job begins, and running ones
+    are waited for.
 
     Args:
         function: can be pickled, as its jobs and results can.
-        jobs: what to run it on.
+        jobs: arguments of its calls.
         processes: that run at a time, at least 1.
 
     Raises:
-        Exception: whatever the function raises; jobs that were not begun are not run then.
+        Exception: any error of the function; jobs that were not begun are not run then.
     """
     if min(processes, len(jobs)) <= 1:
         yield from ((index, function(job)) for index, job in enumerate(jobs))
@@ -134,7 +134,7 @@ def run_in_processes(
         for future in as_completed(futures):
             try:
                 yield futures[future], future.result()
-            # It takes all that wait with it, and does not say which of them it was.
+            # It ends all waiting calls, and does not show which of them was the cause.
             except BrokenProcessPool:
                 lost.append(futures[future])
     lost.sort()

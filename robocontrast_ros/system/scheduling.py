@@ -1,15 +1,16 @@
-"""Threads that must not wait for others to leave a processor."""
+"""Priority for threads that must not wait for a processor."""
 
 from __future__ import annotations
 
 import os
 
 PRIORITY = 10
-"""Of SCHED_FIFO: above all ordinary threads, below the kernel's and a driver's own."""
+"""Priority of SCHED_FIFO: above all ordinary threads, below the kernel's and a driver's own."""
 
 
 NICENESS = -10
-"""Of a process whose threads share one interpreter: a thread that holds it must not wait long for a processor."""
+"""Niceness of a process whose threads share one interpreter: a thread that holds it must not wait long for a
+processor."""
 
 
 def run_process_sooner() -> bool:
@@ -23,9 +24,9 @@ def run_process_sooner() -> bool:
 
 
 def run_before_others() -> bool:
-    """Have this thread, and those that it starts, run before all ordinary ones; return whether the machine allows it.
+    """Let this thread, and those that it starts, run before all ordinary ones; return whether the machine allows it.
 
-    Linux allows it to root and to whoever has a limit ``rtprio`` (the group ``realtime`` of a robot's computer).
+    Linux allows it to root and to users with a limit ``rtprio`` (the group ``realtime`` of a robot's computer).
     """
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))

@@ -1,4 +1,4 @@
-"""What this machine's sockets can hold."""
+"""Sizes of this machine's socket buffers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LIMIT = Path("/proc/sys/net/core/rmem_max")
 
 
 def receive_limit() -> float:
-    """Return the greatest receive buffer of a socket [B]; infinity where Linux does not say it."""
+    """Return the greatest receive buffer of a socket [B]; infinity if Linux does not report it."""
     try:
         return float(_LIMIT.read_text())
     except (OSError, ValueError):

@@ -115,7 +115,7 @@ def first(fitting: Sequence[Alternative]) -> Alternative:
     return fitting[0]
 
 
-def keep_wording(before: Iterable[Alternative], roles: Sequence[str], otherwise: Choose) -> Choose:
+def keep_wording(before: Iterable[Alternative], roles: Collection[str], otherwise: Choose) -> Choose:
     """Return a choice that keeps the wording of a sentence, and calls ``otherwise`` where it cannot.
 
     What is named in one of the rules ``roles`` keeps its expression, in whatever role; everything else keeps its kind.

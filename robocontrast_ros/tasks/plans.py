@@ -44,6 +44,10 @@ class Infeasible:
     reason: str
 
 
+class NoPlan(ValueError):
+    """An instruction cannot be fulfilled in a scene; the text says why."""
+
+
 KEPT = 2048
 """Plans that are kept; a session's instances are all planned before the first is run."""
 

@@ -124,6 +124,9 @@ RIGHT_AND_UP = {
 """The axis that points up on a map -> the directions of the scene's frame that are right and up."""
 
 
+Answer = Perturbed | NotApplicable
+"""Of what changes a test instance: the new one, or why there is none."""
+
 SOLVED = "the instruction is already fulfilled in this scene"
 
 
@@ -239,16 +242,16 @@ class Neighbourhood(Protocol):
     it. It has the base instance's id.
     """
 
-    def reword(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def reword(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
         """Say the same in other words."""
 
-    def redirect(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def redirect(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
         """Ask for another thing or another place."""
 
-    def move_bystander(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def move_bystander(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
         """Move an object that the instruction does not name such that what is expected stays."""
 
-    def move_or_block(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def move_or_block(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
         """Move an object that it names, or another one into the way, such that what is expected changes."""
 
 
@@ -292,7 +295,7 @@ class Clutter(Protocol):
     def most(self, wanted: int) -> int:
         """Return how many distractors there is room for, up to a number, as far as was tried."""
 
-    def add(self, base: TestInstance, crowd: Crowd, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def add(self, base: TestInstance, crowd: Crowd, rng: np.random.Generator) -> Answer:
         """Add distractors to an instance's own scene, in which its words and its goal stay what they are.
 
         The new instance is feasible, and its proof has the measures ``distractors``, ``alike`` (how many of them have
@@ -321,14 +324,14 @@ class Difficulty(Protocol):
     def most(self, wanted: int) -> int:
         """Return how many distractors that resemble what is named can be added, up to a number; 0 where none can."""
 
-    def distract(self, base: TestInstance, count: int, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def distract(self, base: TestInstance, count: int, rng: np.random.Generator) -> Answer:
         """Add distractors, each with the shape, kind or colour of something that the instruction names.
 
         None of them is in the way of the plan of the base instance. Words and goal stay what they are. The proof has
         the measures ``distractors`` and ``alike``, too: what is not named, and how many of that resemble what is.
         """
 
-    def harden(self, base: TestInstance, how: Harder, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def harden(self, base: TestInstance, how: Harder, rng: np.random.Generator) -> Answer:
         """Change what makes the instance easy; the proof has the measure ``moved_m``, too.
 
         Args:

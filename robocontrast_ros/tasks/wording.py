@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from robocontrast_ros.domain import Instruction, Scene, Segment, SegmentKind
-from robocontrast_ros.tasks.grammar import Alternative, Choose, Grammar, change_wording, drawn, first, meaning, means
+from robocontrast_ros.tasks.grammar import (
+    Alternative,
+    Choose,
+    Grammar,
+    change_wording,
+    drawn,
+    first,
+    keep_wording,
+    meaning,
+    means,
+)
 from robocontrast_ros.tasks.protocol import Task
-
-Descriptors = Callable[[str, Scene], Iterable[tuple[str, bool]]]
-"""What a thing (or place) can be called in a scene, each with whether that means it alone."""
 
 
 def taken_apart(task: Task, instruction: Instruction) -> tuple[Segment, ...]:
@@ -24,35 +33,37 @@ def taken_apart(task: Task, instruction: Instruction) -> tuple[Segment, ...]:
         return ()
 
 
-class GrammarWording:
-    """The ``protocol.Wording`` of a task whose sentences are a grammar's."""
+class GrammarWording(ABC):
+    """Base of the ``protocol.Wording`` of a task whose sentences are a grammar's.
 
-    def __init__(self, grammar: Grammar, roles: Mapping[str, SegmentKind], descriptors: Descriptors) -> None:
-        """Take the grammar.
+    Attributes:
+        grammar: the sentences.
+        roles: rules that refer to something, each also the name of the argument that says to what.
+    """
 
-        Args:
-            grammar: the sentences.
-            roles: rules that refer to something, each also the name of the argument that says to what.
-            descriptors: what something can be called.
-        """
-        self._grammar, self._roles, self._descriptors = grammar, roles, descriptors
+    grammar: Grammar
+    roles: Mapping[str, SegmentKind]
+
+    @abstractmethod
+    def called(self, entity: str, scene: Scene) -> Iterable[tuple[str, bool]]:
+        """Yield what a thing (or place) can be called in a scene, and whether that means it alone."""
 
     def segments(self, instruction: Instruction) -> tuple[Segment, ...]:
         """Return the words of an instruction as segments."""
         found: list[Segment] = []
         referents = 0
-        for words, role in self._grammar.parts(instruction.text, self._roles):
+        for words, role in self.grammar.parts(instruction.text, self.roles):
             if not role:
                 found.append(Segment(SegmentKind.TEXT, words))
                 continue
             referents += 1
             entity = str(instruction.get(role))
-            found.append(Segment(self._roles[role], words, f"referent_{referents}", entity=entity))
+            found.append(Segment(self.roles[role], words, f"referent_{referents}", entity=entity))
         return tuple(found)
 
     def paraphrase(self, instruction: Instruction, rng: np.random.Generator) -> str:
         """Return other words for all but the referents."""
-        return self._reworded(instruction, change_wording(self._grammar.read(instruction.words), drawn(rng)))
+        return self._reworded(instruction, change_wording(self.grammar.read(instruction.words), drawn(rng)))
 
     def original(self, instruction: Instruction) -> str:
         """Return the grammar's first words for all but the referents."""
@@ -60,19 +71,69 @@ class GrammarWording:
 
     def _reworded(self, instruction: Instruction, otherwise: Choose) -> str:
         """Return a text with the same referring words; all others are chosen."""
-        before = self._grammar.read(instruction.words)
+        before = self.grammar.read(instruction.words)
         kept = {a.rule: a for a in before if self._is_of_a_role(a.rule)}
 
         def choose(fitting: Sequence[Alternative]) -> Alternative:
             return kept.get(fitting[0].rule) or otherwise(fitting)
 
-        text, _ = self._grammar.say(means(meaning(before)), choose)
+        text, _ = self.grammar.say(means(meaning(before)), choose)
         return text[:1].upper() + text[1:] if instruction.words[:1].isupper() else text
 
     def descriptors(self, segment: Segment, scene: Scene) -> Iterable[tuple[str, bool]]:
         """Return what the thing of a segment can be called in a scene."""
-        return self._descriptors(segment.entity, scene)
+        return self.called(segment.entity, scene)
 
     def _is_of_a_role(self, rule: str) -> bool:
         # The rules of the parts of an expression begin with its role: `target_noun`.
-        return any(rule == role or rule.startswith(f"{role}_") for role in self._roles)
+        return any(rule == role or rule.startswith(f"{role}_") for role in self.roles)
+
+
+class GrammarLanguage(GrammarWording):
+    """Base of the ``protocol.Language``, the ``Rewording`` and the ``Wording`` of a task in one.
+
+    What a sentence can say depends on the instruction and the scene alone; of several ways one is chosen.
+    """
+
+    def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
+        """Return the instruction in words drawn uniformly, choice by choice, from those that fit.
+
+        Raises:
+            ValueError: there are no words for it in this scene.
+        """
+        return self._said(instruction, scene, drawn(rng))
+
+    def reword(
+        self, instruction: Instruction, arguments: Mapping[str, str], scene: Scene, rng: np.random.Generator
+    ) -> Instruction:
+        """Return the instruction with some arguments changed, in the same wording.
+
+        What the new meaning has no counterpart of is drawn.
+
+        Raises:
+            ValueError: the instruction's words are not of the grammar.
+        """
+        before = self.grammar.read(instruction.words)
+        return self._said(with_arguments(instruction, arguments), scene, keep_wording(before, self.roles, drawn(rng)))
+
+    def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
+        """Return the instruction in other words, where there are any.
+
+        Raises:
+            ValueError: the instruction's words are not of the grammar.
+        """
+        before = self.grammar.read(instruction.words)
+        return self._said(instruction, scene, change_wording(before, drawn(rng)))
+
+    @abstractmethod
+    def _said(self, instruction: Instruction, scene: Scene, choose: Choose) -> Instruction:
+        """Return the instruction in words that fit a scene, and nothing else meant.
+
+        Raises:
+            ValueError: there are none.
+        """
+
+
+def with_arguments(instruction: Instruction, arguments: Mapping[str, str]) -> Instruction:
+    """Return an instruction with some arguments changed, in the same words."""
+    return replace(instruction, arguments=tuple({**dict(instruction.arguments), **arguments}.items()))

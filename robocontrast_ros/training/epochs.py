@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
@@ -34,18 +34,39 @@ class EpochTrainer(ABC, Generic[Network]):
 
     Attributes:
         CHECKPOINT: name of the file that holds the trained network.
+        SAMPLES: what the samples are, in the plural.
         CLIP: greatest norm of the gradient in an update; none where None.
+        counted: the samples, and those that are held out, in words.
     """
 
     CHECKPOINT: ClassVar[str]
+    SAMPLES: ClassVar[str]
     CLIP: ClassVar[float | None] = None
 
-    def __init__(self, network: Network, training: Training, samples: int, device: torch.device) -> None:
-        """Take what is trained, on its device, how, and on how many samples."""
-        self.network = network
-        self._training, self._samples, self._device = training, samples, device
+    def __init__(
+        self,
+        make: Callable[[], Network],
+        training: Training,
+        samples: Sized,
+        held_out: Sized,
+        device: str | torch.device = "cpu",
+    ) -> None:
+        """Make what is trained.
+
+        Args:
+            make: returns the network with random weights.
+            training: how it is trained.
+            samples: to train on.
+            held_out: those to validate with.
+            device: of the network and all samples.
+        """
+        torch.manual_seed(training.seed)
+        self._device = torch.device(device)
+        self.network = network = make().to(self._device)
+        self._training, self._samples = training, len(samples)
+        self.counted = f"{len(samples)} {self.SAMPLES}, {len(held_out)} held out"
         self._optimiser = torch.optim.AdamW(network.parameters(), lr=training.rate, weight_decay=training.weight_decay)
-        updates = -(-samples // training.batch)
+        updates = -(-self._samples // training.batch)
         self._schedule = torch.optim.lr_scheduler.OneCycleLR(
             self._optimiser, training.rate, total_steps=updates * training.epochs, pct_start=0.1
         )

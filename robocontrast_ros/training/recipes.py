@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import yaml
+from typing_extensions import Self
 
 from robocontrast_ros.configuration import ConfigurationError, dump_record, load_configured, load_record
+from robocontrast_ros.training.card import Card
+from robocontrast_ros.training.progress import TimeLeft
+from robocontrast_ros.training.shards import Parameters, Stored, make_shards
+
+if TYPE_CHECKING:
+    from robocontrast_ros.training.epochs import EpochTrainer
 
 Say = Callable[[str], None]
 """Receives lines of progress."""
@@ -58,6 +66,95 @@ class Recipe(Protocol):
         Raises:
             ConfigurationError: a file that the recipe names does not fit.
         """
+
+
+class RecipeFile:
+    """Base of a recipe, whose constructor loads what the file names.
+
+    Attributes:
+        PARAMETERS: the record of its file.
+        parameters: the content of the file.
+    """
+
+    PARAMETERS: ClassVar[type]
+    parameters: Any
+
+    def __init__(self, path: Path, parameters: Any) -> None:
+        """Take the file and its content.
+
+        Raises:
+            ConfigurationError: a file that it names does not fit.
+        """
+        self.parameters, self._path = parameters, path
+
+    @classmethod
+    def from_file(cls, path: Path) -> Self:
+        """Return the recipe that a file describes; see ``Recipe``."""
+        return cls(path, load_record(cls.PARAMETERS, path))
+
+
+@dataclass(frozen=True)
+class Work:
+    """A folder in which a recipe is followed; what it contains already is not made again.
+
+    Attributes:
+        folder: of demonstrations, checkpoints, parameter files and the model card.
+        processes: number that make demonstrations.
+        say: receives lines of progress.
+        measured: validation of each network, by its name.
+    """
+
+    folder: Path
+    processes: int
+    say: Say
+    measured: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def shards(self, name: str, make: Callable[[Parameters, int], Stored], parameters: Parameters) -> list[Path]:
+        """Return all shards of a kind, see ``make_shards``; make the missing ones, with a line of progress after each.
+
+        Args:
+            name: of their folder.
+            make: returns the shard of a number.
+            parameters: its first argument.
+        """
+        folder = self.folder / name
+        missing = parameters.shards - len(list(folder.glob("shard*.npz")))
+        left = TimeLeft(missing)
+        for number, _ in enumerate(make_shards(make, parameters, folder, self.processes), start=1):
+            done = parameters.shards - missing + number
+            self.say(f"{name}: {done} of {parameters.shards} shards, {left.after(number)}")
+        return sorted(folder.glob("shard*.npz"))
+
+    def network(self, name: str, trainer: EpochTrainer[Any]) -> str:
+        """Train and validate a network; return its checkpoint, relative to the folder."""
+        self.say(f"{name}: {trainer.counted}")
+        trainer.run(self.folder / name, self.say)
+        self.measured[name] = trainer.validate()
+        return f"{name}/{trainer.CHECKPOINT}"
+
+    def policy(self, plugin: str, name: str, **files: str) -> Path:
+        """Write a policy's parameter file beside the folders of its checkpoints; return it."""
+        path = self.folder / f"{name}.yaml"
+        path.write_text(yaml.safe_dump({"policy": plugin, "name": name, **files}, sort_keys=False), encoding="utf-8")
+        return path
+
+    def trained(
+        self, policies: Sequence[Path], session: str, recipe: str, card: Card, data: Mapping[str, Any]
+    ) -> Trained:
+        """Write the model card, and its numbers as ``card.json``; return the products.
+
+        Args:
+            policies: parameter files.
+            session: name of a short session that runs each of them.
+            recipe: name of the recipe's file.
+            card: what the card says.
+            data: numbers of what the networks were trained on.
+        """
+        file = self.folder / "README.md"
+        file.write_text(card.text(recipe, self.measured), encoding="utf-8")
+        numbers = {"data": data, "validation": self.measured}
+        (self.folder / "card.json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
+        return Trained(tuple(policies), file, session)
 
 
 def train(recipe_file: Path, folder: Path, processes: int, say: Say) -> Trained:

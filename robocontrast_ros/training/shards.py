@@ -11,7 +11,6 @@ import numpy as np
 from typing_extensions import Self
 
 from robocontrast_ros.system.processes import process_pool
-from robocontrast_ros.training.progress import TimeLeft
 
 HELD_OUT = 0.05
 """Share of the shards that is kept for validation, at least one."""
@@ -71,22 +70,6 @@ def make_shards(
 def _make_shard(make: Callable[[Parameters, int], Stored], parameters: Parameters, index: int, path: Path) -> Path:
     make(parameters, index).save(path)
     return path
-
-
-def all_shards(
-    make: Callable[[Parameters, int], Stored],
-    parameters: Parameters,
-    folder: Path,
-    processes: int,
-    say: Callable[[str], None],
-) -> list[Path]:
-    """Return all shards; make the missing ones, with a line of progress after each."""
-    missing = parameters.shards - len(list(folder.glob("shard*.npz")))
-    left = TimeLeft(missing)
-    for number, _ in enumerate(make_shards(make, parameters, folder, processes), start=1):
-        done = parameters.shards - missing + number
-        say(f"{folder.name}: {done} of {parameters.shards} shards, {left.after(number)}")
-    return sorted(folder.glob("shard*.npz"))
 
 
 def split(shards: Sequence[Path]) -> tuple[list[Path], list[Path]]:

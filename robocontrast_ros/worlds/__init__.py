@@ -1,1 +1,1 @@
-"""The scene side of a bench: bring a scene about through a simulator's standard services."""
+"""The scene side of a bench: set scenes up, in a simulator or by a person, and read them."""

@@ -1,4 +1,4 @@
-"""Who sets scenes up and reads them: our simulator, another one, or something else that a plug-in brings."""
+"""Backends that set scenes up and read them: our simulator, another one, or that of a plug-in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, runtime_checkable
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names
-from robocontrast_ros.console.questions import Answer, SetUpQuestion
+from robocontrast_ros.console.questions import OperatorAnswer, SetUpQuestion
 from robocontrast_ros.console.tolerances import PERSON
 from robocontrast_ros.domain import Fault, Scene, SetupMove
 from robocontrast_ros.episodes.bench import BenchFault, SetUpOutcome
@@ -20,21 +20,20 @@ from robocontrast_ros.worlds.simulated_scene import SimulatedScene, Simulation
 
 @dataclass(frozen=True)
 class BackendFeatures:
-    """What a backend can do; a session is checked against it before anything starts.
+    """Abilities of a backend; a session is checked against them before anything starts.
 
     Attributes:
         embedded: whether it works on our own simulator, which the graph then starts.
-        steps: whether its world waits to be stepped; else it goes on by itself.
-        streams: whether the scene of every control step can be read, of a world that goes on by itself the one at the
-            time at which it is asked for; else it is known when it was set up, and when it is asked for at the end of a
-            trial.
-        resets_robot: whether setting a scene up brings the robot to its start; else the robot is sent there before a
-            trial, if it is an arm, or is brought there by whoever sets scenes up.
-        moves_cameras: whether cameras can be moved for a trial, by the service MoveCameras beside those of the
-            session's simulator, and setting a scene up puts them back; else trials with moved cameras are left out.
-        person: whether a person sets scenes up, whose time is measured and is the cost in seconds.
+        steps: whether its world waits to be stepped; else it runs by itself.
+        streams: whether the scene of every control step can be read (if the world runs by itself: the scene at the time
+            of the request); else the scene is known only after a set-up, and at the end of a trial.
+        resets_robot: whether a set-up brings the robot to its start; else an arm is sent there before a trial, and
+            whoever sets scenes up brings any other robot there.
+        moves_cameras: whether the service MoveCameras, beside those of the session's simulator, can move cameras for a
+            trial, and a set-up puts them back; else trials with moved cameras are left out.
+        person: whether a person sets scenes up; their time is measured and is the cost in seconds.
         console: whether that person is asked on the console's page, which the graph then serves.
-        camera: whether scenes are read by a camera, and the robot must be out of its sight.
+        camera: whether a camera reads the scenes, so that the robot must be out of its sight.
     """
 
     embedded: bool = False
@@ -48,17 +47,17 @@ class BackendFeatures:
 
     @property
     def practised_by(self) -> str:
-        """The backend that plays this one's world in our simulator, where a session is practised."""
+        """The backend that simulates this one's world in our simulator, in a practised session."""
         return "practice_camera" if self.camera else "practice"
 
     @property
     def unseen(self) -> bool:
-        """Whether nothing tells what the robot has moved."""
+        """Whether nothing shows which objects the robot has moved."""
         return not (self.embedded or self.streams or self.camera)
 
 
 def features_of(backend: str, source: str, key: str) -> BackendFeatures:
-    """Return what the backend of a name, or of ``module:Class``, can do; it is not made.
+    """Return the features of the backend of a name, or of ``module:Class``; no object is made.
 
     Args:
         backend: the name.
@@ -66,7 +65,7 @@ def features_of(backend: str, source: str, key: str) -> BackendFeatures:
         key: the key in that file.
 
     Raises:
-        ConfigurationError: there is no such backend, or it does not say what it can do.
+        ConfigurationError: there is no such backend, or it does not declare its features.
     """
     features = load_plugin("scene_backends", backend, source, key).features
     if not isinstance(features, BackendFeatures):
@@ -79,7 +78,7 @@ def backends_with(feature: str) -> list[str]:
     """Return the names of the installed backends that have a feature, one of ``BackendFeatures``."""
     found = []
     for name in plugin_names("scene_backends"):
-        # One of another package that cannot be loaded is no cure.
+        # A backend of another package that cannot be loaded is no cure.
         with contextlib.suppress(ConfigurationError):
             found += [name] if vars(features_of(name, "installed packages", name)).get(feature) else []
     return found
@@ -89,20 +88,20 @@ class BrokenOff(BenchFault):
     """A person declares a set-up void, or skips its trial.
 
     Attributes:
-        moved: names of the objects that they had brought to where they should be, as far as they say; ``ROBOT`` among
-            them for the robot's base.
+        moved: names of the objects that the person had brought to their places, as far as they say; ``ROBOT`` means the
+            robot's base.
     """
 
     def __init__(self, fault: Fault, detail: str, moved: tuple[str, ...] = ()) -> None:
-        """Say why, and how far they got."""
+        """Take the reason, and the objects that were moved."""
         super().__init__(fault, detail)
         self.moved = moved
 
 
 class ConsolePort(Protocol):
-    """The console, as a backend reaches it."""
+    """The console, for a backend."""
 
-    def ask_moves(self, question: SetUpQuestion) -> Answer:
+    def ask_moves(self, question: SetUpQuestion) -> OperatorAnswer:
         """Return the person's answer, however long it takes.
 
         Raises:
@@ -111,24 +110,24 @@ class ConsolePort(Protocol):
         """
 
     def read_table(self, expected: Scene) -> TableReading:
-        """Return what a camera sees now.
+        """Return the camera's present reading of the table.
 
         Args:
-            expected: what is on the table, and where it was last.
+            expected: the objects on the table, at their last known poses.
 
         Raises:
-            BenchFault: no picture shows anything.
+            BenchFault: no picture shows the table.
         """
 
 
 @dataclass(frozen=True)
 class TableReading:
-    """What a camera saw of a table.
+    """A camera's reading of a table.
 
     Attributes:
-        scene: as estimated; an object that is unsure is where it was expected. What is seen and was not expected is in
-            it, too.
-        unsure: name of an object -> why its pose is not certain.
+        scene: the estimated scene; an unsure object has its expected pose. It includes objects that are seen
+            unexpectedly.
+        unsure: name of an object -> the reason why its pose is not certain.
         deviations: name of an object -> standard deviations of its position along x and y [m] and of its yaw [rad].
     """
 
@@ -139,19 +138,19 @@ class TableReading:
 
 @dataclass(frozen=True)
 class BackendContext:
-    """What a backend is made from.
+    """The parts of a session from which a backend is made.
 
     Attributes:
         task: the session's task.
         robot: the robot's profile.
         now: returns the time in the clock of the robot's stamps [ns].
         simulation: connects to a simulator's standard services, and returns them.
-        settle_steps: physics steps after objects were placed, before they are read, in a simulator.
-        tolerance: how far an object may be from where it was put [m]; infinite: it is not checked.
-        plays: whether the session's world goes on by itself, on the wall clock.
-        resets_robot: whether a simulator puts the robot to its start when a scene is set up.
+        settle_steps: physics steps of a simulator between placing the objects and reading them.
+        tolerance: greatest distance of an object from its place after a set-up [m]; infinite for no check.
+        plays: whether the session's world runs by itself, on the wall clock.
+        resets_robot: whether a simulator puts the robot to its start in a set-up.
         console: connects to the console of the person at the robot, and returns it.
-        set_up_tolerances: how far a person may leave objects from where they should be.
+        set_up_tolerances: tolerances of a set-up by a person.
     """
 
     task: Task
@@ -169,22 +168,22 @@ class BackendContext:
 class SceneBackend(Protocol):
     """Sets scenes up and reads them. Its entry point names the class, which takes a ``BackendContext``.
 
-    One whose features say ``streams`` is a ``StreamingBackend`` as well; one that holds threads or connections is a
-    ``ClosingBackend``.
+    A backend with the feature ``streams`` is also a ``StreamingBackend``; one that holds threads or connections is also
+    a ``ClosingBackend``.
 
     Attributes:
-        features: what it can do.
-        description: what its world is, in words, with versions; empty where nothing is known.
+        features: the backend's abilities.
+        description: description of its world, in words, with versions; empty if nothing is known.
     """
 
     features: ClassVar[BackendFeatures]
     description: str
 
     def read(self) -> tuple[int, Scene]:
-        """Return the scene as it is, and its time [ns].
+        """Return the time [ns] of the present scene, and the scene.
 
         Raises:
-            BenchFault: it cannot be read.
+            BenchFault: the scene cannot be read.
         """
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> SetUpOutcome:
@@ -193,8 +192,8 @@ class SceneBackend(Protocol):
         A backend without a person may return a plain pair of time and scene, as ``read`` does.
 
         Args:
-            target: the scene that is wanted; an object without a move is to stay where it is.
-            moves: what has to be moved, in order.
+            target: the wanted scene; an object without a move is to stay in its place.
+            moves: the moves, in order.
 
         Raises:
             BenchFault: the scene could not be set up.
@@ -203,10 +202,10 @@ class SceneBackend(Protocol):
 
 @runtime_checkable
 class StreamingBackend(Protocol):
-    """A backend of which every scene can be asked for."""
+    """A backend that can read the scene of every control step."""
 
     def request(self, then: Callable[[int, Scene], None], failed: Callable[[BenchFault], None]) -> None:
-        """Have the scene read without waiting; ``then`` is called with time [ns] and scene when it is known."""
+        """Request the scene without waiting; ``then`` receives time [ns] and scene when they are known."""
 
 
 @runtime_checkable
@@ -214,11 +213,11 @@ class ClosingBackend(Protocol):
     """A backend that holds threads or connections."""
 
     def close(self) -> None:
-        """Free them, before the process ends."""
+        """Free the threads and connections, before the process ends."""
 
 
 class SimulatorBackend(SimulatedScene):
-    """Any simulator that serves simulation_interfaces, such as Gazebo or Isaac Sim; somebody else starts it."""
+    """Any simulator that serves simulation_interfaces, such as Gazebo or Isaac Sim; the graph does not start it."""
 
     features: ClassVar[BackendFeatures] = BackendFeatures(steps=True, streams=True, resets_robot=True)
 
@@ -226,8 +225,8 @@ class SimulatorBackend(SimulatedScene):
         """Connect to the simulator.
 
         Raises:
-            BenchFault: it does not come up.
-            ConfigurationError: it lacks a required feature, or the robot.
+            BenchFault: the simulator does not start in time.
+            ConfigurationError: the simulator lacks a required feature, or the robot.
         """
         robot = context.robot
         super().__init__(

@@ -1,4 +1,4 @@
-"""Scenes that a person sets up: told on the console what to move, and told what stands wrong afterwards."""
+"""Scenes that a person sets up: the console shows the moves, and afterwards the errors of the set-up."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from robocontrast_ros.worlds.backends import (
 
 
 class Table(Protocol):
-    """Where a person carries things.
+    """A table with objects that a person carries.
 
     Attributes:
-        seen: whether something sees it: a camera, or the simulator that plays it.
+        seen: whether a camera, or the simulator of a practised table, sees it.
     """
 
     seen: bool
 
     def read(self) -> tuple[int, TableReading]:
-        """Return the time [ns] and what stands where, as far as it can be told."""
+        """Return the time [ns] and the table's reading, as far as it is known."""
 
     def carry(self, target: Scene, moved: tuple[str, ...]) -> None:
-        """Take note that the person says these objects were brought to the target; a simulated table moves them."""
+        """Record that the person says these objects were brought to the target; a simulated table moves them."""
 
 
 class ByHand:
@@ -54,27 +54,27 @@ class ByHand:
         """Take the parts.
 
         Args:
-            table: what the person works at.
-            console: where they are asked.
-            tolerances: how far they may leave objects from where they should be.
-            store: where objects stand that are in no scene [m]; None where it is not known.
+            table: the person's table.
+            console: asks the person.
+            tolerances: tolerances of the objects' poses.
+            store: place of the objects that are in no scene [m]; None if it is not known.
         """
         self._table, self._console, self._tolerances, self._store = table, console, tolerances, store
 
     def read(self) -> tuple[int, Scene]:
-        """Return the scene as far as it can be told, and its time [ns]."""
+        """Return the time [ns] of the scene, and the scene as far as it is known."""
         stamp, reading = self._table.read()
         return stamp, reading.scene
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> SetUpOutcome:
         """Have a person carry out moves until the scene is the target.
 
-        Their time is from being asked to the word that it was done, without pauses.
+        Their time is from the question to the answer that all is done, without pauses.
 
-        All that stands farther from its place than the tolerances allow is asked for, whether it was to be moved or was
-        pushed away; what stands within them stays. What is fixed is taken to stand as the target says. A robot that
-        moves about is to be brought to its start each time, for it has driven away from there. What is not seen and was
-        not ticked off stays in the list. Where the person breaks off, what was ticked off has been moved.
+        The person is asked for all objects outside their tolerances, whether they were to be moved or were pushed away;
+        objects within them stay. Fixed objects are taken to be as in the target. A mobile robot is brought to its start
+        each time, because it has driven away from there. Unseen objects that were not ticked off stay in the list. If
+        the person breaks off, the objects that were ticked off have been moved.
 
         Raises:
             BenchFault: the person declares the attempt void or skips the trial, or the console or the camera is gone.
@@ -90,7 +90,7 @@ class ByHand:
             except BrokenOff as fault:
                 self._table.carry(_with_moved(present, target, fault.moved), fault.moved)
                 raise
-            # Who overrules has put right what was in doubt, too: what fell over is not in the list.
+            # A person who overrules has also corrected the doubted objects: one that fell over is not in the list.
             moved = (*question.things, *doubted) if answer.overruled else answer.moved
             self._table.carry(target, (*background, *moved))
             stamp, reading = self._table.read()
@@ -104,7 +104,7 @@ class ByHand:
             if not wrong and not reading.unsure:
                 return SetUpOutcome(stamp, present, SetByPerson(answer.seconds, seen))
             problems, doubted = (*wrong.values(), *doubts_in_words(reading.unsure)), tuple(reading.unsure)
-            # Who did not tick something that is not seen may have forgotten it.
+            # An unseen object that was not ticked off may have been forgotten.
             undone = [move for move in moves if move.name in reading.unsure and move.name not in answer.moved]
             doubts = not wrong and not undone
             told |= wrong.keys()
@@ -112,12 +112,12 @@ class ByHand:
             bring_robot = ROBOT in wrong
 
     def _background(self, present: Scene, target: Scene) -> tuple[str, ...]:
-        """Return what is fixed and is to be put up or to be taken away, which nobody ticks off."""
+        """Return the fixed objects that are to be put up or taken away; nobody ticks them off."""
         changed = setup_moves(present, target, self._tolerances.usual)
         return tuple(move.name for move in changed if move.model in self._tolerances.fixed)
 
     def _misplaced(self, reading: TableReading, target: Scene) -> dict[str, str]:
-        """Return what stands wrong of what is seen, and what should not be there."""
+        """Return the errors of the seen objects, and the objects that should not be there."""
         scene = reading.scene
         looked_at = {o.name for o in target if o.name not in reading.unsure}
         seen = replace(scene, objects=tuple(o for o in scene if o.name in looked_at or o.name not in target))
@@ -132,7 +132,7 @@ class ByHand:
         unsure: Collection[str],
         undone: Iterable[SetupMove],
     ) -> tuple[SetupMove, ...]:
-        """Return what is left to move: what stands wrong, and of what is unsure, what was not where it should be."""
+        """Return the moves that are left: of wrong objects, and of unsure ones that were not in their places."""
         moves = setup_moves(present, target, Tolerance())
         left = {m.name: m for m in moves if m.name in wrong or (m.name in unsure and not self._stays(m))}
         return in_cheapest_order(tuple(({move.name: move for move in undone} | left).values()), self._store)
@@ -143,7 +143,7 @@ class ByHand:
 
 
 def _with_moved(scene: Scene, target: Scene, moved: Collection[str]) -> Scene:
-    """Return a scene in which some objects, or ``ROBOT``, were brought to where they should be."""
+    """Return a scene in which some objects, or ``ROBOT``, were brought to their places in the target."""
     left = (o for o in scene if o.name in target or o.name not in moved)
     moved_or_not = (target[o.name] if o.name in moved else o for o in left)
     brought = (o for o in target if o.name in moved and o.name not in scene)
@@ -151,7 +151,7 @@ def _with_moved(scene: Scene, target: Scene, moved: Collection[str]) -> Scene:
 
 
 def _believed(scene: Scene, target: Scene, names: Collection[str]) -> Scene:
-    """Return the scene, with these objects where the person says that they stand, and without what is not wanted."""
+    """Return the scene with these objects, and the robot, in their target places, and without unwanted objects."""
     told = {o.name: o for o in target if o.name in names}
     kept = (told.get(o.name, o) for o in scene if o.name in target)
     brought = (o for name, o in told.items() if name not in scene)
@@ -159,7 +159,7 @@ def _believed(scene: Scene, target: Scene, names: Collection[str]) -> Scene:
 
 
 class ToldTable:
-    """A table of which nothing is known but what was asked for; what the robot moved is not known."""
+    """A table of which only the requested scene is known, and not the objects that the robot moved."""
 
     seen = False
 
@@ -172,7 +172,7 @@ class ToldTable:
         return self._now(), TableReading(self._scene)
 
     def carry(self, target: Scene, moved: tuple[str, ...]) -> None:
-        """Believe it."""
+        """Take the target as the present scene."""
         self._scene = target
 
 
@@ -186,44 +186,44 @@ class SeenTable:
 
         Args:
             now: the clock of the robot's stamps [ns].
-            frame_id: of the scenes.
-            console: whose camera looks at it.
+            frame_id: frame of the scenes.
+            console: has the camera that sees the table.
         """
         self._now, self._expected, self._console = now, Scene(frame_id=frame_id), console
 
     def read(self) -> tuple[int, TableReading]:
-        """Return what the camera sees."""
+        """Return the camera's reading."""
         if not self._expected.objects:
             return self._now(), TableReading(self._expected)
         reading = self._console.read_table(self._expected)
-        # What should not be there is told as long as it is seen, and not looked for when it is gone.
+        # An unexpected object is reported as long as it is seen, and not searched for when it is gone.
         known = tuple(o for o in reading.scene if o.name in self._expected)
         self._expected = replace(reading.scene, objects=known)
         return self._now(), reading
 
     def carry(self, target: Scene, moved: tuple[str, ...]) -> None:
-        """Look for the objects of the target from now on, and first where they should be."""
+        """Search for the objects of the target from now on, first in their places."""
         self._expected = target
 
 
 class PractisedTable:
-    """A simulated table that plays the real one: the ticks of the page move its objects."""
+    """A simulated table in place of the real one: the ticks of the page move its objects."""
 
     seen = True
 
     def __init__(self, simulated: EmbeddedBackend, camera: SeenTable | None = None) -> None:
-        """Take the simulated scene, and what looks at it; the truth where nothing does."""
+        """Take the simulated scene, and the camera that reads it; None to read the true scene."""
         self._simulated, self._camera = simulated, camera
 
     def read(self) -> tuple[int, TableReading]:
-        """Return what stands where, as the camera sees it, or as it is."""
+        """Return the reading of the camera, or the true scene."""
         if self._camera is not None:
             return self._camera.read()
         stamp, scene = self._simulated.read()
         return stamp, TableReading(scene)
 
     def carry(self, target: Scene, moved: tuple[str, ...]) -> None:
-        """Put these objects where they should be; what was not ticked stays where it is."""
+        """Put these objects into their target places; objects that were not ticked off stay."""
         if self._camera is not None:
             self._camera.carry(target, moved)
         _, present = self._simulated.read()
@@ -233,7 +233,7 @@ class PractisedTable:
 
 
 class OperatorBackend(ByHand):
-    """A real table: what was asked for is taken to be done, and nobody can tell what the robot moved."""
+    """A real table: requests are taken to be done, and it is not known which objects the robot moved."""
 
     features: ClassVar[BackendFeatures] = BackendFeatures(person=True, console=True)
     description = "a table, and a person at the console"
@@ -245,7 +245,7 @@ class OperatorBackend(ByHand):
 
 
 class OperatorCameraBackend(ByHand):
-    """A real table that a camera sees, which checks set-ups and tells what the robot moved."""
+    """A real table under a camera, which checks set-ups and shows which objects the robot moved."""
 
     features: ClassVar[BackendFeatures] = BackendFeatures(person=True, console=True, camera=True)
     description = "a table under a camera, and a person at the console"
@@ -258,7 +258,7 @@ class OperatorCameraBackend(ByHand):
 
 
 class PracticeBackend(ByHand):
-    """The embedded simulator plays the real table: a lab tries its session, and people learn, without the robot."""
+    """The embedded simulator in place of the real table: labs try sessions, and people learn, without the robot."""
 
     features: ClassVar[BackendFeatures] = BackendFeatures(embedded=True, streams=True, person=True, console=True)
 
@@ -272,7 +272,7 @@ class PracticeBackend(ByHand):
 
 
 class PracticeCameraBackend(ByHand):
-    """The same, seen by the simulated camera alone."""
+    """``PracticeBackend`` with only the simulated camera to see the table."""
 
     features: ClassVar[BackendFeatures] = BackendFeatures(embedded=True, person=True, console=True, camera=True)
 
@@ -300,12 +300,13 @@ def _console(context: BackendContext) -> ConsolePort:
 
 
 def _free(context: BackendContext) -> BackendContext:
-    """Return the context of a simulated table on which any scene may be found, not the one that was asked for alone.
+    """Return the context of a simulated table that may be in any scene, not only the requested one.
 
-    Nobody who carries things puts an arm to its start at once: its watchdog would have seen it jump, and send it back.
+    A person who carries objects does not put an arm to its start at once: the watchdog would see it jump, and send it
+    back.
     """
     return replace(context, tolerance=_ANYWHERE, resets_robot=False)
 
 
 _ANYWHERE = math.inf
-"""Set-ups are checked against the target by ``ByHand``, as on a real table [m]."""
+"""Tolerance of the simulator's own check [m]: ``ByHand`` checks set-ups instead, as on a real table."""

@@ -15,12 +15,12 @@ from robocontrast_ros.worlds.table_camera import Tags, load_fixed_tags, load_tag
 def load_camera_files(
     files: Mapping[str, Path], task: Task, features: BackendFeatures, source: str
 ) -> tuple[CalibratedCamera | None, Tags | None, tuple[ObjectTag, ...]]:
-    """Return the camera as it was calibrated, the tags on objects, None for the standard ones, and those on the table.
+    """Return the camera's calibration, the tags on objects, None for the standard ones, and the tags on the table.
 
     Args:
-        files: key below `operator` -> file, of those that the session's console uses.
-        task: on whose objects the tags are.
-        features: of the session's backend.
+        files: key below `operator` -> file, of the files that the session's console uses.
+        task: the task, with the objects of the tags.
+        features: features of the session's backend.
         source: the session's file, for errors.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The camera that the console shows: how scenes look to it, and the table that is read in its pictures."""
+"""The camera that the console shows: its pictures of wanted scenes, and the reader of the table in its pictures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from robocontrast_ros.worlds.mujoco.wanted import WantedScenes
 from robocontrast_ros.worlds.table_camera import TableCamera
 
 PICTURE = 5.0
-"""How long a new picture is waited for [s]."""
+"""Time limit of the wait for a new picture [s]."""
 
 
 def console_camera(
@@ -39,15 +39,15 @@ def console_camera(
     In practice the camera's calibration is that of the simulator.
 
     Args:
-        camera: that the console shows; None for none.
-        files: as ``load_camera_files``.
-        robot: of the session.
-        task: of the session.
-        features: of the session's backend; without ``camera`` nothing reads the table.
+        camera: the camera that the console shows; None for none.
+        files: those of ``load_camera_files``.
+        robot: the session's robot.
+        task: the session's task.
+        features: features of the session's backend; without ``camera`` nothing reads the table.
         source: the session's file, for errors.
 
     Raises:
-        ConfigurationError: as ``load_camera_files``; or there is no camera, and one has to read the table.
+        ConfigurationError: an error of ``load_camera_files``; or no camera is given, and one has to read the table.
     """
     calibrated, tags, fixed_tags = load_camera_files(files, task, features, source)
     if camera is None and features.camera:
@@ -61,7 +61,7 @@ def console_camera(
 
 
 def how_known(features: BackendFeatures) -> str:
-    """Return how the scene is known that stands, in words for the person."""
+    """Return the source of the present scene, in words for the person."""
     if features.camera:
         return "as the camera sees it"
     return "as it was set up last, for nothing sees it" if features.unseen else "as it is in the simulator"
@@ -71,7 +71,7 @@ class Pictures(Protocol):
     """The pictures of a camera, each of shape (height, width, 3), RGB.
 
     Attributes:
-        silence: why there is none, in words; empty if there is one.
+        silence: the reason why there is no picture, in words; empty if there is one.
     """
 
     silence: str
@@ -80,7 +80,7 @@ class Pictures(Protocol):
         """Return the newest picture."""
 
     def next_picture(self, timeout: float) -> NDArray[np.uint8] | None:
-        """Return a picture that is taken from now on; None if none comes within ``timeout`` [s]."""
+        """Return a picture taken after this call; None if none comes within ``timeout`` [s]."""
 
 
 class TableReader:
@@ -93,11 +93,11 @@ class TableReader:
         self._unsure: Mapping[str, str] = {}
 
     def read(self, expected: Scene) -> TableReading:
-        """Return what a new picture tells of the table, where this is expected; nothing is sure without a picture."""
+        """Return the reading of a new picture, with ``expected`` on the table; nothing is sure without a picture."""
         with self._reading:
             picture = self._pictures.next_picture(PICTURE)
             if picture is None:
-                # The person mends the camera and has it look again, or says how things stand.
+                # The person repairs the camera and has it look again, or says where the objects are.
                 reading = self._table.unseen(expected, self._pictures.silence or "No new picture came.")
             else:
                 reading = self._table.read(picture, expected)
@@ -105,13 +105,13 @@ class TableReader:
         return reading
 
     def standing(self, scene: Callable[[], Scene]) -> Scene:
-        """Return the scene as it stands.
+        """Return the present scene.
 
         Args:
-            scene: returns it, and has the table read meanwhile if a camera sees it.
+            scene: returns the present scene, and meanwhile has the table read if a camera sees it.
 
         Raises:
-            NotRecorded: nobody tells it, or the camera is unsure of something.
+            NotRecorded: the scene is not known, or the camera is unsure of an object.
         """
         self._unsure = {}
         found = scene()
@@ -121,10 +121,10 @@ class TableReader:
         return found
 
     def problems(self) -> tuple[str, ...]:
-        """Return what is wrong with the camera, in words."""
+        """Return the problems of the camera, in words."""
         if self._pictures is None:
             return ()
-        # What cannot be read is known once somebody has tried.
+        # The reason of a silence is known only after an attempt to get a picture.
         picture, silence = self._pictures.picture(), self._pictures.silence
         if silence:
             return (silence,)

@@ -1,4 +1,4 @@
-"""Pair the states of a control step with what the robot, and what it carried, touched in it."""
+"""Pair the scenes of control steps with the contacts of the robot, and of the objects that it carried."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ Stamped = tuple[int, Scene]
 """A scene, and its stamp [ns]."""
 
 _Touched = tuple[tuple[str, ...], tuple[str, ...]]
-"""What the robot touched, and what was touched by what it carried."""
+"""Entities that the robot touched, and entities that its carried objects touched."""
 
 
 class ContactsJoin:
-    """Puts what the robot, and what it carried, touched into scenes by stamp, whichever arrives first.
+    """Adds the contacts of the robot, and of the objects that it carried, to scenes by stamp, in any order of arrival.
 
     Contacts come in the order of their stamps, so those of a time are complete once a message of that time, or a
     later one, has arrived. Contacts between two scenes belong to the later one: none is dropped. Any thread
-    may call it.
+    may call the methods.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing touched."""
+        """Begin without contacts."""
         self._changed = threading.Condition()
         self._contacts: dict[int, _Touched] = {}
         self._waiting: dict[int, Scene] = {}
         self._latest = -1
 
     def add_contacts(self, stamp: int, entities: tuple[str, ...], carried: tuple[str, ...] = ()) -> list[Stamped]:
-        """Take what was touched up to a time [ns]; return the scenes that completes, in the order of time."""
+        """Take the contacts up to a time [ns]; return the scenes that are complete with them, in the order of time."""
         with self._changed:
             if stamp < self._latest:
                 # The simulator's time was set back.
@@ -42,15 +42,15 @@ class ContactsJoin:
             return [self._pair(waiting) for waiting in sorted(self._waiting) if waiting <= stamp]
 
     def add_scene(self, stamp: int, scene: Scene) -> list[Stamped]:
-        """Take the scene of a time [ns], without contacts; return the scenes that completes."""
+        """Take the scene of a time [ns], without contacts; return it with its contacts if they are complete."""
         with self._changed:
             self._waiting[stamp] = scene
             return [self._pair(stamp)] if stamp <= self._latest else []
 
     def forget(self, stamp: int, timeout: float = 0.0) -> bool:
-        """Drop what was touched up to a time [ns], at which the scene was set up anew.
+        """Drop the contacts up to a time [ns], at which the scene was set up anew.
 
-        Returns false where the contacts of that time do not arrive within the timeout [s].
+        Return False if the contacts of that time do not arrive within the timeout [s].
         """
         with self._changed:
             complete = self._changed.wait_for(lambda: self._latest >= stamp, timeout)

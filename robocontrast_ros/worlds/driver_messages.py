@@ -1,6 +1,6 @@
-"""Messages of a robot's driver and of the simulator's clock, of whatever classes they are made.
+"""Messages of a robot's driver and of the simulator's clock, of any message classes.
 
-As ``robocontrast_ros.messages.encoding``, for records of ``worlds`` and ``robots``.
+It does for records of ``worlds`` and ``robots`` what ``robocontrast_ros.messages.encoding`` does for others.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class DriverEncoder:
     """Makes the messages of a driver; stamps are in nanoseconds."""
 
     def __init__(self, make: MakeMessage) -> None:
-        """Take what makes a message."""
+        """Take the function that makes a message."""
         self._make, self._domain = make, Encoder(make)
         self._sensors: dict[type, Callable[[Any, Any], Any]] = {
             Contacts: self._contacts,
@@ -54,11 +54,11 @@ class DriverEncoder:
         return self._sensors[type(sensor.value)](sensor.value, self._domain.header(sensor.frame_id, stamp))
 
     def command(self, robot: RobotProfile, command: RobotCommand, stamp: int) -> Iterator[tuple[str, Any]]:
-        """Yield the messages that a command is, as the driver takes them, each with its topic.
+        """Yield the messages of a command for the driver, each with its topic.
 
         Args:
-            robot: whose driver it is.
-            command: for the robot.
+            robot: the driver's robot.
+            command: the command for the robot.
             stamp: time of the observation that it answers [ns]; only a joint trajectory has a stamp.
         """
         if isinstance(command, TwistCommand):
@@ -94,7 +94,7 @@ class DriverEncoder:
         return self._domain.image(pixels, frame_id, stamp)
 
     def observation(self, observation: Observation, frame_id: str, images: Mapping[str, Any]) -> Any:
-        """Return what a policy is shown, with images as messages; poses are in a frame."""
+        """Return the observation of a policy, with images as messages; ``frame_id`` is the frame of its poses."""
         width, closed = observation.gripper_width, observation.gripper_closed
         make, domain, stamp = self._make, self._domain, observation.stamp
         return make(
@@ -144,7 +144,7 @@ class DriverEncoder:
         )
 
     def _odometry(self, odometry: Odometry, header: Any) -> Any:
-        """Return the odometry; its covariances are left at zero, which stands for unknown."""
+        """Return the odometry; its covariances stay zero, which means unknown."""
         return self._make(
             "nav_msgs/msg/Odometry",
             header=header,
@@ -159,7 +159,7 @@ class DriverEncoder:
         return self._make("std_msgs/msg/String", data=description.urdf)
 
     def _transforms(self, transforms: Transforms, header: Any) -> Any:
-        """Return the poses, all of the header's time."""
+        """Return the poses, all at the header's time."""
         return self._make(
             "tf2_msgs/msg/TFMessage", transforms=[self._transform(t, header) for t in transforms.transforms]
         )

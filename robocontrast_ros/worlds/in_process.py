@@ -1,6 +1,6 @@
 """A bench in one process: the embedded world, the policy and the scorer, without ROS.
 
-It runs the same loop, scoring, set-up and controllers as the graph, so that what the graph adds can be measured, and
+It runs the same loop, scoring, set-up and controllers as the graph, so that the graph's overhead can be measured, and
 whole studies run fast.
 """
 
@@ -19,7 +19,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.domain import Intervention, Pose, Progress, Scene, Segment, SetupMove, Trial
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
-from robocontrast_ros.episodes.bench import BenchFault, Execution, PolicyRefusal, Recording, ServingPolicy
+from robocontrast_ros.episodes.bench import BenchFault, Execution, PolicyBench, PolicyRefusal, Recording, ServingPolicy
 from robocontrast_ros.episodes.judging import TRUE_SCENE, Judge
 from robocontrast_ros.episodes.loop import EpisodeReport, EpisodeRequest, run_episode
 from robocontrast_ros.episodes.pacing import Lockstep
@@ -48,7 +48,7 @@ SETTLE_STEPS = 50
 """Physics steps after a set-up, before the scene is read back."""
 
 TOLERANCE = 0.01
-"""How far an object may then be from where it was put [m]."""
+"""Greatest distance of an object from its place after that [m]."""
 
 
 class WorldSimulation:
@@ -59,7 +59,7 @@ class WorldSimulation:
         self._world = world
 
     def features(self) -> frozenset[int]:
-        """Return all features that set-up can use."""
+        """Return all features that a set-up can use."""
         return frozenset(int(feature) for feature in Feature)
 
     def poses(self) -> tuple[int, dict[str, Pose]]:
@@ -67,16 +67,16 @@ class WorldSimulation:
         return self._world.time_ns, self._world.poses()
 
     def request_poses(self, then: Callable[[int, dict[str, Pose]], None]) -> None:
-        """Hand the poses over at once."""
+        """Pass the poses to ``then`` at once."""
         then(*self.poses())
 
     @property
     def description(self) -> str:
-        """What simulates and draws the world."""
+        """The simulator and renderer of the world, in words."""
         return self._world.description
 
     def play(self, playing: bool) -> None:
-        """Do nothing: this world only waits."""
+        """Do nothing: this world always waits."""
 
     def set_pose(self, entity: str, pose: Pose) -> None:
         """Put an entity, at rest, at a pose."""
@@ -85,7 +85,7 @@ class WorldSimulation:
 
     @contextlib.contextmanager
     def at_once(self) -> Iterator[None]:
-        """Compose the world once for all entities that come and go meanwhile."""
+        """Compose the world once for all entities that are spawned and deleted meanwhile."""
         with _refusals(), self._world.at_once():
             yield
 
@@ -100,7 +100,7 @@ class WorldSimulation:
             self._world.delete(entity)
 
     def reset_state(self) -> None:
-        """Put everything back to where it was at the beginning; time goes on."""
+        """Put everything back to its place at the beginning; time goes on."""
         self._world.reset(ResetScope.STATE)
 
     def step(self, steps: int) -> None:
@@ -110,7 +110,7 @@ class WorldSimulation:
 
 @contextlib.contextmanager
 def _refusals() -> Iterator[None]:
-    """Raise what the world refuses as SimulationError."""
+    """Raise refusals of the world as SimulationError."""
     try:
         yield
     except (ValueError, KeyError) as error:
@@ -118,7 +118,7 @@ def _refusals() -> Iterator[None]:
 
 
 class WorldRobot:
-    """The ``episodes.ports.RobotPort`` of the embedded world's robot, which set-up brings to its start."""
+    """The ``episodes.ports.RobotPort`` of the embedded world's robot, which a set-up brings to its start."""
 
     homes = False
 
@@ -127,7 +127,7 @@ class WorldRobot:
         self._world, self._period = world, period
 
     def prepare(self) -> None:
-        """Do nothing: it is always ready."""
+        """Do nothing: the robot is always ready."""
 
     def state(self, after: int) -> Reading:
         """Return the present reading."""
@@ -140,11 +140,11 @@ class WorldRobot:
     hold = command
 
     def way(self, start: Pose | None, after: int) -> Sequence[RobotCommand]:
-        """Return nothing: the robot is there."""
+        """Return no commands: the robot is at its start."""
         return ()
 
     def stop(self) -> None:
-        """Have the robot stay where it is."""
+        """Have the robot stay in its place."""
         self._world.apply_command(stop_command(self._world.profile, self._world.reading(), self._period))
 
 
@@ -154,7 +154,7 @@ class WorldSurroundings:
     person_near = False
 
     def __init__(self, world: World, scene: SimulatedScene, scorer: EpisodeScorer) -> None:
-        """Take the world, what reads its scene, and the trial's scorer."""
+        """Take the world, the reader of its scene, and the trial's scorer."""
         self._world, self._scene, self._scorer = world, scene, scorer
         self._contacts = world.profile.reports_contacts
         self.movable = tuple(camera.name for camera in world.cameras)
@@ -211,7 +211,7 @@ class LocalPolicy:
 
     @property
     def description(self) -> PolicyDescription:
-        """What it needs and answers with."""
+        """The policy's inputs and actions."""
         return self.runner.description
 
     def reset(self, instruction: str, seed: int, segments: tuple[Segment, ...] = ()) -> None:
@@ -231,8 +231,8 @@ class LocalPolicy:
         return _PendingAnswer(self.runner, replace(observation, images=self.shown(images)))
 
 
-class InProcessBench:
-    """A ``episodes.bench.Bench`` that records its trials where it is given a recorder."""
+class InProcessBench(PolicyBench):
+    """A bench that records its trials if it has a recorder."""
 
     def __init__(
         self,
@@ -249,7 +249,7 @@ class InProcessBench:
     ) -> None:
         """Put the parts together; see the parameters of sim_bridge for the numbers.
 
-        ``aborted`` is asked before every action; true ends the trial, which is void. The judge asks nobody.
+        ``aborted`` is called before every action; True ends the trial, which is void. The judge asks no person.
         """
         self._recorder = recorder
         if recorder is not None:
@@ -267,7 +267,7 @@ class InProcessBench:
 
     @property
     def cameras(self) -> tuple[Camera, ...]:
-        """The cameras that are rendered whenever the policy is asked."""
+        """The cameras that are rendered for every request to the policy."""
         return tuple(self._world.cameras)
 
     def policy(self) -> ServingPolicy:
@@ -275,7 +275,7 @@ class InProcessBench:
         return _serving_policy(self._slot.serving)
 
     def stage_policy(self, policy: str) -> ServingPolicy:
-        """Load another policy beside the one that serves."""
+        """Load another policy beside the serving one."""
         try:
             file = find_file("policies", policy, "swap", "policy", Path.cwd())
             staged = self._slot.stage(file)
@@ -287,7 +287,7 @@ class InProcessBench:
         return _serving_policy(staged)
 
     def serve_policy(self) -> None:
-        """Let the policy that was staged serve."""
+        """Let the staged policy serve."""
         try:
             self._slot.serve()
         except NothingStaged as error:
@@ -295,11 +295,11 @@ class InProcessBench:
         self._controller = self._make_controller()
 
     def show_policy_as(self, code: str) -> None:
-        """Have the bags of the trials to come name the policy by this code."""
+        """Name the policy by this code in the bags of later trials."""
         self._shown = code
 
     def close(self) -> None:
-        """Free the policies, and what draws images."""
+        """Free the policies and the renderer."""
         self._slot.close()
         self._world.close()
 
@@ -307,7 +307,7 @@ class InProcessBench:
         return make_controller(self._world.profile, self._slot.serving.description.action_space, self._period)
 
     def scene(self) -> Scene:
-        """Return the scene as it is."""
+        """Return the present scene."""
         return self._scene.read()[1]
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
@@ -319,12 +319,12 @@ class InProcessBench:
         return self.set_up(target, setup_moves(self.scene(), target, Tolerance()))
 
     def description(self) -> str:
-        """Return what simulates and draws the scenes."""
+        """Return the simulator and renderer of the scenes, in words."""
         return self._world.description
 
     @one_thread()
     def execute(self, trial: Trial, attempt: int) -> Execution:
-        """Run one trial in the scene as it is and score it."""
+        """Run one trial in the present scene and score it."""
         began = time.monotonic()
         start = self.scene()
         scorer = EpisodeScorer.for_instance(self._task, trial.instance, start, self._judge, self._scores)
@@ -342,7 +342,7 @@ class InProcessBench:
                 report.stopped,
                 report.interventions,
             )
-            # As in the graph: the first fault makes the trial void; recording it is ended all the same.
+            # As in the graph: the first fault makes the trial void; its recording is ended all the same.
             void = BenchFault(report.fault, report.detail) if report.fault.voids else None
             where = Recording()
             try:
@@ -395,20 +395,19 @@ def looked_at(
     cameras: Sequence[Camera],
     views: Iterable[tuple[Scene, Mapping[str, Pose]]],
 ) -> list[dict[str, NDArray[np.uint8]]]:
-    """Return what cameras see of scenes that are set up one after the other, before any trial.
+    """Return the cameras' images of scenes that are set up one after the other, before any trial.
 
     Args:
         profile: the robot.
         task: the task.
         cameras: the cameras.
-        views: scenes, each with the poses of the cameras that stand elsewhere, in the optical frames at their places
-            [m].
+        views: scenes, each with the poses of the moved cameras, in the optical frames of their usual places [m].
 
     Returns:
-        For each scene camera's name -> image of shape (height, width, 3), RGB.
+        For each scene: camera's name -> image of shape (height, width, 3), RGB.
 
     Raises:
-        RenderingUnavailable: nothing can be drawn here.
+        RenderingUnavailable: this machine cannot render images.
         SimulationError: a scene cannot be set up.
     """
     world = World(profile, task.scenes.world, task.scenes.start_position, cameras, task.scenes.physics_step)

@@ -1,4 +1,4 @@
-"""What a graph would publish of a trial in the embedded world, handed to a recorder as the trial goes on."""
+"""The messages that a graph would publish of a trial in the embedded world, passed to a recorder during the trial."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ class TakenImage(NamedTuple):
 
 
 class TrialRecording(Protocol):
-    """Takes what is published during one trial, in this order; stamps are in nanoseconds.
+    """Takes the data that are published during one trial, in this order; stamps are in nanoseconds.
 
-    All of it may raise BenchFault, RECORDER_LOST.
+    All methods may raise BenchFault, RECORDER_LOST.
     """
 
     def sensors(self, stamp: int, sensors: Iterable[Sensor]) -> None:
-        """Take the clock and what the robot's driver publishes at the end of a control period."""
+        """Take the clock and the data of the robot's driver at the end of a control period."""
 
     def images(self, stamp: int, images: Mapping[str, TakenImage]) -> None:
         """Take an image of each camera, by its name."""
 
     def shown(self, observation: Observation, images: Images) -> None:
-        """Take what the policy is shown where filters change it: the observation, without images, and these."""
+        """Take the filtered observation, without images, and the filtered images, if filters change them."""
 
     def intervened(self, stamp: int, interventions: Sequence[Intervention]) -> None:
-        """Take what the safety filter did to a command, which answers the observation of a time."""
+        """Take the safety filter's changes of a command, which answers the observation of a time."""
 
     def scene(self, stamp: int, scene: Scene) -> None:
         """Take the ground truth."""
@@ -64,42 +64,42 @@ class TrialRecording(Protocol):
         """Take a command, which answers the observation of a time."""
 
     def end(self, result: TrialResult, stamp: int) -> Recording:
-        """Take the scores, of the last scored scene's time, and end the recording; return what is in it."""
+        """Take the scores, at the time of the last scored scene, and end the recording; return its description."""
 
     def close(self) -> None:
-        """End the recording as it is, unless it has been ended."""
+        """End the recording in its present state, unless it has been ended."""
 
 
 class TrialRecorder(Protocol):
     """Records trials, one after the other.
 
     Attributes:
-        every_step: whether images are taken at every control step, or when the policy is asked.
+        every_step: whether images are taken at every control step, or for every request to the policy.
     """
 
     every_step: bool
 
     def keep(self, stamp: int, sensors: Iterable[Sensor]) -> None:
-        """Take what the robot's driver publishes once: it belongs to every recording."""
+        """Take the data that the robot's driver publishes once: they belong to every recording."""
 
     def begin(self, trial: Trial, attempt: int, policy: str, start_scene: Scene, start: int) -> TrialRecording:
         """Begin the recording of a trial.
 
         Args:
-            trial: what is run.
-            attempt: how often its execution was begun before.
-            policy: name of the policy that serves.
+            trial: the trial.
+            attempt: number of its executions that were begun before.
+            policy: name of the serving policy.
             start_scene: the scene that the trial starts in.
-            start: its time [ns].
+            start: time of that scene [ns].
 
         Raises:
-            BenchFault: RECORDER_LOST: it cannot be begun.
+            BenchFault: RECORDER_LOST: the recording cannot be begun.
         """
 
 
 @dataclass(frozen=True)
 class EpisodePorts:
-    """What of an episode is recorded.
+    """The ports of an episode that are recorded.
 
     Attributes:
         robot: the robot.
@@ -115,14 +115,14 @@ class EpisodePorts:
 def recorded(
     ports: EpisodePorts, world: World, recording: TrialRecording, every_step: bool, period: float
 ) -> EpisodePorts:
-    """Return ports that do the same, and record it.
+    """Return ports that do the same as the given ones, and record it.
 
     Args:
-        ports: those of an episode in the world.
-        world: what is recorded of it is what its simulator would publish.
-        recording: takes it.
-        every_step: whether images are taken at every control step, or when the policy is asked.
-        period: that of a control step [s].
+        ports: ports of an episode in the world.
+        world: the world, recorded as its simulator would publish it.
+        recording: takes the data.
+        every_step: whether images are taken at every control step, or for every request to the policy.
+        period: period of a control step [s].
     """
     cameras = _Cameras(world, recording)
 

@@ -1,7 +1,7 @@
 """Set up and read scenes through the standard simulation interfaces, of any simulator.
 
-Simulators differ in what they implement of simulation_interfaces 1.x. So their features are queried first, only
-entities that exist are moved, and every pose that was set is read back.
+Simulators implement different parts of simulation_interfaces 1.x. So their features are queried first, only entities
+that exist are moved, and every pose that was set is read back.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ class Feature(IntEnum):
 
 
 REQUIRED = (Feature.ENTITY_STATE_GETTING, Feature.ENTITY_STATE_SETTING, Feature.STEP_SIMULATION_SINGLE)
-"""Without these no scene can be set up; the others are used where they are available."""
+"""Features without which no scene can be set up; the others are used if they are available."""
 
 TO_PAUSE = (Feature.SIMULATION_STATE_SETTING, Feature.SIMULATION_STATE_PAUSE)
-"""Also required of a simulator that plays on the wall clock."""
+"""Features that are also required of a simulator that runs on the wall clock."""
 
 
 class SimulationError(Exception):
-    """The simulator answered a request with an error, which is the text."""
+    """The simulator answered a request with an error; the message is the error's text."""
 
 
 class Simulation(Protocol):
     """The standard services as plain calls. Each raises SimulationError on a refusal, BenchFault on silence.
 
     Attributes:
-        description: what simulates and draws, in words, as the simulator says; known once its features are.
+        description: the simulator's own description of its engine and renderer; known once its features are known.
     """
 
     description: str
@@ -59,15 +59,15 @@ class Simulation(Protocol):
         """Return the time [ns] and every entity's pose in the world frame."""
 
     def request_poses(self, then: Callable[[int, dict[str, Pose]], None]) -> None:
-        """Ask for the poses without waiting; ``then`` is called with time [ns] and poses when they come."""
+        """Request the poses without waiting; ``then`` receives time [ns] and poses when they are known."""
 
     def set_pose(self, entity: str, pose: Pose) -> None:
         """Put an entity, at rest, at a pose in the world frame."""
 
     def at_once(self) -> AbstractContextManager[None]:
-        """Return what is entered while entities come and go, so that they may all do at its end.
+        """Return a context in which entities are spawned and deleted, and at whose end all of it may take effect.
 
-        A refusal may come at its end, too.
+        A refusal may also come at the end.
         """
 
     def spawn(self, entity: str, uri: str, pose: Pose) -> None:
@@ -77,20 +77,20 @@ class Simulation(Protocol):
         """Delete an entity."""
 
     def reset_state(self) -> None:
-        """Put the robot, and everything else, back to where it was at the beginning; time goes on."""
+        """Put the robot, and everything else, back to its place at the beginning; time goes on."""
 
     def step(self, steps: int) -> None:
         """Let that many physics steps pass."""
 
     def play(self, playing: bool) -> None:
-        """Let the world go on by itself from now on, or pause it, unless it is so already."""
+        """Let the world run by itself, or pause it, unless it already does so."""
 
 
 SAME_PLACE = 1e-6
-"""How far apart two positions may be by rounding alone [m]."""
+"""Greatest distance of two positions that differ only by rounding [m]."""
 
 HEADING_TOLERANCE = 0.02
-"""How far a mobile robot's heading may be from the one it was given [rad]."""
+"""Greatest difference of a mobile robot's heading from the heading that was set [rad]."""
 
 
 class SimulatedScene:
@@ -107,18 +107,18 @@ class SimulatedScene:
         plays: bool = False,
         resets_robot: bool = True,
     ) -> None:
-        """Take the simulator and the objects of a task; have a simulator play that goes on by itself.
+        """Take the simulator and the objects of a task; start a simulator that runs by itself.
 
         Args:
             simulation: the simulator's services.
             models: model name -> URI of its spawnable resource. An entity of such a name is an object.
-            settle_steps: physics steps after objects were placed, before they are read back.
-            tolerance: how far an object, or the robot, may then be from where it was put [m]; infinite: poses and
-                headings are not checked.
+            settle_steps: physics steps between placing the objects and reading them back.
+            tolerance: greatest distance of an object, or of the robot, from its place after that [m]; infinite: poses
+                and headings are not checked.
             frame_id: the simulator's world frame.
             robot: entity of a mobile robot, whose pose is part of the scene; empty for a fixed robot.
-            plays: whether the simulator goes on by itself, and is paused only while a scene is set up.
-            resets_robot: whether setting a scene up puts the robot to its start; an arm stays where it is without it.
+            plays: whether the simulator runs by itself, and is paused only while a scene is set up.
+            resets_robot: whether a set-up puts the robot to its start; without it an arm stays in its place.
 
         Raises:
             ConfigurationError: the simulator lacks a required feature, or the robot.
@@ -144,7 +144,7 @@ class SimulatedScene:
             simulation.play(True)
 
     def read(self) -> tuple[int, Scene]:
-        """Return the time [ns] and the objects that are there; contacts are not known from states.
+        """Return the time [ns] and the scene of the present objects, without contacts, which states do not include.
 
         Raises:
             BenchFault: the simulator does not answer, or refuses, or has lost the robot.
@@ -156,7 +156,7 @@ class SimulatedScene:
         return stamp, self._scene(poses)
 
     def request(self, then: Callable[[int, Scene], None], failed: Callable[[BenchFault], None]) -> None:
-        """Have the scene read without waiting; ``then`` is called with time [ns] and scene when it is known."""
+        """Request the scene without waiting; ``then`` receives time [ns] and scene when they are known."""
 
         def received(stamp: int, poses: dict[str, Pose]) -> None:
             try:
@@ -170,14 +170,14 @@ class SimulatedScene:
 
     @property
     def description(self) -> str:
-        """What simulates and draws the scenes, in words."""
+        """The simulator and renderer of the scenes, in words."""
         return self._simulation.description
 
     def _scene(self, poses: Mapping[str, Pose]) -> Scene:
-        """Return the objects among entities, in the order of the last set-up, others behind it by name.
+        """Return the scene of the objects among the entities, in the order of the last set-up, then others by name.
 
         Raises:
-            BenchFault: the robot is not among them.
+            BenchFault: the robot is not among the entities.
         """
         ours = {name: model for name in poses if (model := self._model(name)) is not None}
         rank = {name: index for index, name in enumerate(self._order)}
@@ -191,17 +191,17 @@ class SimulatedScene:
         )
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...] | None = None) -> SetUpOutcome:
-        """Put the robot to its start, where it is reset, and the objects to their poses.
+        """Put the robot to its start, if set-ups reset it, and the objects to their poses.
 
         The pose of an object that did not have to be moved is not checked: jammed blocks slide apart when the robot
         lets go.
 
         Args:
-            target: the scene that is wanted.
-            moves: of the objects that have to be moved; of those that are elsewhere now, when None.
+            target: the wanted scene.
+            moves: moves of the objects that have to be moved; if None, all objects that are elsewhere now.
 
         Raises:
-            BenchFault: an object could not be spawned, it or the robot is not where it was put, or the simulator
+            BenchFault: an object could not be spawned, an object or the robot is not in its place, or the simulator
                 does not answer.
         """
         try:
@@ -221,7 +221,7 @@ class SimulatedScene:
 
     @contextmanager
     def _paused(self) -> Iterator[None]:
-        """Pause a world that plays: nothing must touch what is half set up."""
+        """Pause a world that runs by itself, so that nothing touches a half set-up scene."""
         if not self._plays:
             yield
             return

@@ -1,4 +1,4 @@
-"""The camera that reads a real table: where objects stand, what is unsure, and whether a trial's goal is reached."""
+"""The camera that reads a real table: the objects' poses, its doubts, and whether a trial's goal is reached."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TagsFile:
     tags: dict[str, tuple[ObjectTag, ...]]
 
     def __post_init__(self) -> None:
-        """Refuse a number that is on two tags: a camera could not tell them apart."""
+        """Refuse a number that is on two tags: a camera could not distinguish them."""
         numbers = [tag.number for own in self.tags.values() for tag in own]
         if twice := sorted({number for number in numbers if numbers.count(number) > 1}):
             raise ValueError(f"each number on one tag; {twice[0]} is there twice")
@@ -61,10 +61,10 @@ def load_tags(file: Path, task: Task | None = None) -> Tags:
 
     Args:
         file: YAML of a ``TagsFile``.
-        task: on whose objects they are; None where that was checked before.
+        task: the task of the objects; None if their names were checked before.
 
     Raises:
-        ConfigurationError: it does not fit, or names an object that is not the task's.
+        ConfigurationError: the file does not fit, or names an object that is not the task's.
     """
     tags = parse_record(TagsFile, read_yaml(file), str(file)).tags
     if task is not None and (unknown := next((name for name in tags if name not in task.scenes.models), None)):
@@ -74,14 +74,14 @@ def load_tags(file: Path, task: Task | None = None) -> Tags:
 
 
 def load_fixed_tags(file: Path, on_objects: Tags) -> tuple[ObjectTag, ...]:
-    """Return the tags that are fixed to the table, as a file describes them, with their poses in the world frame.
+    """Return the tags that a file describes as fixed to the table, with their poses in the world frame.
 
     Args:
         file: YAML of a ``FixedTagsFile``.
         on_objects: the tags on objects, which have other numbers.
 
     Raises:
-        ConfigurationError: it does not fit, or a number is there twice.
+        ConfigurationError: the file does not fit, or a number is used twice.
     """
     fixed = parse_record(FixedTagsFile, read_yaml(file), str(file)).tags
     taken = {tag.number: f"that of a tag on '{name}'" for name, own in on_objects.items() for tag in own}
@@ -116,10 +116,11 @@ class TableCamera:
         """Take the parts.
 
         Args:
-            task: whose objects are on the table.
-            camera: that looks at it.
-            tags: on the objects; the standard ones when None. What has none is told by its colour and outline.
-            fixed_tags: on the table, with their poses in the world frame: they show whether the camera was moved.
+            task: the task of the objects on the table.
+            camera: the camera over the table.
+            tags: tags on the objects; None for the standard ones. An object without a tag is recognised by its colour
+                and outline.
+            fixed_tags: tags on the table, with their poses in the world frame: they show whether the camera was moved.
         """
         self._task, self._camera = task, camera
         models = task.scenes.models
@@ -135,16 +136,15 @@ class TableCamera:
         self._misfits: tuple[str, ...] = ()
 
     def read(self, image: NDArray[np.uint8], expected: Scene) -> TableReading:
-        """Return what a picture tells.
+        """Return the reading of a picture.
 
-        Another object of the task that is seen where objects may be, by its tag or certainly by its colour and outline,
-        is in the scene that is returned, too.
+        The scene includes other objects of the task that are seen in the region of objects, by their tag, or with
+        certainty by their colour and outline. An object is unsure if it is not seen, or has no tag and is no known
+        block.
 
         Args:
             image: RGB, shape (rows, columns, 3).
-            expected: what should be on the table, and where it was last.
-
-        An object that has no tag and is no known block is unsure, as one is that is not seen.
+            expected: the objects that should be on the table, at their last known poses.
         """
         given = [o.name for o in expected if o.model in self._fixed]
         untold = [o.name for o in expected if o.name not in given and not self._told(o)]
@@ -154,7 +154,7 @@ class TableCamera:
         estimate = self._estimated(image, expected, tagged, given_all)
         seen = tuple(o for o in tagged if self._on_table(estimate[o.name].pose))
         if len(tagged) < len(others):
-            # Shades and hands look a little like blocks that are not there: only one that is certain counts.
+            # Shadows and hands look a little like blocks: only a block that is certain counts.
             wider = self._estimated(image, expected, others, given_all)
             certain = tuple(o for o in others if o not in tagged and wider[o.name].certain)
             if certain and not wider.problems:
@@ -177,14 +177,14 @@ class TableCamera:
         return TableReading(Scene(tuple(objects), expected.frame_id, expected.robot), unsure, deviations)
 
     def unseen(self, expected: Scene, reason: str) -> TableReading:
-        """Return what is known without a picture: nothing is sure, for this reason."""
+        """Return the reading without a picture: all objects are unsure for this reason, except fixed ones."""
         self._estimate = None
         return TableReading(expected, {o.name: reason for o in expected if o.model not in self._fixed})
 
     def problems(self, image: NDArray[np.uint8]) -> tuple[str, ...]:
-        """Return what is wrong with a picture, or seemed to be wrong with the calibration last, in words.
+        """Return the problems of a picture, or else the last problems of the calibration, in words.
 
-        It may be called while another thread reads.
+        This may be called while another thread reads.
 
         Args:
             image: RGB, shape (rows, columns, 3).
@@ -202,10 +202,10 @@ class TableCamera:
     def _estimated(
         self, image: NDArray[np.uint8], expected: Scene, others: Sequence[ObjectState], given: Sequence[str]
     ) -> SceneEstimate:
-        """Return where the objects of a scene are, and others, where they are seen.
+        """Return the estimate of the objects of a scene, and of ``others`` if they are seen.
 
         Raises:
-            ValueError: an object can be told by nothing.
+            ValueError: an object has neither a tag nor a known colour and outline.
         """
         estimator = SceneEstimator(
             self._camera,
@@ -220,29 +220,29 @@ class TableCamera:
         return estimator.estimate(image)
 
     def _others(self, expected: Scene) -> tuple[ObjectState, ...]:
-        """Return the objects of the task that can be told and should not be there."""
+        """Return the recognisable objects of the task that should not be there."""
         known = [name for name in self._task.scenes.models if name in self._blocks or self._tags.get(name)]
         return tuple(ObjectState(name, name, Pose()) for name in known if name not in {*expected.names, *self._fixed})
 
     def _on_table(self, pose: Pose | None) -> bool:
-        """Tell whether something is seen, and stands where objects may be."""
+        """Return whether an object is seen, and is in the region of objects."""
         if pose is None or self._region is None:
             return pose is not None
         (x0, y0), (x1, y1) = self._region
         return x0 <= pose.xy[0] <= x1 and y0 <= pose.xy[1] <= y1
 
     def _told(self, item: ObjectState) -> bool:
-        """Tell whether an object can be told by a tag, or by its colour and outline."""
+        """Return whether an object can be recognised by a tag, or by its colour and outline."""
         return bool(self._tags.get(item.name)) or item.model in self._blocks
 
 
 def seen_verdict(goal: Goal, estimate: SceneEstimate, names: Iterable[str]) -> Verdict:
-    """Return whether the scene in which a trial was left fulfils a goal, and whether a camera can tell.
+    """Return whether the last scene of a trial fulfils a goal, and whether a camera can decide it.
 
     Args:
-        goal: of the task.
-        estimate: of the scene.
-        names: objects that the goal is about.
+        goal: the goal.
+        estimate: the estimate of the scene.
+        names: objects of the goal.
     """
     said = verdict(goal, estimate, names)
     if said.success is None:
@@ -261,7 +261,7 @@ def _without_tag(item: ObjectEstimate) -> ObjectEstimate:
 
 
 def _turned_as(pose: Pose, turns: int, wanted: Pose) -> Pose:
-    """Return a pose with that of the turns that look the same which is nearest to where it is wanted."""
+    """Return the pose turned to the orientation that looks the same and is nearest to the wanted one."""
     if turns == 1 or pose.orientation[0] or pose.orientation[1]:
         return pose
     x, y, z = pose.position

@@ -1,4 +1,4 @@
-"""What is done at most once a period of simulated time, and the time of day of a world that plays."""
+"""Periodic actions in simulated time, and the time of day of a world that runs on the wall clock."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ import time
 from robocontrast_ros.domain import nanoseconds
 
 READINGS = 10
-"""Pairs of readings of two clocks, of which the closest counts."""
+"""Pairs of readings of two clocks; the closest pair counts."""
 
 AHEAD = nanoseconds(0.5)
-"""Beyond what the system clock was set ahead, rather than that all those pairs were read too slowly [ns]."""
+"""Change beyond which the system clock was set ahead; a smaller one may come from slow readings of all pairs [ns]."""
 
 
 class Periodic:
-    """Tells when something is due, from the time at which it was done last."""
+    """Reports whether an action is due, from the time of the last one."""
 
     def __init__(self, period: float) -> None:
-        """Take the period [s]; with 0 it is never due."""
+        """Take the period [s]; with 0 the action is never due."""
         self._period, self._last = nanoseconds(period), None
 
     def due(self, now: int) -> bool:
-        """Tell whether a period is over at a time [ns], or time stands still or was set back."""
-        # A nanosecond more or less must not cost one.
+        """Return whether a period is over at a time [ns], or the time has not advanced or was set back."""
+        # A difference of a nanosecond must not skip a period.
         if self._last is None:
             return bool(self._period)
         return bool(self._period) and not 0 < now - self._last < 0.999 * self._period
 
     def done(self, now: int | None) -> None:
-        """Begin a period at a time [ns]; at None, it is due at any time."""
+        """Begin a period at a time [ns]; after None, the action is due at any time."""
         self._last = now
 
 
 class TimeOfDay:
-    """Tells the time of day by the steady clock, so that it never goes back, whatever happens to this process.
+    """The time of day by the steady clock, so that it never goes back, whatever happens to this process.
 
-    How far apart the two clocks are is kept: they are read at two times, and this process may stand still between them.
-    A system clock that is set ahead is followed, as that of a laptop that slept; one that is set back is not.
+    The difference of the two clocks is kept, because this process may be stopped between the readings of the two.
+    A system clock that is set ahead, as after a laptop has slept, is followed; one that is set back is not.
     """
 
     def __init__(self) -> None:
@@ -51,5 +51,5 @@ class TimeOfDay:
 
 
 def _apart() -> int:
-    # The system clock is read last: what passes between the two makes the difference greater, never less.
+    # The system clock is read last: time between the two readings makes the difference greater, never less.
     return min(-time.monotonic_ns() + time.time_ns() for _ in range(READINGS))

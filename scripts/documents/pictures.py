@@ -123,8 +123,8 @@ def of_study(values: Mapping[str, Any], packed: bytes, work: Path) -> dict[str, 
         what, _, policy = name.partition("_")
         if what == "measures":
             study = load_study(values["study"])
-            shown = list(dict.fromkeys(claim.measure.by for claim in study.claims if claim.measure.by))
-            draw_by_measures([analysis.pictures[one] for one in study.policies], shown, work / name)
+            pictures = [analysis.pictures[one] for one in study.policies]
+            draw_by_measures(pictures, study.measures_of_scenes, work / name)
         else:
             FIGURES[what](analysis.pictures[policy], work / name)
         found[f"docs/images/study_{name}.png"] = compact(work / f"{name}.png", 256)

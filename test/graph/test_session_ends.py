@@ -27,6 +27,7 @@ from small_disks import NotAllowed, small_disk
 from spinning import spun_node
 from typer.testing import CliRunner
 
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.analysis.data.trials import trials_table
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.cli.processes import node_environment
@@ -262,7 +263,7 @@ def test_a_session_goes_on_after_a_pause_and_control_c_and_each_trial_is_as_with
     assert {event.observed.image_digest == "" for event in trials[:done]} == {True}
     assert {event.observed.image_digest == "" for event in trials[done:]} == {False}, "it was shown images"
     assert all(event.recording.missing == () for event in trials)
-    table = trials_table(events)
+    table = trials_table(RunRecord.of(events))
     counted = table.filter(table["outcome"] != Outcome.VOID.name)
     assert counted["policy"].to_list() == ["noisy_oracle"] * done + ["seeing"] * (SIZE - done)
 

@@ -33,8 +33,10 @@ from robocontrast_ros.domain import (
     TrialResult,
 )
 from robocontrast_ros.episodes.bench import (
+    Bench,
     BenchFault,
     Execution,
+    PolicyBench,
     PolicyRefusal,
     Recording,
     ServingPolicy,
@@ -265,7 +267,7 @@ class AlreadySolved(_Named):
 
 
 @dataclass
-class LineBench:
+class LineBench(Bench):
     """A deterministic bench: what a trial does depends on its seed and its starting scene alone.
 
     Attributes:
@@ -389,7 +391,7 @@ def line_evaluation(**changes: object) -> Evaluation:
 
 
 @dataclass
-class SwappingLineBench(LineBench):
+class SwappingLineBench(LineBench, PolicyBench):
     """The same bench with policies by name, whose skill is all that their files say.
 
     Attributes:

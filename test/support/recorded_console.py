@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from robocontrast_ros.console.commands import Command, Prompt
-from robocontrast_ros.console.console import Console, Phase, Refused, Reply
-from robocontrast_ros.console.questions import Answer, JudgeQuestion, SetUpQuestion, StartQuestion
+from robocontrast_ros.console.console import Console, ConsolePhase, Refused, Reply
+from robocontrast_ros.console.questions import JudgeQuestion, OperatorAnswer, SetUpQuestion, StartQuestion
 from robocontrast_ros.domain import Pose, Scene, SetupMove
 
 PATIENCE = 30.0
@@ -55,9 +55,9 @@ class Clock:
 class Asked:
     """A question in a thread of its own, asked by ``ask`` if that is not the console itself."""
 
-    def __init__(self, console: Console, question: Any, ask: Callable[[Any], Answer] | None = None) -> None:
+    def __init__(self, console: Console, question: Any, ask: Callable[[Any], OperatorAnswer] | None = None) -> None:
         before, ask = console.version, ask or console.ask
-        self._answers: list[Answer] = []
+        self._answers: list[OperatorAnswer] = []
         self._thread = threading.Thread(target=lambda: self._answers.append(ask(question)), daemon=True)
         self._thread.start()
         wait_until(lambda: console.version > before)
@@ -66,7 +66,7 @@ class Asked:
     def open(self) -> bool:
         return self._thread.is_alive()
 
-    def answer(self) -> Answer:
+    def answer(self) -> OperatorAnswer:
         """Wait for the answer."""
         self._thread.join(PATIENCE)
         assert not self._thread.is_alive(), "not answered"
@@ -91,7 +91,7 @@ def given(console: Console, kind: type[Command], step: int | None = None, **more
     return console.carry_out(kind(id=number, step=view.step if step is None else step, **more))
 
 
-def phase_of(console: Console) -> Phase:
+def phase_of(console: Console) -> ConsolePhase:
     return console.view().phase
 
 

@@ -11,7 +11,7 @@ from trial_bags import TRIAL_TOPICS, known_messages, play
 
 from robocontrast_ros.bags.writer import BagWriter
 from robocontrast_ros.domain import NANOSECONDS, Scene, SetupMove, Trial
-from robocontrast_ros.episodes.bench import Execution, Recording
+from robocontrast_ros.episodes.bench import Bench, Execution, Recording
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
@@ -23,7 +23,7 @@ IMAGES = 9
 
 
 @dataclass
-class RecordedBench:
+class RecordedBench(Bench):
     """The fast bench; what it does is recorded, with a wandering robot and images of one colour each.
 
     Attributes:

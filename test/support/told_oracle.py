@@ -44,7 +44,7 @@ class ToldOracle(TabletopOracle):
         (self.runs.parent / "put_down").unlink(missing_ok=True)
 
     def act(self, observation):
-        tool, handler = observation.tool_pose, self._handler
+        tool, handler = observation.tool_pose, self._skill
         intent = handler.intent if handler is not None else None
         if intent is not None and intent.phase is not Phase.FETCH:
             name = handler._target

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.configuration import read_yaml, resolve_uri
 from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.domain import Pose, Scene
-from robocontrast_ros.runs.events import Event, PolicyLoaded, SessionStarted, TrialFinished
+from robocontrast_ros.runs.events import SessionStarted, TrialFinished
 
 FOLDER = "package://robocontrast_ros/config/golden"
 
@@ -73,9 +74,9 @@ class Golden:
     trials: tuple[str, ...]
 
     @classmethod
-    def of(cls, events: Sequence[Event], command: str, policy: str | None = None) -> Golden:
-        """Return the digests of a journal's events, which hold the session's start."""
-        started = _started(events)
+    def of(cls, run: RunRecord, command: str, policy: str | None = None) -> Golden:
+        """Return the digests of a run whose journal has the session's start."""
+        started = run.started
         assert started is not None
         return cls(
             session=started.session,
@@ -84,7 +85,7 @@ class Golden:
             versions=_keyed(started.versions),
             machine=started.machine,
             world=started.world,
-            trials=tuple(trial_digest(e) for e in events if isinstance(e, TrialFinished)),
+            trials=_digests(run),
         )
 
     @classmethod
@@ -144,19 +145,16 @@ def find_golden(started: SessionStarted) -> Golden | None:
     return None
 
 
-def golden_words(events: Sequence[Event]) -> str:
+def golden_words(run: RunRecord) -> str:
     """Return how a run's trials compare with the golden ones; empty without those, or if the policy was swapped."""
-    started = _started(events)
-    swapped = len({event.digest for event in events if isinstance(event, PolicyLoaded)}) > 1
-    golden = None if started is None or swapped else find_golden(started)
-    return "" if golden is None else compared(events, golden)
+    swapped = len({policy.digest for policy in run.loaded}) > 1
+    golden = None if run.started is None or swapped else find_golden(run.started)
+    return "" if golden is None else compared(run, golden)
 
 
-def compared(events: Sequence[Event], golden: Golden) -> str:
+def compared(run: RunRecord, golden: Golden) -> str:
     """Return how a run's trials compare with the golden ones, in words."""
-    started = _started(events)
-    assert started is not None
-    own = [trial_digest(event) for event in events if isinstance(event, TrialFinished)]
+    own = _digests(run)
     others = [index for index, (a, b) in enumerate(zip(own, golden.trials, strict=False)) if a != b]
     number = min(len(own), len(golden.trials))
     said = f"golden digest of this version: {number - len(others)} of {number} trials are the same to the last bit"
@@ -164,7 +162,7 @@ def compared(events: Sequence[Event], golden: Golden) -> str:
         return said
     return (
         f"{said}, the first that differs is {others[0]:04d}; numbers differ in detail from the documents'. "
-        f"Reason: {_reason(started, golden)}"
+        f"Reason: {_reason(run.started, golden)}"
     )
 
 
@@ -208,8 +206,8 @@ def _keyed(versions: dict[str, str]) -> dict[str, str]:
     return {name: versions[name].partition("+")[0] for name in KEYED if name in versions}
 
 
-def _started(events: Iterable[Event]) -> SessionStarted | None:
-    return next((event for event in events if isinstance(event, SessionStarted)), None)
+def _digests(run: RunRecord) -> tuple[str, ...]:
+    return tuple(trial_digest(each.first) for each in run.trials if each.counts)
 
 
 def _places(scene: Scene) -> list[Any]:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured
-from robocontrast_ros.domain import BASE, TestInstance
-from robocontrast_ros.runs.events import Event, TrialFinished, TrialStarted, TrialVoid
+from robocontrast_ros.domain import TestInstance
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.tasks.levels import Levels, level_of
 from robocontrast_ros.tasks.protocol import Task
-
-
-def base_instances(events: Sequence[Event]) -> dict[str, TestInstance]:
-    """Return the test instances of a journal whose base trials were begun: name -> instance."""
-    trials = (event.trial for event in events if isinstance(event, (TrialStarted, TrialFinished, TrialVoid)))
-    return {trial.base_id: trial.instance for trial in trials if trial.perturbation == BASE}
 
 
 def levels_of(run: RunFolder, instances: Mapping[str, TestInstance], trained: Levels) -> dict[str, str]:

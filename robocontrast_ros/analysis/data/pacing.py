@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.robots.speed_scaling import is_slowed, percent
-from robocontrast_ros.runs.events import Event, SpeedScalingNoted, TrialFinished
+from robocontrast_ros.runs.events import TrialFinished
 
 OVERRUN = 0.01
 """A control period that is longer than it should be by more than this is an overrun [s]."""
@@ -52,27 +53,27 @@ class Pacing:
         return " ".join(parts)
 
 
-def pacing_of(events: Iterable[Event]) -> Pacing:
+def pacing_of(run: RunRecord) -> Pacing:
     """Return the pacing of a run's trials that count."""
-    trials = [event for event in events if isinstance(event, TrialFinished)]
+    trials = run.finished
     errors = [error for trial in trials for error in trial.period_errors]
     waits = [wait for trial in trials for wait in trial.waits]
     return _pacing(errors, waits, sum(len(trial.policy_latency) for trial in trials))
 
 
-def pose_sources_of(events: Iterable[Event]) -> str:
+def pose_sources_of(run: RunRecord) -> str:
     """Return where the driver had a base's pose from, in one sentence; empty where its file leaves no choice."""
-    counts = Counter(e.pose_source for e in events if isinstance(e, TrialFinished) and e.pose_source)
+    counts = Counter(trial.pose_source for trial in run.finished if trial.pose_source)
     if not counts:
         return ""
     trials = "; ".join(f"{source} in {counted(number, 'trial', 'trials')}" for source, number in counts.most_common())
     return f"Pose of the base: {trials}."
 
 
-def speed_scaling_of(events: Sequence[Event]) -> str:
+def speed_scaling_of(run: RunRecord) -> str:
     """Return how far the robot was slowed from outside, or that nobody knows, in a sentence; empty for full speed."""
-    trials = [event for event in events if isinstance(event, TrialFinished)]
-    slowed = [event.speed_scaling for event in trials if is_slowed(event.speed_scaling)]
+    trials, said = run.finished, run.speed_notes
+    slowed = [trial.speed_scaling for trial in trials if is_slowed(trial.speed_scaling)]
     if slowed:
         span = percent(min(slowed)) + (
             f" to {percent(max(slowed))}" if percent(min(slowed)) != percent(max(slowed)) else ""
@@ -81,8 +82,7 @@ def speed_scaling_of(events: Sequence[Event]) -> str:
             f"Something outside slowed the robot: {span} of its full speed in {len(slowed)} of "
             f"{counted(len(trials), 'trial', 'trials')}."
         )
-    said = [event.detail for event in events if isinstance(event, SpeedScalingNoted)]
-    unknown = any(event.speed_scaling is None for event in trials)
+    unknown = any(trial.speed_scaling is None for trial in trials)
     return f"{said[-1][0].upper()}{said[-1][1:]}." if said and unknown else ""
 
 

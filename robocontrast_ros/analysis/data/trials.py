@@ -14,11 +14,11 @@ import polars as pl
 
 from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
 from robocontrast_ros.analysis.data.pacing import pacing_of_trial
-from robocontrast_ros.analysis.data.serving_policies import serving_policies
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.analysis.data.set_up_errors import set_up_errors
 from robocontrast_ros.domain import Fault, Outcome, ScoreSpec, Trial, TrialResult, segments_digest
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
-from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialCorrected, TrialFinished, TrialVoid
+from robocontrast_ros.runs.events import SetUp, TrialFinished, TrialVoid
 from robocontrast_ros.system.disk import write_file
 
 ALL = "all"
@@ -149,39 +149,31 @@ COLUMNS = trial_columns()
 """The columns of a session with the standard scores."""
 
 
-def trials_table(
-    events: Sequence[Event], levels: Mapping[str, Mapping[str, str]] = MappingProxyType({})
-) -> pl.DataFrame:
-    """Return the trials of a journal, with ``trial_columns`` of its scores, in the order they were run.
+def trials_table(run: RunRecord, levels: Mapping[str, Mapping[str, str]] = MappingProxyType({})) -> pl.DataFrame:
+    """Return the trials of a run, with ``trial_columns`` of its scores, in the order they were run.
 
     Args:
-        events: of the journal.
+        run: what its journal says.
         levels: policy -> test instance -> level, where they are known.
     """
-    started = next((e for e in events if isinstance(e, SessionStarted)), None)
-    model, unit = EffortModel(started), started.cost_unit if started else "m"
-    scores = started.scores if started else STANDARD_SPECS
-    corrected = {event.trial_id: event.judgement.by for event in events if isinstance(event, TrialCorrected)}
-    rows: list[dict[str, object]] = []
-    set_ups: list[list[SetUp]] = [[]]
-    spent = 0.0
-    for event, policy in zip(events, serving_policies(events), strict=True):
-        if isinstance(event, SetUp) and not event.restore:
-            set_ups[-1].append(event)
-            spent += event.cost
-        elif isinstance(event, (TrialFinished, TrialVoid)):
-            level = levels.get(policy, {}).get(event.trial.base_id)
-            by = corrected.get(event.trial.trial_id) if isinstance(event, TrialFinished) else None
-            given = {"corrected_by": by, "policy": policy, "level": level, "cumulative_cost": spent, "cost_unit": unit}
-            if rows and not rows[-1]["counts"] and rows[-1]["index"] == event.trial.index:
-                # It is set up for the attempt that counts, as if the one before had not been.
-                set_ups[-1] = set_ups[-2] + set_ups[-1]
-                set_ups[-2] = []
-            row = conditions_of(event.trial) | {"attempt": event.attempt} | given
-            rows.append(row | _results(event, scores))
-            set_ups.append([])
-    carried = [_set_up(each, model) for each in set_ups]
-    return make_table([row | own for row, own in zip(rows, carried, strict=False)], trial_columns(scores))
+    started, model = run.started, EffortModel(run.started)
+    unit, scores = (started.cost_unit, started.scores) if started else ("m", STANDARD_SPECS)
+    rows = [
+        {
+            **conditions_of(each.trial),
+            "attempt": each.ended.attempt,
+            "counts": each.counts,
+            "policy": each.policy,
+            "level": levels.get(each.policy, {}).get(each.trial.base_id),
+            **_set_up(each.set_ups, model),
+            "cumulative_cost": each.spent,
+            "cost_unit": unit,
+            "corrected_by": each.corrected_by,
+            **_results(each.ended, scores),
+        }
+        for each in run.trials
+    ]
+    return make_table(rows, trial_columns(scores))
 
 
 def make_table(rows: Sequence[dict[str, object]], columns: Columns) -> pl.DataFrame:
@@ -245,10 +237,9 @@ def _set_up(events: Sequence[SetUp], model: EffortModel) -> dict[str, object]:
 
 def _results(event: TrialFinished | TrialVoid, scores: Sequence[ScoreSpec]) -> dict[str, object]:
     if isinstance(event, TrialVoid):
-        return {"counts": False} | _ending(Outcome.VOID, event.fault, event.detail)
+        return _ending(Outcome.VOID, event.fault, event.detail)
     result, recording = event.result, event.recording
     return {
-        "counts": True,
         **scores_of(result, scores),
         "wall_time_s": event.wall_time,
         **_latency(event.policy_latency),

@@ -20,6 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from robocontrast_ros.analysis.estimates.results import Results
+from robocontrast_ros.analysis.estimates.scores import draws
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.statistics.clusters import DIFFERENCES, UNIT, cluster_mean, paired_difference
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
@@ -36,9 +37,6 @@ BINS = 8
 
 BINS_IN_SET_SIZE = 3
 """Bins by DvFC among the scenes of one set size."""
-
-DRAWS_SEED = 0
-"""Of the bootstrap's draws, so that the same runs give the same numbers."""
 
 ALL, DVFC, SET_SIZE, OCCLUSION, FAMILY, DVFC_IN_SET_SIZE = (
     "all",
@@ -395,12 +393,11 @@ def _scenes_of(results: Results) -> pl.DataFrame:
     proofs = [json.loads(proof) if proof else {} for proof in table["proof"]]
     kinds: dict[str, Any] = dict.fromkeys(_PROOF, pl.Float64)
     measures = pl.DataFrame([{name: proof.get(name) for name in _PROOF} for proof in proofs], schema=kinds)
-    known = [name for name in _SCORES if name in table.columns]
+    scores = {name: pl.col(name) if name in table.columns else pl.lit(None) for name in _SCORES}
     table = table.select(
         *("policy", "index", "bag", "family", *KEY),
-        pl.col(known).cast(pl.Float64),
-        *(pl.lit(None, pl.Float64).alias(name) for name in _SCORES if name not in known),
-        step_limit=pl.lit(results.recorded.step_limit, pl.Float64),
+        *(values.cast(pl.Float64).alias(name) for name, values in scores.items()),
+        step_limit=pl.lit(results.record.recorded.step_limit, pl.Float64),
     ).hstack(measures)
     is_base = pl.col("perturbation") == BASE
     table = table.with_columns(
@@ -495,9 +492,7 @@ def _values(trials: pl.DataFrame, measure: Measure) -> pl.DataFrame:
 def _trend(policy: str, trials: pl.DataFrame) -> Trend:
     known = trials.drop_nulls("success")
     dvfc, success, clusters, sizes = (known[name].to_numpy() for name in ("dvfc", "success", "cluster", "distractors"))
-    slopes = (
-        cluster_slope(dvfc, success, clusters, np.random.default_rng(DRAWS_SEED), strata) for strata in (None, sizes)
-    )
+    slopes = (cluster_slope(dvfc, success, clusters, draws(), strata) for strata in (None, sizes))
     return Trend(policy, *slopes, len(known), len(np.unique(clusters)))
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
-import numpy as np
 import polars as pl
 
 from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.estimates.scores import (
+    draws,
+    pairs_with_base,
     score_bootstrap,
     score_change_difference,
     score_difference,
@@ -33,9 +34,6 @@ from robocontrast_ros.statistics.multiplicity import holm
 KEY = ("base_id", "perturbation", "repeat")
 SAME_PATH = 1e-6
 """Planned paths that differ by less than this are of the same start [m]."""
-
-DRAWS_SEED = 0
-"""Of the draws of the bootstrap, so that the same runs give the same numbers."""
 
 
 class ComparisonError(ValueError):
@@ -318,7 +316,7 @@ def _name(results: Results) -> str:
 
 
 def _asked(results: Results) -> dict[str, str]:
-    recorded = results.recorded
+    recorded = results.record.recorded
     return {
         # A task's file may be named by its path, which differs between machines; its name does not.
         "task": recorded.task_name or recorded.task,
@@ -339,7 +337,7 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> Comp
     same = (pl.col("instruction") == pl.col("instruction_of_second")) & (
         (pl.col("optimal_path_length_m") - pl.col("optimal_path_length_m_of_second")).abs() < SAME_PATH
     )
-    success = paired_bootstrap(succeeded, succeeded_second, clusters, np.random.default_rng(DRAWS_SEED))
+    success = paired_bootstrap(succeeded, succeeded_second, clusters, draws())
     independent = instances == len(pairs)
     if independent:
         exact = mcnemar(succeeded, succeeded_second)
@@ -359,7 +357,7 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> Comp
         first_success=cluster_mean(succeeded, clusters),
         second_success=cluster_mean(succeeded_second, clusters),
         success_difference=success.difference,
-        bootstrap=score_bootstrap(first, second, clusters, metric, np.random.default_rng(DRAWS_SEED)),
+        bootstrap=score_bootstrap(first, second, clusters, metric, draws()),
         success_bootstrap=success,
         mcnemar=exact,
         boschloo=unpaired,
@@ -369,15 +367,14 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> Comp
 def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> Change:
     """Return how a score changes in both runs from the base pairs of the same instances."""
     first, second = score.column, f"{score.column}_of_second"
-    means = [pairs.group_by("base_id").agg(pl.col(first, second).mean()) for pairs in (perturbed, base)]
-    both = means[0].join(means[1], on="base_id", suffix="_in_base").sort("base_id")
+    both = pairs_with_base(perturbed, base, first, second)
     if both.is_empty():
         return NO_CHANGE
     scores = {name: both[name].to_numpy() for name in both.columns if name != "base_id"}
-    changes = [scores[name] - scores[f"{name}_in_base"] for name in (first, second)]
+    changes = [scores[name] - scores[f"{name}_of_base"] for name in (first, second)]
     return Change(
         instances=len(both),
-        first=score_difference(scores[first], scores[f"{first}_in_base"], score),
-        second=score_difference(scores[second], scores[f"{second}_in_base"], score),
+        first=score_difference(scores[first], scores[f"{first}_of_base"], score),
+        second=score_difference(scores[second], scores[f"{second}_of_base"], score),
         difference=score_change_difference(*changes, score),
     )

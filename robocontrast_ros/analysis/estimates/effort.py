@@ -12,19 +12,23 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.analysis.estimates.handling import Handling, handling_of
 from robocontrast_ros.analysis.estimates.placing import Placing, placing_of
-from robocontrast_ros.domain import BASE, Scene, SetupMove, Start, TrialResult
-from robocontrast_ros.runs.events import Event, SessionStarted, SetUp, TrialFinished
+from robocontrast_ros.domain import BASE, Scene, Start, TrialResult
+from robocontrast_ros.runs.events import SessionStarted
 from robocontrast_ros.strategies.effort import setup_moves
+
+Key = TypeVar("Key")
 
 ROUNDING = 1e-9
 """A sum of costs that is the limit itself is within it."""
@@ -110,71 +114,56 @@ class StandardTrial:
     brought_in: bool
 
 
-def standard_evaluation(events: Iterable[Event], model: EffortModel) -> tuple[StandardTrial, ...]:
+def standard_evaluation(run: RunRecord, model: EffortModel) -> tuple[StandardTrial, ...]:
     """Return the standard evaluation of the run's test set; empty where its base trials were not fully reset."""
+    base = [each for each in run.trials if each.counts and each.trial.is_base]
+    if any(each.trial.start is not Start.FULL_RESET for each in base):
+        return ()
     trials: list[StandardTrial] = []
-    first_moves: tuple[SetupMove, ...] = ()
     before: Scene | None = None
-    for event in events:
-        if isinstance(event, SetUp) and before is None and not event.restore:
-            first_moves = event.moves
-        if not (isinstance(event, TrialFinished) and event.trial.is_base):
-            continue
-        if event.trial.start is not Start.FULL_RESET:
-            return ()
-        wanted = event.trial.instance.scene
-        moves = first_moves if before is None else setup_moves(before, wanted, model.tolerance)
+    for each in base:
+        wanted, first = each.trial.instance.scene, each.set_ups[-1].moves if each.set_ups else ()
+        moves = first if before is None else setup_moves(before, wanted, model.tolerance)
         brought_in = bool(moves) and all(move.start is None for move in moves)
-        trials.append(StandardTrial(event.trial.base_id, event.result, model.of(moves), brought_in))
-        before = event.scene_left
+        trials.append(StandardTrial(each.trial.base_id, each.ended.result, model.of(moves), brought_in))
+        before = each.ended.scene_left
     return tuple(trials)
 
 
 def compute_effort(
-    events: Sequence[Event], table: pl.DataFrame, standard: Sequence[StandardTrial], model: EffortModel
+    run: RunRecord, table: pl.DataFrame, standard: Sequence[StandardTrial], model: EffortModel
 ) -> RunEffort:
     """Return the effort of a run.
 
     Args:
-        events: the journal's.
+        run: what its journal says.
         table: its trials (``tables.trials_table``).
         standard: its standard evaluation.
-        model: of the journal's session.
+        model: of its session.
     """
-    set_ups = [e for e in events if isinstance(e, SetUp) and not e.restore]
-    of_base: defaultdict[str, list[Effort]] = defaultdict(list)
-    for trial in standard:
-        if not trial.brought_in:
-            of_base[trial.base_id].append(trial.effort)
+    set_ups = run.set_ups
+    efforts = [(e.trial, model.of(e.moves, e.measured)) for e in set_ups]
     first = {trial.base_id for trial in standard if trial.brought_in}
-    perturbed: defaultdict[tuple[str, str], list[Effort]] = defaultdict(list)
-    for event in set_ups:
-        if not event.trial.is_base:
-            key = event.trial.base_id, event.trial.perturbation
-            perturbed[key].append(model.of(event.moves, event.measured))
-    instances = {key: sum(spent, Effort()) for key, spent in perturbed.items()}
-    by_base: defaultdict[str, Effort] = defaultdict(Effort)
-    for (base_id, _), spent in instances.items():
-        by_base[base_id] += spent
+    of_base = _sums((trial.base_id, trial.effort) for trial in standard if trial.base_id not in first)
+    instances = _sums(((t.base_id, t.perturbation), spent) for t, spent in efforts if not t.is_base)
+    by_base = _sums((base_id, spent) for (base_id, _), spent in instances.items())
     counting = table.filter("counts")
     perturbed_trials = len(counting.filter(pl.col("perturbation") != BASE))
     all_perturbed = sum(instances.values(), Effort())
-    started = next((e for e in events if isinstance(e, SessionStarted)), None)
-    back = [e for e in set_ups if e.trial.start is Start.GONE_BACK]
-    within, within_is = _within(started, standard)
-    unit = started.cost_unit if started else "m"
+    within, within_is = _within(run.started, standard)
+    unit = run.started.cost_unit if run.started else "m"
     return RunEffort(
-        total=sum((model.of(e.moves, e.measured) for e in set_ups), Effort()),
+        total=sum((spent for _, spent in efforts), Effort()),
         set_ups=len(set_ups),
         measured=sum(e.measured is not None for e in set_ups),
-        standard_instance=MeanEffort.over([sum(s, Effort()) for b, s in of_base.items() if b not in first]),
+        standard_instance=MeanEffort.over(list(of_base.values())),
         perturbed_instance=MeanEffort.over(list(instances.values())),
         perturbations=MeanEffort.over(list(by_base.values())),
         perturbed_trial=MeanEffort(all_perturbed / perturbed_trials, perturbed_trials)
         if perturbed_trials
         else MeanEffort(),
-        gone_back=sum((model.of(e.moves, e.measured) for e in back), Effort()),
-        went_back=len({(e.trial.base_id, e.trial.perturbation) for e in back}),
+        gone_back=sum((spent for t, spent in efforts if t.start is Start.GONE_BACK), Effort()),
+        went_back=len({(t.base_id, t.perturbation) for t, _ in efforts if t.start is Start.GONE_BACK}),
         within=within,
         within_is=within_is,
         trials=len(counting),
@@ -184,6 +173,14 @@ def compute_effort(
         handling=handling_of(set_ups, model.times, model.store),
         placing=placing_of(set_ups),
     )
+
+
+def _sums(efforts: Iterable[tuple[Key, Effort]]) -> Mapping[Key, Effort]:
+    """Return the sum of the efforts under each key."""
+    found: defaultdict[Key, Effort] = defaultdict(Effort)
+    for key, effort in efforts:
+        found[key] += effort
+    return found
 
 
 def _within(started: SessionStarted | None, standard: Sequence[StandardTrial]) -> tuple[float | None, str]:

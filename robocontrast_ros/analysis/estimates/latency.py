@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from robocontrast_ros.analysis.data.serving_policies import serving_policies
-from robocontrast_ros.runs.events import Event, TrialFinished
+from robocontrast_ros.analysis.data.run_record import RunRecord
 
 BINS = 30
 
@@ -37,12 +35,12 @@ class Latency:
     edges: tuple[float, ...]
 
 
-def latencies(events: Sequence[Event]) -> tuple[Latency, ...]:
+def latencies(run: RunRecord) -> tuple[Latency, ...]:
     """Return the latency of each policy that answered, in the order in which they served."""
     answers: defaultdict[str, list[float]] = defaultdict(list)
-    for event, policy in zip(events, serving_policies(events), strict=True):
-        if isinstance(event, TrialFinished) and event.policy_latency:
-            answers[policy] += event.policy_latency
+    for each in run.trials:
+        if each.counts and each.ended.policy_latency:
+            answers[each.policy] += each.ended.policy_latency
     return tuple(_latency(policy, times) for policy, times in answers.items())
 
 

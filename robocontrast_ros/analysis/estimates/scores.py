@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from robocontrast_ros.statistics.decisions import Decision
 
 
+def draws() -> np.random.Generator:
+    """Return the source of a bootstrap's draws; always the same, so that the same runs give the same numbers."""
+    return np.random.default_rng(0)
+
+
 @dataclass(frozen=True)
 class Scale:
     """The range of a score, brought to 0 to 1 for the statistics.
@@ -96,6 +101,25 @@ def mean_score(trials: pl.DataFrame, spec: ScoreSpec) -> Estimate:
     """Return the mean of a score over the trials of a table that have it."""
     known = trials.filter(pl.col(spec.column).is_not_null())
     return score_mean(known[spec.column].to_numpy(), known["base_id"].to_numpy(), spec)
+
+
+def pairs_with_base(trials: pl.DataFrame, base: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """Return the means of columns of each test instance with trials and base trials, ordered by ``base_id``.
+
+    Args:
+        trials: those of a perturbation.
+        base: base trials, whose means have the suffix ``_of_base``.
+        columns: of numbers; instances without a known value in one of them are left out.
+    """
+    means = [part.group_by("base_id").agg(pl.col(*columns).cast(pl.Float64).mean()) for part in (trials, base)]
+    return means[0].join(means[1], on="base_id", suffix="_of_base").drop_nulls().sort("base_id")
+
+
+def difference_to_base(trials: pl.DataFrame, base: pl.DataFrame, spec: ScoreSpec) -> tuple[Estimate, int]:
+    """Return the mean paired difference to the instances' own base trials, and the number of pairs."""
+    pairs = pairs_with_base(trials, base, spec.column)
+    values = (pairs[column].to_numpy() for column in (spec.column, f"{spec.column}_of_base"))
+    return score_difference(*values, spec), len(pairs)
 
 
 def score_bootstrap(

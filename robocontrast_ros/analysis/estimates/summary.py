@@ -16,7 +16,7 @@ import polars as pl
 from robocontrast_ros.analysis.data.trials import ALL
 from robocontrast_ros.analysis.estimates.effort import RunEffort
 from robocontrast_ros.analysis.estimates.judges import Judges
-from robocontrast_ros.analysis.estimates.scores import mean_score, score_difference
+from robocontrast_ros.analysis.estimates.scores import difference_to_base, mean_score
 from robocontrast_ros.analysis.estimates.test_set import TestSetEstimates
 from robocontrast_ros.analysis.estimates.thinking import LatencyCurve
 from robocontrast_ros.domain import BASE, Outcome, ScoreSpec, find_spec
@@ -238,13 +238,13 @@ def summary_rows(
     for name, symbol in perturbations.items():
         perturbed = table.filter(pl.col("perturbation") == name)
         trials, of_base = perturbed.filter("counts"), base.filter("counts")
-        difference, pairs = _difference(trials, of_base, shown)
+        difference, pairs = difference_to_base(trials, of_base, shown)
         row = _row(policy, name, symbol, perturbed, skipped.get(name, 0), scores)
         rows.append(
             replace(
                 row,
                 difference=difference,
-                success_difference=_difference(trials, of_base, success)[0],
+                success_difference=difference_to_base(trials, of_base, success)[0],
                 pairs=pairs,
                 selection=_selection(trials, of_base, (refused or {}).get(name, ()), shown),
             )
@@ -289,14 +289,6 @@ def _row(
         seconds_per_trial=seconds / len(trials) if len(trials) else None,
         policy=policy,
     )
-
-
-def _difference(trials: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> tuple[Estimate, int]:
-    """Return the mean paired difference to the instances' own base trials, and the number of pairs."""
-    means = [t.group_by("base_id").agg(pl.col(score.column).mean()) for t in (trials, base)]
-    pairs = means[0].join(means[1], on="base_id", suffix="_of_base").drop_nulls().sort("base_id")
-    values = (pairs[column].to_numpy() for column in (score.column, f"{score.column}_of_base"))
-    return score_difference(*values, score), len(pairs)
 
 
 def _selection(

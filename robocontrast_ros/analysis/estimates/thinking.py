@@ -6,22 +6,18 @@ independent, not their trials.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-import numpy as np
 import polars as pl
 
-from robocontrast_ros.analysis.estimates.scores import mean_score, score_difference
+from robocontrast_ros.analysis.data.run_record import RunRecord
+from robocontrast_ros.analysis.estimates.scores import difference_to_base, draws, mean_score
 from robocontrast_ros.configuration import ConfigurationError, load_plugin
 from robocontrast_ros.domain import BASE, ScoreSpec
-from robocontrast_ros.runs.events import Event, TrialFinished
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.slopes import cluster_slope
-
-DRAWS_SEED = 0
-"""Of the bootstrap's draws, so that the same run gives the same numbers."""
 
 LEAST = 2
 """Latencies of one filter, beside 0 s, that make a curve."""
@@ -89,22 +85,20 @@ def latency_curves(
             trials["latency"].to_numpy(),
             trials[success.column].cast(pl.Float64).to_numpy(),
             trials["base_id"].to_numpy(),
-            np.random.default_rng(DRAWS_SEED),
+            draws(),
         )
         found.append(LatencyCurve(policy, name, points, slope, len(trials), trials["base_id"].n_unique()))
     return tuple(found)
 
 
-def latencies_of(events: Iterable[Event]) -> dict[str, dict[str, float]]:
+def latencies_of(run: RunRecord) -> dict[str, dict[str, float]]:
     """Return filter -> perturbation -> time of an answer [s], of the perturbations that emulate a latency alone."""
     found: dict[str, dict[str, float]] = {}
-    for event in events:
-        if not isinstance(event, TrialFinished) or len(event.trial.instance.observation) != 1:
-            continue
-        (one,) = event.trial.instance.observation
+    for trial in (event.trial for event in run.finished if len(event.trial.instance.observation) == 1):
+        (one,) = trial.instance.observation
         seconds = _seconds(one.name)
-        if event.trial.perturbation != BASE and one.severity <= len(seconds):
-            found.setdefault(one.name, {})[event.trial.perturbation] = seconds[one.severity - 1]
+        if not trial.is_base and one.severity <= len(seconds):
+            found.setdefault(one.name, {})[trial.perturbation] = seconds[one.severity - 1]
     return found
 
 
@@ -123,13 +117,5 @@ def _point(trials: pl.DataFrame, seconds: float, success: ScoreSpec) -> LatencyP
         seconds,
         len(own),
         mean_score(own, success),
-        _difference(own, trials.filter(pl.col("latency") == 0.0), success) if seconds else NO_ESTIMATE,
+        difference_to_base(own, trials.filter(pl.col("latency") == 0.0), success)[0] if seconds else NO_ESTIMATE,
     )
-
-
-def _difference(trials: pl.DataFrame, base: pl.DataFrame, success: ScoreSpec) -> Estimate:
-    """Return the mean, over test instances, of the success of its trials minus that of its base trials."""
-    mean = pl.col(success.column).cast(pl.Float64).mean()
-    own, before = (part.group_by("base_id").agg(mean.alias(name)) for part, name in ((trials, "own"), (base, "before")))
-    both = own.join(before, on="base_id").sort("base_id")
-    return score_difference(both["own"].to_numpy(), both["before"].to_numpy(), success)

@@ -20,6 +20,7 @@ import polars as pl
 
 from robocontrast_ros.analysis.data.levels import levels_of
 from robocontrast_ros.analysis.estimates.results import Results
+from robocontrast_ros.analysis.estimates.scores import draws, pairs_with_base
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names
 from robocontrast_ros.domain import BASE, Expectation, PerturbationSpec
 from robocontrast_ros.perturbations.loading import load_perturbation
@@ -46,9 +47,6 @@ TOLD_AND_SHOWN = frozenset("LO")
 
 WITHOUT_MISTAKES = "success_without_mistakes"
 """The score of success where mistakes are not allowed."""
-
-DRAWS_SEED = 0
-"""Of the bootstrap's draws, so that the same runs give the same numbers."""
 
 
 class Verdict(str, Enum):
@@ -290,10 +288,10 @@ def specs_of(results: Results) -> Mapping[str, PerturbationSpec]:
 
     A journal that does not tell is asked for their names: those that are installed say it.
     """
-    if results.perturbations:
-        return results.perturbations
+    if results.record.started.perturbations:
+        return results.record.started.perturbations
     found: dict[str, PerturbationSpec] = {}
-    for entry in (*results.recorded.perturbations, *results.trials["perturbation"].unique(maintain_order=True)):
+    for entry in (*results.record.recorded.perturbations, *results.trials["perturbation"].unique(maintain_order=True)):
         # One of somebody else's package may say less of itself than this version asks for.
         try:
             one = load_perturbation(entry, "journal", "perturbations")
@@ -343,7 +341,7 @@ def _parts(runs: Sequence[Results]) -> list[_Part]:
     for number, run in enumerate(runs):
         counting = _counting(run, number)
         parts += [
-            _Part(policy, run, Path(run.recorded.task).stem, counting.filter(pl.col("policy") == policy))
+            _Part(policy, run, Path(run.record.recorded.task).stem, counting.filter(pl.col("policy") == policy))
             for policy in counting["policy"].unique(maintain_order=True)
         ]
     trained = {levels.name: levels for part in parts if (levels := part.run.trained.get(part.policy))}
@@ -352,7 +350,7 @@ def _parts(runs: Sequence[Results]) -> list[_Part]:
         found: Mapping[str, str] = {}
         if part.policy not in part.run.trained and len(trained) == 1 and part.task in tasks:
             (levels,) = trained.values()
-            found = levels_of(RunFolder(part.run.run), part.run.instances, levels)
+            found = levels_of(RunFolder(part.run.run), part.run.record.instances, levels)
         own = pl.col("instance").replace_strict(found, default=None, return_dtype=pl.String)
         level = pl.coalesce("level", own, pl.lit(part.task))
         parts[number] = replace(part, trials=part.trials.with_columns(level=level))
@@ -515,8 +513,7 @@ def _row(
     """Return a row without adjusted p-values, and without a verdict that needs tests."""
     perturbed = trials.filter(pl.col("perturbation").is_in(names) & (pl.col("perturbation") != BASE))
     base = trials.filter((pl.col("perturbation") == BASE) & pl.col("base_id").is_in(perturbed["base_id"].implode()))
-    means = [table.group_by("base_id").agg(pl.col("success").mean()) for table in (perturbed, base)]
-    pairs = means[0].join(means[1], on="base_id", suffix="_of_base").sort("base_id")
+    pairs = pairs_with_base(perturbed, base, "success")
     a, b, instances = (pairs[column].to_numpy() for column in ("success", "success_of_base", "base_id"))
     first, *others = (specs[name] for name in names if name != BASE)
     differ = any(other.expectation is not first.expectation for other in others)
@@ -534,7 +531,7 @@ def _row(
         _success(base),
         _success(perturbed),
         equivalence(a, b, instances, margin=margin),
-        harm(a, b, instances, np.random.default_rng(DRAWS_SEED)),
+        harm(a, b, instances, draws()),
         verdict=verdict,
     )
 

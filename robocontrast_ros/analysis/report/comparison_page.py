@@ -231,7 +231,7 @@ def write_comparison_page(
         contrasts=contrasts,
         metric=results[0].summary.metric_spec.symbol,
         metric_column=results[0].summary.metric_spec.column,
-        task=results[0].recorded.task,
+        task=results[0].record.recorded.task,
         families=FAMILIES,
         beyond=BEYOND,
         stopped=read.stopped,

@@ -47,7 +47,6 @@ from robocontrast_ros.runs.events import (
     Resumed,
     SessionInterrupted,
     SpeedScalingNoted,
-    TrialSkipped,
 )
 from robocontrast_ros.runs.journal import Journal, read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -130,24 +129,24 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         },
         "headlines": tuple(headlines_of(summary)),
         "sample_sizes": sample_sizes(results),
-        "charts": _charts(journal, results),
+        "charts": _charts(results),
         "understanding": understanding_section(results),
         "clutter": clutter_section(run, results, attempts),
-        "latencies": latencies(journal.events),
+        "latencies": latencies(results.record),
         "blinding": blinding.words if (blinding := blinding_of(journal.events)) is not None else "",
-        "pacing": pacing_of(journal.events).words,
-        "pose_sources": pose_sources_of(journal.events),
-        "speed_scaling": speed_scaling_of(journal.events),
+        "pacing": pacing_of(results.record).words,
+        "pose_sources": pose_sources_of(results.record),
+        "speed_scaling": speed_scaling_of(results.record),
         "loaded": policies_loaded(journal.events),
         "sequential": sequential,
         "sequential_symbol": find_spec(summary.scores, sequential.score).symbol if sequential else "",
-        "skips": [event for event in journal.events if isinstance(event, TrialSkipped)],
+        "skips": [skip for _, skip in results.record.skips],
         "run_events": tuple(_run_events(journal.events)),
         "reproduction": reproduction_of(run, journal),
     }
 
 
-def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
+def _charts(results: Results) -> dict[str, Chart]:
     if results.trials.filter("counts").is_empty():
         return {}
     summary = results.summary
@@ -180,7 +179,7 @@ def _charts(journal: Journal, results: Results) -> dict[str, Chart]:
         )
         words = f"Share of successes, with 95 % intervals, against the time of an answer. {curves}."
         charts.append(make_chart("thinking", "Success against emulated latency", words, curves_of(results), 2.6))
-    answered = latencies(journal.events)
+    answered = latencies(results.record)
     if answered:
         words = "; ".join(f"{one.policy}: {one.answers} answers" for one in answered)
         charts.append(

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from robocontrast_ros.configuration import ConfigurationError, load_plugin
 from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.episodes.scoring.score import Score
-from robocontrast_ros.episodes.scoring.standard import STANDARD
-from robocontrast_ros.episodes.scoring.success import Success
+from robocontrast_ros.episodes.scoring.standard import STANDARD, Success
 from robocontrast_ros.tasks.protocol import Task
 
 

@@ -1,1 +1,1 @@
-"""The parameters of each node of a session: declared here, and what they are in a session."""
+"""The parameters of each node of a session: their declarations, and their values in a session."""

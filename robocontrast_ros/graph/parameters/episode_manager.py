@@ -1,4 +1,4 @@
-"""Parameters of the episode_manager node, and what it reads of its session for the bench."""
+"""Parameters of the episode_manager node, and the settings of its bench, which it reads from its session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from robocontrast_ros.sessions.resolving import ResolvedSession
 
 A_MONTH = 30 * 86400.0
-"""How long a person at the console may take for an answer [s]."""
+"""Time limit of an answer of the person at the console [s]."""
 
 
 @record
@@ -30,23 +30,23 @@ class EpisodeManagerParameters:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchSettings:
-    """Names of the nodes that a bench asks, and how long they may be silent.
+    """Names of the nodes that a bench asks, and the times that it waits for them.
 
     Attributes:
         sim_bridge: name of the bridge's node.
         rollout: name of the rollout's node.
         scorer: name of the scorer's node.
-        judge: JudgeTrial service, if the judge is outside.
+        judge: name of the JudgeTrial service, if the judge is outside.
         policy_server: name of the policy server's node.
         recorder: name of the recorder's node; empty for no bags.
-        watchdog: name of the watchdog's node, whose stop is waited out; empty in lockstep.
+        watchdog: name of the watchdog's node; the bench waits while it stops the robot; empty in lockstep.
         operator: name of the console of the person at the robot, who starts each trial; empty if there is none.
         camera_reads: whether a camera reads the scene, for which the robot goes to rest before, and may judge alone.
-        rest: whether the robot goes to its posture of rest after each trial; else the world brings it to its start, or
-            a person.
-        setup_timeout: wait for a scene to be set up; a person needs longer [s].
+        rest: whether the robot goes to its posture of rest after each trial; else the world or a person brings it to
+            its start.
+        setup_timeout: wait for a scene to be set up; longer for a person [s].
         load_timeout: wait for a policy to be loaded and warmed up; longer than the server's own limits [s].
-        judge_timeout: wait for whoever judges from outside [s].
+        judge_timeout: wait for a judge outside [s].
         answer_timeout: wait for the scorer [s].
         recording_timeout: wait for the recorder; longer than its own limits [s].
         silence_timeout: silence of a running episode after which rollout counts as lost [s].
@@ -73,7 +73,7 @@ class BenchSettings:
 
     @classmethod
     def of(cls, session: ResolvedSession) -> Self:
-        """Return those of a session's bench."""
+        """Return the settings of a session's bench."""
         features, timeouts = session.world.features, session.parameters.timeouts
         loading = 2.0 * timeouts.load
         return cls(
@@ -83,14 +83,14 @@ class BenchSettings:
             operator=OPERATOR if features.console else "",
             camera_reads=features.camera,
             rest=not features.resets_robot and kind_of(session.robot).way is not None,
-            # Who carries things may have lunch meanwhile; an abort is noticed at once.
+            # A person who carries objects may have lunch meanwhile; an abort is noticed at once.
             setup_timeout=A_MONTH if features.console else timeouts.set_up + 5.0,
             load_timeout=loading,
             judge_timeout=A_MONTH if features.console else timeouts.judge,
             answer_timeout=timeouts.scoring,
-            # The recorder answers when the last messages are there, or after its own limit.
+            # The recorder answers when it has the last messages, or after its own limit.
             recording_timeout=timeouts.recording + 5.0,
-            # A policy that hung is loaded again and warmed up before the next episode's first step.
+            # A policy that did not answer is loaded again and warmed up before the next episode's first step.
             silence_timeout=loading + timeouts.policy + timeouts.sensors + timeouts.recording + 10.0,
             # The policy server answers when its policy is loaded and warmed up.
             startup_timeout=timeouts.start_up + loading + 5.0,

@@ -24,5 +24,5 @@ class OperatorNodeParameters(LedParameters):
 
     @classmethod
     def of(cls, run: RunFolder) -> Self:
-        """Return those of the console of a session's run."""
+        """Return the parameters of the console of a session's run."""
         return cls(run=run.path, leader=LEADER)

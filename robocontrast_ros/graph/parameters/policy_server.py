@@ -39,12 +39,12 @@ class PolicyServerParameters(LedParameters):
 
     @property
     def loading(self) -> Loading:
-        """How the policy is loaded."""
+        """Settings for loading the policy."""
         return Loading(self.policy, self.timeout, self.load_timeout, True, self.answer_time, not self.blind)
 
     @classmethod
     def of(cls, session: ResolvedSession) -> Self:
-        """Return those of the policy server of a session, which has the policy's file."""
+        """Return the parameters of the policy server of a session, which has the policy's file."""
         timeouts, blind = session.parameters.timeouts, session.parameters.blind
         return cls(
             policy=session.policy_file,

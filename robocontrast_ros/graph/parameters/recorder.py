@@ -60,8 +60,8 @@ class RecorderParameters(LedParameters):
 
     @classmethod
     def of(cls, session: ResolvedSession) -> Self:
-        """Return those of the recorder of a session that is recorded."""
-        # The recorder imports this module, and needs none of that.
+        """Return the parameters of the recorder of a recorded session."""
+        # The recorder imports this module, and does not need these imports.
         from robocontrast_ros.sessions.recording import kept_topics, recorded_topics
 
         recording = session.parameters.recording

@@ -118,8 +118,8 @@ class RolloutParameters(PortParameters):
 
     @classmethod
     def of(cls, session: ResolvedSession) -> Self:
-        """Return those of the rollout of a session."""
-        # Rollout imports this module, and needs none of that.
+        """Return the parameters of the rollout of a session."""
+        # Rollout imports this module, and does not need these imports.
         from robocontrast_ros.sessions.fitting import steps_per_control
 
         parameters, features, timeouts = session.parameters, session.world.features, session.parameters.timeouts
@@ -140,7 +140,7 @@ class RolloutParameters(PortParameters):
             steps_per_control=steps_per_control(session.task, str(session.task_file)),
             # How often that takes depends on the machine; stamps must not.
             publishes_unstepped=features.embedded,
-            # The policy server answers within the policy's limit; after that, the server is lost.
+            # The policy server answers within the policy's time limit; after that, it counts as lost.
             policy_timeout=timeouts.policy + 5.0,
             load_timeout=2.0 * timeouts.load,
             sources=("simulator", "sim_bridge") if features.embedded else ("sim_bridge",),
@@ -155,7 +155,7 @@ class RolloutParameters(PortParameters):
 
 @record
 class WatchdogParameters(PortParameters):
-    """Parameters of the watchdog: those of the robot's port, and its limits."""
+    """Parameters of the watchdog: those of the robot's port, and its own limits."""
 
     loop_limit: float = Field(
         default=1.0, gt=0.0, description="Standstill of the control loop after which the robot is stopped [s]."
@@ -175,12 +175,12 @@ class WatchdogParameters(PortParameters):
 
     @classmethod
     def of(cls, session: ResolvedSession) -> Self:
-        """Return those of the watchdog of a session."""
+        """Return the parameters of the watchdog of a session."""
         limits = session.parameters.watchdog
         return cls(
             **_port(session),
             loop_limit=limits.loop,
-            # A second after the rollout itself takes the policy server for lost.
+            # A second after the rollout itself reports the policy server as lost.
             policy_limit=session.parameters.timeouts.policy + 6.0,
             state_limit=limits.state,
             camera_limit=limits.cameras,

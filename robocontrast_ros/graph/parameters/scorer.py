@@ -29,6 +29,6 @@ class ScorerParameters(LedParameters):
 
     @classmethod
     def of(cls, session: ResolvedSession) -> Self:
-        """Return those of the scorer of a session."""
+        """Return the parameters of the scorer of a session."""
         parameters = session.parameters
         return cls(task=session.task_file, scores=parameters.scores, judge=parameters.world.judge, leader=LEADER)

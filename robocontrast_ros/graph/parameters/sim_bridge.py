@@ -95,7 +95,7 @@ class SimBridgeParameters(LedParameters, SimulationServices):
 
     @classmethod
     def of(cls, session: ResolvedSession, run: RunFolder) -> Self:
-        """Return those of the bridge of a session."""
+        """Return the parameters of the bridge of a session."""
         world, named, timeouts = session.world, session.parameters.world, session.parameters.timeouts
         prefix = named.simulator.rstrip("/")
         return cls(
@@ -116,7 +116,7 @@ class SimBridgeParameters(LedParameters, SimulationServices):
         )
 
     def set_up_tolerances(self, task: Task) -> Tolerances:
-        """Return how far a person may leave a task's objects from where they should be.
+        """Return the tolerances of the poses in which a person leaves a task's objects.
 
         Raises:
             ConfigurationError: `run` is no run folder, or its session cannot be read.

@@ -65,7 +65,7 @@ class SimulatorParameters(LedParameters):
 
     @classmethod
     def of(cls, session: ResolvedSession) -> Self:
-        """Return those of the simulator of a session."""
+        """Return the parameters of the simulator of a session."""
         task, features = session.task, session.world.features
         when_asked = session.parameters.camera_images == "when_asked"
         # An arm that nobody resets begins at rest, and is sent to its start by commands.
@@ -82,7 +82,7 @@ class SimulatorParameters(LedParameters):
 
 
 def world_parameters(session: ResolvedSession) -> dict[str, Any]:
-    """Return what a simulator of a session's robot and world is told of them."""
+    """Return the simulator's parameters of a session's robot, world and cameras."""
     scenes, cameras = session.task.scenes, session.parameters.cameras
     return {
         "robot": str(session.robot_file),

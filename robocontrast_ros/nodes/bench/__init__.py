@@ -1,1 +1,1 @@
-"""The bench that the other nodes make up, by what it asks of them."""
+"""The bench that consists of the other nodes, by its requests to them."""

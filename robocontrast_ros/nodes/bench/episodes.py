@@ -1,4 +1,4 @@
-"""The rollout as the bench asks it: one episode at a time, cancelled when the session is aborted."""
+"""Requests of the bench to the rollout: one episode at a time, cancelled when the session is aborted."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from robocontrast_ros.graph.parameters.episode_manager import BenchSettings
 from robocontrast_ros.nodes.runtime.channel import Channel, fault_without_answer
 
 ABORT_TIMEOUT = 5.0
-"""Longest silence of an episode that was cancelled [s]."""
+"""Longest silence of a cancelled episode [s]."""
 
 ASK_AGAIN = 5.0
-"""Silence after which the result is asked for once more [s]: rollout keeps it for ten, and an answer can be lost."""
+"""Silence after which the result is requested again [s]: rollout keeps it for ten, and an answer can be lost."""
 
 
 class EpisodeClient:
@@ -33,7 +33,7 @@ class EpisodeClient:
         aborted: Callable[[], bool],
         stopped: Callable[[], str] = lambda: "",
     ) -> None:
-        """Make the client; ``stopped`` says why the robot is stopped, the other arguments are those of ``RosBench``."""
+        """Make the client; ``stopped`` returns the reason of the robot's stop; others are arguments of ``RosBench``."""
         self._channel, self._rollout = channel, settings.rollout
         self._timeout, self._silence_timeout = settings.answer_timeout, settings.silence_timeout
         self._aborted, self._stopped = aborted, stopped
@@ -47,17 +47,17 @@ class EpisodeClient:
         """Return the result of an episode.
 
         Raises:
-            BenchFault: the rollout refuses it, or is silent.
+            BenchFault: the rollout refuses the episode, or is silent.
         """
         self._hear()
         # rclpy 9.1 registers a goal a second time after it has sent it; an answer that another thread takes in between
-        # is lost. On the thread that takes the answers there is no between.
+        # is lost. So this is done on the thread that takes the answers.
         with fault_without_answer(Fault.SENSOR_LOST):
             sent = self._channel.do(lambda: self._action.send_goal_async(goal, self._hear), self._timeout)
         try:
             handle = self._wait([_answer_of(sent)], self._timeout, "accept the episode")
         except BenchFault:
-            # Its answer may be lost and the episode run all the same: the next one must find the robot at rest.
+            # The answer may be lost although the episode runs: the next episode must find the robot at rest.
             self._cancel_all.call_async(CancelGoal.Request())
             raise
         if not handle.accepted:
@@ -78,7 +78,7 @@ class EpisodeClient:
         cancel: Callable[[], Any] | None = None,
         ask_again: Callable[[], None] = lambda: None,
     ) -> Any:
-        """Return the first of the answers to one question, which may be asked again; cancel it once it is aborted."""
+        """Return the first answer to one request, which may be repeated; cancel it once the session is aborted."""
         asked, was_stopped = time.monotonic(), False
         while True:
             done = wait(answers, 0.1, FIRST_COMPLETED).done
@@ -90,7 +90,7 @@ class EpisodeClient:
                 cancel = None
                 self._hear()
             if stopped and not was_stopped:
-                # It ends the episode by itself, unless it hangs.
+                # The rollout ends the episode by itself, unless it hangs.
                 was_stopped = True
                 self._hear()
             now = time.monotonic()
@@ -112,7 +112,7 @@ class EpisodeClient:
 
 
 def _answer_of(future: Any) -> Future[Any]:
-    """Return what a future of rclpy will hold, to be waited for on another thread."""
+    """Return the result of a future of rclpy as a future that another thread can wait for."""
     answer: Future[Any] = Future()
     future.add_done_callback(lambda done: answer.set_result(done.result()))
     return answer

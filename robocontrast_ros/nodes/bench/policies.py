@@ -1,4 +1,4 @@
-"""The policy server as the bench asks it: which policy serves, and which is to serve next."""
+"""Requests of the bench to the policy server: the policy that serves, and the policy that is to serve next."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Response = DescribePolicy.Response | LoadPolicy.Response
 
 
 class PolicyClients:
-    """The policy that serves, and the one that is staged beside it."""
+    """Clients for the serving policy, and for the policy that is staged beside it."""
 
     def __init__(
         self,
@@ -40,15 +40,15 @@ class PolicyClients:
         self.clients = (self._describe, self._load)
 
     def serving(self) -> ServingPolicy:
-        """Return the policy that serves."""
+        """Return the serving policy."""
         return _serving_policy(self._described())
 
     def check(self) -> None:
-        """Raise ConfigurationError where the policy that serves does not fit."""
+        """Raise ConfigurationError if the serving policy does not fit."""
         self._check(self._described())
 
     def stage(self, policy: str) -> ServingPolicy:
-        """Have another policy loaded beside the one that serves, and see whether it fits."""
+        """Have another policy loaded beside the serving one, and check that it fits."""
         response = PendingResponse(self._load, LoadPolicy.Request(policy=policy))
         deadline = time.monotonic() + self._load_timeout + self._timeout
         while not response.arrived(0.2):
@@ -70,7 +70,7 @@ class PolicyClients:
         return _serving_policy(loaded)
 
     def serve(self) -> None:
-        """Let the policy that was staged serve."""
+        """Let the staged policy serve."""
         changed = self._change(LoadPolicy.Request(serve=True))
         if not changed.accepted:
             raise PolicyRefusal(changed.detail)

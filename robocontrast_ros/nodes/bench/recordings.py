@@ -1,4 +1,4 @@
-"""The recorder as the bench asks it: a bag for each trial, from which no message is missing."""
+"""Requests of the bench to the recorder: a bag for each trial, in which no message is missing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robocontrast_ros.srv import StartRecording, StopRecording
 
 
 class RecordingClients:
-    """Opens and closes the bags; does nothing where there is no recorder."""
+    """Opens and closes the bags; does nothing if there is no recorder."""
 
     def __init__(self, node: Node, settings: BenchSettings, run_folder: Path, recorded: Container[str]) -> None:
         """Make the clients; the other arguments are those of ``RosBench``."""
@@ -37,7 +37,7 @@ class RecordingClients:
         if not self.clients:
             return ""
         if self._to_stop is not None:
-            # The recorder did not answer, so it may be recording still. What it has not received yet must not get
+            # The recorder did not answer, so it may still record. Messages that it has not received yet must not get
             # into the next bag.
             self._end(self._to_stop)
         bag = bag_name(trial.trial_id, attempt)
@@ -47,7 +47,7 @@ class RecordingClients:
         return bag
 
     def folder(self, bag: str) -> str:
-        """Return the bag as the recorder knows it; empty where nothing is recorded."""
+        """Return the path of the bag for the recorder; empty if nothing is recorded."""
         return str(self._run_folder / bag) if bag else ""
 
     def close(self, bag: str, published: Iterable[TopicCount]) -> Recording:

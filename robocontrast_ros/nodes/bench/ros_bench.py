@@ -15,7 +15,7 @@ from std_srvs.srv import Trigger
 
 from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.domain import Fault, Scene, SetupMove, Trial
-from robocontrast_ros.episodes.bench import BenchFault, Execution, ServingPolicy, SetByPerson, too_late
+from robocontrast_ros.episodes.bench import BenchFault, Execution, PolicyBench, ServingPolicy, SetByPerson, too_late
 from robocontrast_ros.graph.parameters.episode_manager import BenchSettings
 from robocontrast_ros.messages.decoding import (
     episode_from_msg,
@@ -65,14 +65,14 @@ WATCHDOG_LIMIT = 5.0
 """Silence of the watchdog after which the session waits for it [s]; the rollout stops the robot much sooner."""
 
 REST_REMINDER = 30.0
-"""How often a robot that is on its way to its posture of rest is asked after [s]."""
+"""Period of the questions whether a robot has reached its posture of rest [s]."""
 
 START_UP_POLL = 0.5
-"""How often the wait for the other nodes checks whether the session was aborted [s]."""
+"""Period at which the wait for the other nodes checks whether the session was aborted [s]."""
 
 
-class RosBench:
-    """A ``episodes.bench.Bench``. Its methods block, so they are called from a thread of the session's own."""
+class RosBench(PolicyBench):
+    """The bench of the other nodes. Its methods block, so they are called from a thread of the session's own."""
 
     def __init__(
         self,
@@ -92,14 +92,14 @@ class RosBench:
         Args:
             owner: the node whose name and namespace the hidden node takes.
             settings: names and limits.
-            context: what every Trial message has besides the trial.
-            run_folder: where ``bags/`` is.
+            context: content of every Trial message besides the trial.
+            run_folder: folder of ``bags/``.
             task: the session's task.
             stop_on_success: whether an episode ends at success.
-            recorded: the topics that go into the bags.
-            aborted: asked while an episode runs; true cancels it.
-            check: given a policy's description and where it is from, raises ConfigurationError where it does not fit.
-            asks_judge: whether somebody outside judges the trials.
+            recorded: the recorded topics.
+            aborted: called while an episode runs; True cancels it.
+            check: takes a policy's description and its source; raises ConfigurationError if the policy does not fit.
+            asks_judge: whether a judge outside judges the trials.
         """
         self._settings, self._context = settings, context
         self._task, self._stop_on_success, self._aborted = task, stop_on_success, aborted
@@ -144,11 +144,11 @@ class RosBench:
         self._channel.close()
 
     def wait(self) -> None:
-        """Wait until all nodes are up, and see whether the policy fits.
+        """Wait until all nodes are up, and check that the policy fits.
 
         Raises:
-            BenchFault: one did not come up in time; the fault names it.
-            ConfigurationError: the policy that serves does not fit.
+            BenchFault: a node did not come up in time; the fault names it.
+            ConfigurationError: the serving policy does not fit.
         """
         needed = {
             Fault.POLICY_SERVER_LOST: self._policies.clients,
@@ -179,11 +179,11 @@ class RosBench:
                 raise too_late(fault, f"{what} is not there after {limit:g} s", "start_up")
 
     def stopped(self) -> str:
-        """Return why the robot is stopped, and how it is released; empty where it is not, and where nobody watches."""
+        """Return the reason of the robot's stop, and how to release it; empty without a stop, or without a watchdog."""
         return self._stops.reason if self._stops is not None else ""
 
     def await_release(self) -> str:
-        """Wait until the robot is released, however long that takes, and return who released it.
+        """Wait until the robot is released, however long that takes, and return the name of who released it.
 
         Raises:
             BenchFault: the session was aborted meanwhile, or the watchdog is lost.
@@ -200,14 +200,14 @@ class RosBench:
         return self._stops.released_by if self._stops is not None else ""
 
     def speed_scaling(self) -> str:
-        """Return what slows the robot from outside, and what to do, or that nobody knows; empty for full speed."""
+        """Return what slows the robot from outside, and the cure, or that it is unknown; empty at full speed."""
         if self._rollout_speed is None:
             return ""
         with fault_without_answer(Fault.SENSOR_LOST):
             return first_call(self._rollout_speed, Trigger.Request(), self._settings.answer_timeout).message
 
     def not_home(self) -> str:
-        """Return why the robot stays where it is, and what a person does about it; empty where it could go home."""
+        """Return why the robot could not go home, and what a person does about it; empty if it could."""
         if not self._not_home:
             return ""
         return (
@@ -217,32 +217,32 @@ class RosBench:
         )
 
     def go_home(self) -> None:
-        """Have the robot go to its posture of rest; ``not_home`` then says whether it is there."""
+        """Have the robot go to its posture of rest; ``not_home`` then reports whether it is there."""
         self._await_rest()
 
     def policy(self) -> ServingPolicy:
-        """Return the policy that serves; the messages of the trials to come name it."""
+        """Return the serving policy, which the messages of later trials will name."""
         policy = self._policies.serving()
         self._context = replace(self._context, policy=self._shown or policy.name)
         self._serving = policy.description
         return policy
 
     def show_policy_as(self, code: str) -> None:
-        """Have the messages of the trials to come name the policy by this code."""
+        """Name the policy by this code in the messages of later trials."""
         self._shown = code
 
     def scene(self) -> Scene:
-        """Return the scene as it is."""
+        """Return the present scene."""
         response = self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST)
         self.now = stamp_from_msg(response.scene.header.stamp)
         return scene_from_msg(response.scene)
 
     def description(self) -> str:
-        """Return what simulates and draws the scenes; empty where the simulator does not say it."""
+        """Return the simulator and renderer of the scenes, in words; empty if the simulator does not report them."""
         return self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST).world
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
-        """Bring the scene to the target and the robot to its start; return the scene as read back."""
+        """Bring the scene to the target and the robot to its start; return the scene that was read back."""
         request = SetupScene.Request(target=scene_to_msg(target), moves=[move_to_msg(m) for m in moves])
         limit = self._settings.setup_timeout
         asked = self._setup_scene, request, Fault.SIMULATOR_LOST, limit, "the scene was set up"
@@ -256,7 +256,7 @@ class RosBench:
         return scene
 
     def set_by_person(self) -> SetByPerson | None:
-        """Return how a person set the last scene up; None where no person sets scenes up."""
+        """Return how a person set the last scene up; None if no person sets scenes up."""
         return self._set_by_person
 
     def execute(self, trial: Trial, attempt: int) -> Execution:
@@ -279,7 +279,7 @@ class RosBench:
             fault, detail = error.fault, error.detail
         # The first fault makes the trial void; scoring and recording are ended all the same.
         void = BenchFault(fault, detail) if fault.voids else None
-        # What hides the scene from a camera must be gone before it is read.
+        # The robot must not hide the scene from a camera that reads it.
         rested = self._settings.camera_reads and void is None
         left = self._rest() if rested else None
         request = FinishScoring.Request(
@@ -297,7 +297,7 @@ class RosBench:
         except BenchFault as error:
             void = void or error
         try:
-            # The bag of a void trial is not worth a wait for its last messages.
+            # There is no wait for the last messages of a void trial.
             published = () if void else self._published(episode, request.has_judgement)
             recording = self._recordings.close(bag, published)
         except BenchFault as error:
@@ -306,7 +306,7 @@ class RosBench:
             if self._rollout_rests is not None and void.fault is Fault.ROBOT_NOT_READY:
                 self._not_home = void.detail
             elif void.fault in (Fault.VOIDED, Fault.SKIPPED) and not rested:
-                # A person decided it: the robot has no fault.
+                # A person decided this: the robot has no fault.
                 self._rest()
             raise void
         left = left if rested else self._rest()
@@ -320,13 +320,13 @@ class RosBench:
         )
 
     def _rest(self) -> Scene | None:
-        """Have the robot go to its posture of rest; where it has no safe way there, ``not_home`` says so.
+        """Have the robot go to its posture of rest; if it has no safe way there, ``not_home`` reports it.
 
-        The trial is over and counts all the same.
+        The trial is over and counts in any case.
 
         Returns:
-            The scene afterwards: what the robot held or pressed may have moved. None where it does not go, and where
-            the scene cannot be read: then the next trial finds out.
+            The scene afterwards, in which objects that the robot held or pressed may have moved. None if the robot does
+            not go to rest, or the scene cannot be read: the next trial reads it again.
         """
         if self._rollout_rests is None:
             return None
@@ -341,10 +341,10 @@ class RosBench:
         log, self._not_home = self._channel.node.get_logger(), ""
         while True:
             try:
-                # Asked again, the rollout brings a robot that is at rest to where it is.
+                # A repeated request is harmless: a robot that is at rest stays there.
                 response = patient_call(self._rollout_rests, Trigger.Request(), REST_REMINDER)
             except NoAnswer as error:
-                # Nobody may set a scene up while the robot moves.
+                # No scene may be set up while the robot moves.
                 if self._aborted() or not self._rollout_rests.service_is_ready():
                     log.warning(f"the robot may still be on its way to its posture of rest: {error}")
                     self._not_home = f"it may still be on its way ({error})"
@@ -371,14 +371,14 @@ class RosBench:
         )
 
     def _published(self, episode: RunEpisode.Result, judged: bool) -> list[TopicCount]:
-        """Return what was published during a trial that ended well, as far as is known."""
+        """Return the numbers of messages of a trial that ended well, as far as they are known."""
         once = ["trial", "trial_result"]
         once += ["scene"] if self._context.scene_when_asked else []
         once += ["judgement"] if judged else []
         return [*episode.published, *(TopicCount(topic=topic, count=1) for topic in once)]
 
     def _complete(self, request: FinishScoring.Request, trial: TrialMsg, gripper_closed: float) -> None:
-        """Add what is known when the episode has ended alone: the scene, where no stream has it, and a judgement."""
+        """Add the data that are known only after the episode: the scene, if no stream has it, and a judgement."""
         if self._context.scene_when_asked:
             response = self._ask(self._get_scene, GetScene.Request(), Fault.SIMULATOR_LOST)
             request.has_final_scene, request.final_scene = True, response.scene
@@ -387,17 +387,17 @@ class RosBench:
                 trial=trial, fault=request.fault, stopped=request.stopped, gripper_closed=gripper_closed
             )
             judgement = self._judged(asked).judgement
-            # Where nobody says it, nobody was asked: the camera has decided alone.
+            # A judgement without a name means that nobody was asked: the camera has decided alone.
             request.has_judgement = bool(judgement.by) or not self._settings.camera_reads
             request.judgement = judgement
 
     def _judged(self, request: JudgeTrial.Request) -> JudgeTrial.Response:
-        """Return the answer of whoever judges."""
+        """Return the judge's answer."""
         limit = self._settings.judge_timeout
         return self._patient_ask(self._judge, request, Fault.JUDGE_LOST, limit, "the trial was judged", self._settles)
 
     def _settles(self) -> bool:
-        """Have a judgement count that was confirmed and could still be taken back; tell whether there was one."""
+        """Make a confirmed judgement count that could still be taken back; return whether there was one."""
         if self._settle is None:
             return False
         try:
@@ -406,7 +406,7 @@ class RosBench:
             return False
 
     def _await_start(self, trial: TrialMsg) -> None:
-        """Wait until the person at the robot starts the trial, where there is one."""
+        """Wait until the person at the robot, if there is one, starts the trial."""
         if self._starter is not None:
             limit, request = self._settings.setup_timeout, StartTrial.Request(trial=trial)
             self._patient_ask(self._starter, request, Fault.JUDGE_LOST, limit, "the trial was started")
@@ -421,19 +421,19 @@ class RosBench:
         hastens: Callable[[], bool] = lambda: False,
         key: str = "",
     ) -> Any:
-        """Return the answer of somebody who may take long: meanwhile an abort of the session is noticed.
+        """Return an answer that may take long; an abort of the session ends the wait.
 
         Args:
-            client: of who is asked.
-            request: what is asked.
-            lost: the fault when nobody answers any more.
-            limit: how long the answer may take [s].
-            what: that the answer tells, in words.
-            hastens: called when the session is aborted; true when the answer comes at once.
-            key: of the limit, below the session's `timeouts`; that of the fault when left out.
+            client: client of the service.
+            request: the request.
+            lost: the fault if no answer can come any more.
+            limit: time limit of the answer [s].
+            what: the event that the answer reports, in words.
+            hastens: called when the session is aborted; returns whether the answer comes at once.
+            key: key of the limit, below the session's `timeouts`; by default that of the fault.
 
         Raises:
-            BenchFault: the answer has a fault; the session was aborted; or the service is gone, or silent.
+            BenchFault: the answer has a fault, the session was aborted, or the service is lost or silent.
         """
         response, deadline = PendingResponse(client, request), time.monotonic() + limit
         while not response.arrived(POLL):

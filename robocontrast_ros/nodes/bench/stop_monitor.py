@@ -1,4 +1,4 @@
-"""What the watchdog says, as the rollout and the session hear it: whether the robot may be moved."""
+"""The watchdog's reports to the rollout and the session: whether the robot may be moved."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from robocontrast_ros.msg import Stopped
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 
 CONFIRMATION = 0.5
-"""How long the watchdog is waited for after a doubt [s]."""
+"""Time limit of the wait for the watchdog after a doubt [s]."""
 
 HOW_TO_RELEASE = "release it with: robocontrast stop RUN --release --by NAME"
 
 
 class StopMonitor:
-    """Listens to ``stopped``. A watchdog that is not heard is a reason not to move, too.
+    """Listens to ``stopped``. A silent watchdog is also a reason not to move.
 
     Attributes:
-        limit: its silence [s] after which it counts as gone.
+        limit: silence of the watchdog after which it counts as lost [s].
     """
 
     def __init__(self, node: Node, watchdog: str, limit: float, changed: Callable[[], None] = lambda: None) -> None:
         """Subscribe.
 
         Args:
-            node: that the subscription is made of.
-            watchdog: the watchdog's name, for words.
-            limit: its silence [s] after which it counts as gone, at first.
-            changed: called when the stop comes or goes.
+            node: the node of the subscription.
+            watchdog: the watchdog's name, for messages.
+            limit: first value of ``limit`` [s].
+            changed: called when a stop begins or ends.
         """
         self._watchdog, self.limit, self._changed = watchdog, limit, changed
         self._condition = threading.Condition()
@@ -42,13 +42,13 @@ class StopMonitor:
 
     @property
     def silent(self) -> bool:
-        """Whether the watchdog is not heard."""
+        """Whether no message of the watchdog has come within the limit."""
         with self._condition:
             return self._last is None or time.monotonic() - self._heard > self.limit
 
     @property
     def reason(self) -> str:
-        """Why the robot must not be moved; empty where it may."""
+        """The reason why the robot must not be moved; empty if it may."""
         with self._condition:
             last, silence = self._last, time.monotonic() - self._heard
         if last is None:
@@ -59,32 +59,32 @@ class StopMonitor:
 
     @property
     def released_by(self) -> str:
-        """Who released the last stop; empty while one is on, and where there was none."""
+        """Name of who released the last stop; empty during a stop, and if there was none."""
         with self._condition:
             return "" if self._last is None or self._last.stopped else self._last.by
 
     def doubt(self) -> None:
-        """Trust only what the watchdog says from now on: it may have stopped the robot, and its message may be late.
+        """Trust only later messages of the watchdog: it may have stopped the robot, and its message may be late.
 
-        Its silence begins anew: while this process stood still, nothing could be heard.
+        The silence is counted anew, because nothing could be received while this process was suspended.
         """
         with self._condition:
             self._valid_from, self._heard = time.time_ns(), time.monotonic()
 
     def confirmed(self) -> str:
-        """Return ``reason``, once the watchdog was heard after the last doubt."""
+        """Return ``reason`` after the first message of the watchdog since the last doubt."""
         with self._condition:
             self._condition.wait_for(lambda: self._last is not None and self._said() >= self._valid_from, CONFIRMATION)
             doubtful = self._last is None or self._said() < self._valid_from
         return self.reason or (f"'{self._watchdog}' is silent" if doubtful else "")
 
     def wait_proven(self, timeout: float) -> bool:
-        """Return whether the watchdog shows within a time [s] that it can tell the robot to stop."""
+        """Return whether the watchdog proves within a time [s] that it can stop the robot."""
         with self._condition:
             return self._condition.wait_for(lambda: self._last is not None and self._last.proven, timeout)
 
     def wait(self, timeout: float) -> bool:
-        """Return whether the watchdog is heard within a time [s]."""
+        """Return whether a message of the watchdog comes within a time [s]."""
         with self._condition:
             return self._condition.wait_for(lambda: self._last is not None, timeout)
 

@@ -1,1 +1,1 @@
-"""Domain values to messages and back, as pure functions."""
+"""Pure functions that convert domain values to messages and back."""

@@ -1,6 +1,6 @@
-"""Domain values, stamps and descriptions of policies to messages of rclpy's classes.
+"""Conversion of domain values, stamps and descriptions of policies to messages of rclpy's classes.
 
-The way back of most is in ``robocontrast_ros.messages.decoding``.
+Most of the inverse conversions are in ``robocontrast_ros.messages.decoding``.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def message_class(type_name: str) -> type:
 
 
 def make_message(type_name: str, /, **values: Any) -> Any:
-    """Return a message of a type with some of its fields; the others have their default."""
+    """Return a message of a type with values for some of its fields; the others have their default."""
     return message_class(type_name)(**values)
 
 
 DOMAIN = Encoder(make_message)
-"""Makes messages of rclpy's classes of domain values."""
+"""Converts domain values to messages of rclpy's classes."""
 
 time_to_msg = DOMAIN.time
 pose_to_msg = DOMAIN.pose
@@ -58,7 +58,7 @@ def fault_from_msg(message: FaultMsg) -> tuple[Fault, str]:
 
 
 def description_to_msg(description: PolicyDescription, parameters: str, file: str = "") -> PolicyDescriptionMsg:
-    """Return the message of a description, of the parameter file's text, and of where that file is."""
+    """Return the message of a description, with the text and the path of the parameter file."""
     sizes = [size or (0, 0) for size in description.image_sizes or (None,) * len(description.cameras)]
     return PolicyDescriptionMsg(
         **{name: getattr(description, name) for name in _SAME},
@@ -84,7 +84,7 @@ def description_to_msg(description: PolicyDescription, parameters: str, file: st
 
 
 def description_from_msg(message: PolicyDescriptionMsg) -> PolicyDescription:
-    """Return the description that a message holds."""
+    """Return the description in a message."""
     sizes = tuple(
         (width, height) if width and height else None
         for width, height in zip(message.image_widths, message.image_heights, strict=True)

@@ -1,4 +1,4 @@
-"""Commands, readings, images and observations to the messages of a robot's driver and back."""
+"""Conversion of commands, readings, images and observations to the messages of a robot's driver and back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from robocontrast_ros.robots.state_estimation import JointReading, OdometryReadi
 from robocontrast_ros.worlds.driver_messages import DriverEncoder
 
 DRIVER = DriverEncoder(make_message)
-"""Makes messages of rclpy's classes of what a robot's driver and a simulator send and take."""
+"""Makes the messages of a robot's driver and of a simulator, of rclpy's classes."""
 
 command_to_msgs = DRIVER.command
 clock_to_msg = DRIVER.clock
@@ -31,11 +31,11 @@ observation_to_msg = DRIVER.observation
 
 
 def command_from_msg(message: Any) -> RobotCommand:
-    """Return the command that a driver's message holds.
+    """Return the command in a driver's message.
 
     Raises:
-        ValueError: a trajectory has not exactly one point, a twist moves in directions that wheels cannot, or a hand is
-            not given exactly one position.
+        ValueError: a trajectory does not have exactly one point, a twist has directions that wheels cannot move in, or
+            the command of a hand does not have exactly one position.
     """
     if isinstance(message, Float64MultiArray):
         if len(message.data) != 1:
@@ -57,7 +57,7 @@ def reading_from_msg(message: Any) -> Reading:
     """Return the reading of a message of the state interface.
 
     Raises:
-        ValueError: an odometry's pose is not valid, or joints have no position each.
+        ValueError: an odometry's pose is not valid, or not every joint has a position.
     """
     stamp = stamp_from_msg(message.header.stamp)
     if isinstance(message, Odometry):
@@ -69,10 +69,10 @@ def reading_from_msg(message: Any) -> Reading:
 
 
 def decompressed(message: Image | CompressedImage) -> Image:
-    """Return an image as it is, or decoded where it is compressed, with the same header.
+    """Return an image, decoded if it is compressed, with the same header.
 
     Raises:
-        ValueError: it cannot be decoded.
+        ValueError: the image cannot be decoded.
     """
     if isinstance(message, Image):
         return message

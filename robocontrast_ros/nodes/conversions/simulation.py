@@ -1,4 +1,4 @@
-"""The embedded world's values to the messages of simulation_interfaces 1.x and back."""
+"""Conversion of the embedded world's values to the messages of simulation_interfaces 1.x and back."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FEATURES = (
 """Features of the simulator node; test/graph/test_simulator_node.py tries each."""
 
 FORMATS = {".xml": "mjcf", ".mjcf": "mjcf", ".yaml": "yaml", ".yml": "yaml"}
-"""Suffix of a file that can be spawned -> its format; a YAML file is one of ``config/objects``, and has a #VARIANT."""
+"""Suffix of a spawnable file -> its format; a YAML file is one of ``config/objects``, with a #VARIANT."""
 
 _CATEGORIES = {
     Category.ROBOT: EntityCategory.CATEGORY_ROBOT,
@@ -88,7 +88,7 @@ def result_of(action: Callable[[], None]) -> Result:
 
 
 class EntityStateMessages:
-    """One message for each entity, made once: making the many objects of one takes longer than all the rest."""
+    """One message for each entity, made once, because making its many objects takes longer than all the rest."""
 
     def __init__(self) -> None:
         """Start with none."""
@@ -109,7 +109,7 @@ class EntityStateMessages:
 
 
 def entity_state_from_msg(message: EntityStateMsg, frame_id: str) -> EntityState:
-    """Return the state that is wanted; the acceleration is ignored.
+    """Return the wanted state; the acceleration is ignored.
 
     Raises:
         Refusal: INVALID_POSE: another frame, or not a pose.
@@ -120,7 +120,7 @@ def entity_state_from_msg(message: EntityStateMsg, frame_id: str) -> EntityState
 
 
 def initial_pose_from_msg(message: PoseStamped, frame_id: str) -> Pose:
-    """Return the pose that something is to be spawned at.
+    """Return the pose at which an entity is to be spawned.
 
     Raises:
         Refusal: INVALID_POSE: another frame, or not a pose.
@@ -138,7 +138,7 @@ def _pose(header_: Header, message: object, frame_id: str, code: int) -> Pose:
 
 
 def bounds_to_msg(bounds: Bounds | None) -> BoundsMsg:
-    """Return the box, upper corner first as the definition has it; type EMPTY for none."""
+    """Return the box, upper corner first as in the message's definition; type EMPTY for none."""
     if bounds is None:
         return BoundsMsg(type=BoundsMsg.TYPE_EMPTY)
     corners = [Vector3(x=x, y=y, z=z) for x, y, z in (bounds.upper, bounds.lower)]
@@ -146,7 +146,7 @@ def bounds_to_msg(bounds: Bounds | None) -> BoundsMsg:
 
 
 def entity_info_to_msg(category: Category, source: str) -> EntityInfo:
-    """Return an entity's category, and where its model came from."""
+    """Return an entity's category, and the source of its model."""
     return EntityInfo(category=EntityCategory(category=_CATEGORIES[category]), description=source)
 
 
@@ -156,8 +156,8 @@ def select(world: World, filters: EntityFilters) -> list[str]:
     The expression has to match the whole name; a box has to overlap the entity's.
 
     Raises:
-        Refusal: FEATURE_UNSUPPORTED for tags and for bounds that are no box; OPERATION_FAILED for an expression
-            that is not valid.
+        Refusal: FEATURE_UNSUPPORTED for tags and for bounds that are no box; OPERATION_FAILED for an invalid
+            expression.
     """
     if filters.tags.tags:
         raise Refusal(Result.RESULT_FEATURE_UNSUPPORTED, "entities have no tags here; leave `filters.tags` empty")
@@ -183,7 +183,7 @@ def select(world: World, filters: EntityFilters) -> list[str]:
 
 
 def free_name(wanted: str, taken: tuple[str, ...]) -> str:
-    """Return the wanted name, or the first of it with a number behind it that is not taken."""
+    """Return the wanted name, or, if it is taken, the first free one with a number at its end."""
     candidates = itertools.chain((wanted,), (f"{wanted}_{number}" for number in itertools.count(1)))
     return next(name for name in candidates if name not in taken)
 

@@ -20,20 +20,20 @@ from robocontrast_ros.srv import AbortSession, CorrectTrial, PauseSession, Resum
 from robocontrast_ros.system.disk import DiskError
 
 Answer = tuple[bool, str]
-"""Whether a request is accepted, and why not, or what happens next."""
+"""Whether a request is accepted, and the reason of a refusal, or the next action, in words."""
 
 
 class SessionServices:
-    """Serves them relative to the node's name.
+    """Serves the session's services relative to the node's name.
 
     Attributes:
-        state: of the session; to be kept up to date.
+        state: the session's state; the node keeps it up to date.
     """
 
     def __init__(
         self, node: Node, control: SessionControl, thread: threading.Thread, journal: JournalWriter, run: RunFolder
     ) -> None:
-        """Make the services of a session that runs, once started, on a thread."""
+        """Make the services of a session, which runs on ``thread`` once it is started."""
         self._control, self._thread, self._journal, self._run = control, thread, journal, run
         self.state = SessionState.IDLE
         for kind, name, answer in (

@@ -21,19 +21,19 @@ from robocontrast_ros.robots.profile_base import CameraInterface
 SILENCE = 3.0
 """Age of the last picture after which the camera counts as silent [s]."""
 AHEAD = nanoseconds(0.1)
-"""By how much a picture's stamp may be later than the time at which it comes [ns]: clocks differ a little."""
+"""Greatest lead of a picture's stamp over the time of its arrival [ns], because clocks differ a little."""
 
 
 class CameraView:
     """Keeps the newest picture of a camera."""
 
     def __init__(self, node: Node, camera: CameraInterface, clock: Clock) -> None:
-        """Subscribe to it.
+        """Subscribe to the camera.
 
         Args:
-            node: that hears of it, in another thread than those that wait for pictures.
-            camera: which.
-            clock: of its stamps.
+            node: receives the pictures, in another thread than those that wait for them.
+            camera: the camera.
+            clock: clock of its stamps.
         """
         topic, kind = camera.images
         self.name, self._topic, self._clock = camera.name, topic, clock
@@ -50,21 +50,21 @@ class CameraView:
             self._changed.notify_all()
 
     def picture(self) -> NDArray[np.uint8] | None:
-        """Return the newest picture, shape (height, width, 3), RGB; None where ``silence`` says why there is none."""
+        """Return the newest picture, shape (height, width, 3), RGB; None if there is none: see ``silence``."""
         with self._changed:
             message = None if self._age > SILENCE else self._message
         return None if message is None else self._decoded(message)
 
     def next_picture(self, timeout: float) -> NDArray[np.uint8] | None:
-        """Return a picture that is taken from now on, shape (height, width, 3), RGB.
+        """Return a picture taken after this call, shape (height, width, 3), RGB.
 
-        One that comes now may have been taken before, while a hand was still in it: its stamp tells.
+        A picture that comes now may have been taken before, while a hand was still in it: its stamp shows the time.
 
         Args:
-            timeout: how long it is waited for [s].
+            timeout: time limit of the wait [s].
 
         Returns:
-            The picture; None where none comes in time: ``silence`` then says why.
+            The picture; None if none comes in time: ``silence`` then has the reason.
         """
         asked = self._now
         with self._changed:
@@ -88,13 +88,13 @@ class CameraView:
 
     @property
     def stamp(self) -> int:
-        """When the last picture of ``next_picture`` was taken, in the clock of its stamps [ns]; 0 before the first."""
+        """Time of the last picture of ``next_picture``, in the clock of its stamps [ns]; 0 before the first."""
         with self._changed:
             return self._taken
 
     @property
     def silence(self) -> str:
-        """Why there is no picture, in words; empty where there is one."""
+        """The reason why there is no picture, in words; empty if there is one."""
         with self._changed:
             age, other = self._age, self._mistimed or self._unreadable
         if age > SILENCE:
@@ -103,7 +103,7 @@ class CameraView:
 
     @property
     def _age(self) -> float:
-        """How long ago the newest picture came [s]."""
+        """Time since the newest picture came [s]."""
         return time.monotonic() - self._heard
 
     @property
@@ -115,7 +115,7 @@ class CameraView:
         return stamp_from_msg(self._message.header.stamp) if self._message is not None else -1
 
     def _misstamped(self, late: float) -> str:
-        """Return what is said of a picture whose stamp is so much earlier than now [s]."""
+        """Return the problem of a picture whose stamp is so much earlier than now [s], in words."""
         if self._message is None:
             return ""
         when = f"{late:.1f} s ago" if late >= 0.0 else f"{-late:.1f} s from now"

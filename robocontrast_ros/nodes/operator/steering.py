@@ -1,4 +1,4 @@
-"""What the console does to the session and the robot: services of episode_manager and watchdog."""
+"""The console's actions on the session and the robot, by services of episode_manager, watchdog and sim_bridge."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from robocontrast_ros.nodes.runtime.qos import RECORDED
 from robocontrast_ros.srv import AbortSession, CorrectTrial, GetScene, PauseSession, ReleaseStop, ResumeSession
 
 ANSWER = 5.0
-"""How long a service may take to answer [s]."""
+"""Time limit of a service's answer [s]."""
 
 SCORING = 600.0
-"""… where a trial is scored anew from its bag [s]."""
+"""Time limit of an answer for which a trial is scored anew from its bag [s]."""
 
 LATER = "it may still be done: wait, and look at what the page shows"
-"""What is said where no answer came: the request may be waiting."""
+"""Message if no answer came: the request may still be waiting."""
 
 READING = 20.0
-"""… where a camera reads the scene [s]."""
+"""Time limit of an answer for which a camera reads the scene [s]."""
 
 
 AT_THE_ROBOT = "stop it at the robot itself, by its emergency stop or its teach pendant"
-"""What else stops a robot."""
+"""Message on other ways to stop a robot."""
 
 
 class ServiceSteering:
@@ -42,10 +42,10 @@ class ServiceSteering:
         """Make the clients.
 
         Args:
-            node: whose answers are taken by another thread.
+            node: the node of the clients, whose answers another thread takes.
             manager: name of the episode manager's node.
             watchdog: name of the watchdog's node.
-            bridge: name of the node that tells the scene.
+            bridge: name of the node that reports the scene.
         """
         self._reached = node.create_publisher(Empty, "reached", RECORDED)
         self._stop = node.create_client(Trigger, f"{watchdog}/stop")
@@ -62,7 +62,7 @@ class ServiceSteering:
             raise Refused(f"the watchdog did not stop the robot: {AT_THE_ROBOT}")
 
     def release(self, by: str, note: str) -> None:
-        """Let it move again."""
+        """Let the robot move again."""
         _accepted(self._release, ReleaseStop.Request(by=by, note=note))
 
     def reached(self) -> None:
@@ -74,7 +74,7 @@ class ServiceSteering:
         _accepted(self._pause, PauseSession.Request())
 
     def resume(self) -> None:
-        """Have it go on."""
+        """Have the session go on."""
         _accepted(self._resume, ResumeSession.Request())
 
     def correct(self, trial_id: str, judgement: Judgement, reason: str) -> None:
@@ -83,10 +83,10 @@ class ServiceSteering:
         _accepted(self._correct, CorrectTrial.Request(trial_id=trial_id, judgement=said, reason=reason), SCORING)
 
     def scene(self) -> Scene:
-        """Return the scene as it stands, as far as it is known.
+        """Return the present scene, as far as it is known.
 
         Raises:
-            NotRecorded: nobody tells it.
+            NotRecorded: the scene is not known.
         """
         try:
             response = call(self._scene, GetScene.Request(), READING)
@@ -98,7 +98,7 @@ class ServiceSteering:
         return scene_from_msg(response.scene)
 
     def end(self) -> None:
-        """End it."""
+        """End the session."""
         _accepted(self._abort, AbortSession.Request())
 
 

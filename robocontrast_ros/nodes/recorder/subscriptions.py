@@ -1,4 +1,4 @@
-"""The recorder's subscriptions: every message as it is on the wire, in what quality its publishers offer."""
+"""The recorder's subscriptions: every message in its serialised form, with the quality that its publishers offer."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from robocontrast_ros.bags.writer import BagTopic
 from robocontrast_ros.nodes.conversions.domain import message_class
 
 MUTUAL_DISCOVERY = 0.3
-"""Longest time between our discovery of a publisher and its of us [s]; measured: some 10 ms, more on a busy machine."""
+"""Longest time from our discovery of a publisher to its discovery of us [s]; measured: 10 ms, more if busy."""
 
 
 class RawSubscriptions:
-    """Subscribes to topics, and hands on name, time of reception [ns] and CDR of each message.
+    """Subscribes to topics, and passes on name, time of reception [ns] and CDR of each message.
 
     Attributes:
-        topics: by name; best effort where a publisher offers no more.
+        topics: topics by name; best effort if a publisher offers no more.
     """
 
     def __init__(self, node: Node, topics: Mapping[str, BagTopic], take: Callable[[str, int, bytes], None]) -> None:
@@ -37,7 +37,7 @@ class RawSubscriptions:
         """Wait, before the first bag, until every topic has a publisher that knows this recorder.
 
         A publisher does not keep its messages for a subscriber that it has not discovered. There is no way to ask
-        whether it has, so it is given a moment. After the deadline [s] the recording begins all the same.
+        whether it has, so this waits a moment. After the deadline [s] the recording begins in any case.
         """
         if self._discovered:
             return
@@ -50,7 +50,7 @@ class RawSubscriptions:
         self._discovered = True
 
     def match_publishers(self) -> bool:
-        """Subscribe best effort where a publisher offers no more, for else nothing arrives; tell whether one does."""
+        """Subscribe best effort if a publisher offers no more: else nothing arrives; return whether one does."""
         unreliable = [n for n, t in self.topics.items() if not t.best_effort and self._is_best_effort(t)]
         for name in unreliable:
             self._warn(f"{name}: published best effort; messages may be lost before they are counted")
@@ -60,7 +60,7 @@ class RawSubscriptions:
         return bool(unreliable)
 
     def take_waiting(self) -> None:
-        """Hand on what has arrived on any topic, and could not be while a callback took its time."""
+        """Pass on the messages that have arrived on any topic, and had to wait for a slow callback."""
         for name in self.topics:
             self._take_waiting(name)
 
@@ -78,7 +78,7 @@ class RawSubscriptions:
     def _subscribe(self, name: str) -> Subscription:
         topic = self.topics[name]
         qos = QoSProfile(
-            # What has arrived waits here until it is taken. What has not is in its publisher's history
+            # Messages that have arrived wait here until they are taken. Others are in their publisher's history
             # (nodes/runtime/qos.py); rollout waits before that is too short.
             history=HistoryPolicy.KEEP_ALL,
             reliability=ReliabilityPolicy.BEST_EFFORT if topic.best_effort else ReliabilityPolicy.RELIABLE,
@@ -89,7 +89,7 @@ class RawSubscriptions:
 
     def _receive(self, name: str, cdr: bytes, info: dict[str, Any]) -> None:
         self._take(name, info["received_timestamp"], cdr)
-        # Waking up for each message takes longer than writing it.
+        # A wake-up for each message takes longer than writing it.
         self._take_waiting(name)
 
     def _take_waiting(self, name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rclpy.node import Node
 
-from robocontrast_ros.console.questions import Answer, SetUpQuestion
+from robocontrast_ros.console.questions import OperatorAnswer, SetUpQuestion
 from robocontrast_ros.domain import Fault, Scene
 from robocontrast_ros.messages.decoding import scene_from_msg
 from robocontrast_ros.nodes.bench.asking import checked
@@ -40,7 +40,7 @@ class ConsoleClient:
         with fault_without_answer(Fault.JUDGE_LOST):
             wait_for(self._ask, timeout)
 
-    def ask_moves(self, question: SetUpQuestion) -> Answer:
+    def ask_moves(self, question: SetUpQuestion) -> OperatorAnswer:
         """Return the person's answer, however long it takes."""
         request = AskMoves.Request(
             target=scene_to_msg(question.target),
@@ -55,7 +55,7 @@ class ConsoleClient:
         (fault, detail), moved = fault_from_msg(response.fault), tuple(response.moved)
         if fault is not Fault.NONE:
             raise BrokenOff(fault, detail, moved)
-        return Answer("done", moved=moved, overruled=response.overruled, seconds=response.seconds)
+        return OperatorAnswer("done", moved=moved, overruled=response.overruled, seconds=response.seconds)
 
     def read_table(self, expected: Scene) -> TableReading:
         """Return what the camera sees."""

@@ -8,11 +8,13 @@ seen from the camera's nominal pose.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from robocontrast_ros.policies.networks import Network
 
 HEIGHT, WIDTH = 90, 160
 """Size of the images that the network sees [pixel]."""
@@ -54,26 +56,24 @@ class Found:
     sure: Tensor
 
 
-class Keypoints(nn.Module):
+def _layer(inputs: int, outputs: int, size: int, stride: int = 1) -> tuple[nn.Module, ...]:
+    return nn.Conv2d(inputs, outputs, size, stride, size // 2), nn.BatchNorm2d(outputs), nn.ReLU()
+
+
+class Keypoints(Network):
     """The network; see the module's text."""
+
+    PARTS: ClassVar = {"width": int, "names": tuple}
 
     def __init__(self, names: tuple[str, ...], width: int = 32) -> None:
         """Make a network, with random weights, for blocks of these names; ``width`` channels."""
         super().__init__()
         self.names, self.width = names, width
         self.features = nn.Sequential(
-            nn.Conv2d(3, width // 2, 5, stride=2, padding=2),
-            nn.BatchNorm2d(width // 2),
-            nn.ReLU(),
-            nn.Conv2d(width // 2, width, 3, stride=2, padding=1),
-            nn.BatchNorm2d(width),
-            nn.ReLU(),
-            nn.Conv2d(width, width, 3, padding=1),
-            nn.BatchNorm2d(width),
-            nn.ReLU(),
-            nn.Conv2d(width, width, 3, padding=1),
-            nn.BatchNorm2d(width),
-            nn.ReLU(),
+            *_layer(3, width // 2, 5, stride=2),
+            *_layer(width // 2, width, 3, stride=2),
+            *_layer(width, width, 3),
+            *_layer(width, width, 3),
         )
         self.heat = nn.Conv2d(width, len(names), 1)
         self.turn = nn.Conv2d(width, 2 * len(names), 1)
@@ -103,17 +103,6 @@ class Keypoints(nn.Module):
         u = (share.sum(-2) * columns).sum(-1)
         turn = (seen.turn * share.flatten(2)[:, :, None]).sum(-1)
         return Found(to_board(torch.stack([u, v], -1)), functional.normalize(turn, dim=-1), sure)
-
-    def checkpoint(self) -> dict[str, Any]:
-        """Return the network's state for ``restored``: only numbers, names and tensors."""
-        return {"width": self.width, "names": list(self.names), "weights": self.state_dict()}
-
-    @classmethod
-    def restored(cls, checkpoint: dict[str, Any]) -> Keypoints:
-        """Return the network of a checkpoint, in single precision."""
-        network = cls(tuple(checkpoint["names"]), checkpoint["width"])
-        network.load_state_dict(checkpoint["weights"])
-        return network
 
 
 def to_board(cells: Tensor) -> Tensor:

@@ -1,27 +1,34 @@
-"""The plug-in ``film_bc``: reads the parameter file, also where PyTorch is not installed, and loads the networks."""
+"""The plug-in ``film_bc``: what its parameter file says, also where PyTorch is not installed, and its networks."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from robocontrast_ros.configuration import load_record, record
-from robocontrast_ros.policies.checkpoints import needs, pytorch_needed, restored
-from robocontrast_ros.policies.film_bc.description import describe
+from robocontrast_ros.configuration import record
+from robocontrast_ros.policies.action_spaces import PLANAR_DELTA
+from robocontrast_ros.policies.checkpoints import CheckpointParameters, CheckpointPolicy, restored
+from robocontrast_ros.policies.film_bc.observations import CAMERA
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder, encoder_reads
 
 if TYPE_CHECKING:
     from robocontrast_ros.policies.film_bc.policy import FilmBcPolicy
 
+IMAGE_SIZE = (320, 180)
+"""Width and height of the camera's images in the demonstrations [pixel]; the network sees them at half this size."""
+
+RATE = 10.0
+"""Control rate of the demonstrations [Hz]."""
+
 
 @record
-class FilmBcParameters:
+class FilmBcParameters(CheckpointParameters):
     """The files config/policies/film_bc*.yaml."""
 
-    policy: str = Field(description="plug-in that reads this file")
-    name: str = Field(min_length=1, description="name of the policy in results")
     network: str = Field(description="URI of the checkpoint of the network that chooses actions")
     keypoints: str = Field(
         default="",
@@ -29,38 +36,32 @@ class FilmBcParameters:
     )
 
 
-class FilmBcFile:
+class FilmBcFile(CheckpointPolicy):
     """Makes the policy of a parameter file, or only describes it."""
 
-    @classmethod
-    def describe_file(cls, path: Path) -> PolicyDescription:
-        """Describe the policy of a parameter file without loading its checkpoints.
-
-        Raises:
-            ConfigurationError: the file does not fit.
-        """
-        parameters = load_record(FilmBcParameters, path)
-        return describe(parameters.name, sees=bool(parameters.keypoints))
+    PARAMETERS = FilmBcParameters
 
     @classmethod
-    def needs(cls, path: Path) -> tuple[str, ...]:
-        """Name the packages that it needs."""
-        return needs()
+    def described(cls, parameters: FilmBcParameters) -> PolicyDescription:
+        """Return the description of a policy that sees through the camera, or is shown the ground truth."""
+        sees = bool(parameters.keypoints)
+        return replace(
+            PLANAR_DELTA,
+            name=parameters.name,
+            cameras=(CAMERA,) if sees else (),
+            image_sizes=(IMAGE_SIZE,) if sees else (),
+            privileged=not sees,
+            rate=RATE,
+            **encoder_reads(),
+        )
 
     @classmethod
-    def from_file(cls, path: Path) -> FilmBcPolicy:
-        """Return the policy that a parameter file describes.
+    def made(cls, parameters: FilmBcParameters, path: Path) -> FilmBcPolicy:
+        """Return the policy with its networks."""
+        from robocontrast_ros.policies.film_bc.keypoints import Keypoints
+        from robocontrast_ros.policies.film_bc.model import FilmBc
+        from robocontrast_ros.policies.film_bc.policy import FilmBcPolicy
 
-        Raises:
-            ConfigurationError: the file does not fit, a checkpoint that it names cannot be read, or PyTorch is
-                not installed.
-        """
-        parameters = load_record(FilmBcParameters, path)
-        with pytorch_needed(path, parameters.policy):
-            from robocontrast_ros.policies.film_bc.keypoints import Keypoints
-            from robocontrast_ros.policies.film_bc.model import FilmBc
-            from robocontrast_ros.policies.film_bc.policy import FilmBcPolicy
-            from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
-        network = restored(FilmBc, parameters.network, path, "network")
-        keypoints = restored(Keypoints, parameters.keypoints, path, "keypoints") if parameters.keypoints else None
-        return FilmBcPolicy(parameters.name, network, SentenceEncoder.shipped(), keypoints)
+        network = restored(FilmBc, parameters, "network", path)
+        keypoints = restored(Keypoints, parameters, "keypoints", path) if parameters.keypoints else None
+        return FilmBcPolicy(cls.described(parameters), network, SentenceEncoder.shipped(), keypoints)

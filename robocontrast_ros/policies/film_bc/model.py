@@ -10,12 +10,14 @@ a block, and their mean leads into it.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from robocontrast_ros.policies.networks import Network
 
 EMBEDDING_SIZE = 384
 """Size of the vector of an instruction."""
@@ -141,8 +143,10 @@ class Film(nn.Module):
         return x + functional.gelu(scale * self.linear(self.norm(x)) + shift)
 
 
-class FilmBc(nn.Module):
+class FilmBc(Network):
     """The network; see the module's text."""
+
+    PARTS: ClassVar = {"sizes": Sizes, "names": tuple}
 
     symmetry: Tensor
     centre: Tensor
@@ -258,17 +262,6 @@ class FilmBc(nn.Module):
             self.direction(x),
             length,
         )
-
-    def checkpoint(self) -> dict[str, Any]:
-        """Return the network's state for ``restored``: only numbers, names and tensors."""
-        return {"sizes": asdict(self.sizes), "names": list(self.names), "weights": self.state_dict()}
-
-    @classmethod
-    def restored(cls, checkpoint: dict[str, Any]) -> FilmBc:
-        """Return the network of a checkpoint, in single precision; ``.double()`` makes it the same everywhere."""
-        network = cls(tuple(checkpoint["names"]), Sizes(**checkpoint["sizes"]))
-        network.load_state_dict(checkpoint["weights"])
-        return network
 
 
 def displacement(answer: Answer, before: Tensor | None = None) -> Tensor:

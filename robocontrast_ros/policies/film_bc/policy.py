@@ -7,16 +7,14 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from robocontrast_ros.policies.film_bc.description import CAMERA, describe
 from robocontrast_ros.policies.film_bc.keypoints import HEIGHT, WIDTH, Keypoints
 from robocontrast_ros.policies.film_bc.model import FilmBc, LanguageFeatures, Slots, turns
-from robocontrast_ros.policies.film_bc.pixels import reduced
-from robocontrast_ros.policies.film_bc.slots import planar_state
+from robocontrast_ros.policies.film_bc.observations import CAMERA, planar_state, reduced
 from robocontrast_ros.policies.film_bc.traced import TracedFilmBc
 from robocontrast_ros.policies.film_bc.tracking import Tracker
+from robocontrast_ros.policies.networks import one_thread
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
-from robocontrast_ros.policies.threads import one_thread
 
 DECIMALS = 6
 """Decimals of an action in metres. Matrix products differ in their last bits between processors, which contacts amplify
@@ -31,10 +29,15 @@ class FilmBcPolicy:
     """
 
     def __init__(
-        self, name: str, network: FilmBc, encoder: SentenceEncoder, keypoints: Keypoints | None = None
+        self,
+        description: PolicyDescription,
+        network: FilmBc,
+        encoder: SentenceEncoder,
+        keypoints: Keypoints | None = None,
     ) -> None:
         """Take the network, the sentence encoder, and the network for images; None to use the ground truth."""
-        self._name, self._network, self._encoder = name, network.eval().double(), encoder
+        self._description, self._name = description, description.name
+        self._network, self._encoder = network.eval().double(), encoder
         self._keypoints = None if keypoints is None else keypoints.eval().double()
         self._answer = TracedFilmBc(self._network, self._understood("push the block"))
         self._features: LanguageFeatures | None = None
@@ -44,7 +47,7 @@ class FilmBcPolicy:
 
     def describe(self) -> PolicyDescription:
         """Return that it answers with planar displacements, and needs a camera or the ground truth."""
-        return describe(self._name, sees=self._keypoints is not None)
+        return self._description
 
     @one_thread()
     @torch.inference_mode()

@@ -1,61 +1,67 @@
-"""The plug-in ``prompted``: reads the parameter file, also without PyTorch, and loads the network."""
+"""The plug-in ``prompted``: what its parameter file says, also where PyTorch is not installed, and its network."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from robocontrast_ros.configuration import load_record, record, resolve_uri
+from robocontrast_ros.configuration import record, resolve_uri
+from robocontrast_ros.policies.action_spaces import PLANAR_DELTA
 from robocontrast_ros.policies.baselines.language_table.oracle import Oracle
-from robocontrast_ros.policies.checkpoints import needs, pytorch_needed, restored
-from robocontrast_ros.policies.prompted.description import describe
+from robocontrast_ros.policies.checkpoints import CheckpointParameters, CheckpointPolicy, restored
+from robocontrast_ros.policies.prompted.structure import LONGEST
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder, encoder_reads
 
 if TYPE_CHECKING:
     from robocontrast_ros.policies.prompted.policy import PromptedPolicy
 
+MARKS = 2
+"""Tokens that the tokenizer adds to a text; they are left out of the prompt."""
+
+PICTURES = 2
+"""Places of pictures in a prompt about two blocks; ``max_tokens`` counts none of them."""
+
 
 @record
-class PromptedParameters:
+class PromptedParameters(CheckpointParameters):
     """The files config/policies/prompted_*.yaml."""
 
-    policy: str = Field(description="plug-in that reads this file")
-    name: str = Field(min_length=1, description="name of the policy in results")
     network: str = Field(description="URI of the checkpoint of the network that understands the prompt")
     oracle: str = Field(description="URI of the parameter file of the oracle that carries out what was understood")
 
 
-class PromptedFile:
+class PromptedFile(CheckpointPolicy):
     """Makes the policy of a parameter file, or only describes it."""
 
+    PARAMETERS = PromptedParameters
+
     @classmethod
-    def describe_file(cls, path: Path) -> PolicyDescription:
-        """Describe the policy of a parameter file without loading its checkpoint.
+    def described(cls, parameters: CheckpointParameters) -> PolicyDescription:
+        """Return the description: it is shown the list of objects, and given segments, with pictures and masks.
 
         Raises:
-            ConfigurationError: the file does not fit.
+            ConfigurationError: the package of the sentence encoder is not installed.
         """
-        return describe(load_record(PromptedParameters, path).name)
+        return replace(
+            PLANAR_DELTA,
+            name=parameters.name,
+            privileged=True,
+            objects=True,
+            referents="crop",
+            mask="native",
+            **{**encoder_reads(), "max_tokens": LONGEST + MARKS - PICTURES},
+        )
 
     @classmethod
-    def needs(cls, path: Path) -> tuple[str, ...]:
-        """Name the packages that it needs."""
-        return needs()
+    def made(cls, parameters: PromptedParameters, path: Path) -> PromptedPolicy:
+        """Return the policy with its network and oracle."""
+        from robocontrast_ros.policies.prompted.network import Prompted
+        from robocontrast_ros.policies.prompted.policy import PromptedPolicy
 
-    @classmethod
-    def from_file(cls, path: Path) -> PromptedPolicy:
-        """Return the policy that a parameter file describes.
-
-        Raises:
-            ConfigurationError: the file does not fit, a file that it names cannot be read, or PyTorch is not installed.
-        """
-        parameters = load_record(PromptedParameters, path)
-        with pytorch_needed(path, parameters.policy):
-            from robocontrast_ros.policies.prompted.network import Prompted
-            from robocontrast_ros.policies.prompted.policy import PromptedPolicy
-            from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
-        network = restored(Prompted, parameters.network, path, "network")
+        network = restored(Prompted, parameters, "network", path)
         oracle = Oracle.from_file(resolve_uri(parameters.oracle, path.parent))
-        return PromptedPolicy(parameters.name, network, SentenceEncoder.shipped(), oracle)
+        return PromptedPolicy(cls.described(parameters), network, SentenceEncoder.shipped(), oracle)

@@ -11,16 +11,15 @@ two ways to condition the objects on the prompt (seed 004, section III, compares
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from robocontrast_ros.policies.prompted.description import LONGEST
-from robocontrast_ros.policies.prompted.structure import CLASSES, ROLES
+from robocontrast_ros.policies.networks import Network
+from robocontrast_ros.policies.prompted.structure import CLASSES, LONGEST, ROLES
 
 Conditioning = Literal["early", "late"]
 
@@ -100,32 +99,28 @@ class Objects:
         return self.models >= 0
 
 
-@dataclass(frozen=True)
-class Album:
-    """The picture of each model that may stand on the board.
-
-    Attributes:
-        names: of the models.
-        pictures: uint8, shape (m, PICTURE, PICTURE, 3), RGB.
-    """
-
-    names: tuple[str, ...]
-    pictures: Tensor
-
-
 def as_input(pictures: Tensor) -> Tensor:
     """Return uint8 pictures, shape (p, rows, columns, 3), as numbers from -1 to 1, shape (p, 3, rows, columns)."""
     return pictures.permute(0, 3, 1, 2).to(torch.get_default_dtype()) / 127.5 - 1.0
 
 
-class Prompted(nn.Module):
+class Prompted(Network):
     """The network; see the module's text."""
 
-    def __init__(self, album: Album, sizes: PromptedSizes) -> None:
-        """Make a network with random weights, for objects of these models."""
+    PARTS: ClassVar = {"sizes": PromptedSizes, "names": tuple, "album": torch.as_tensor}
+    HALF = True
+
+    def __init__(self, names: tuple[str, ...], album: Tensor, sizes: PromptedSizes) -> None:
+        """Make a network with random weights.
+
+        Args:
+            names: of the models that may stand on the board.
+            album: a picture of each, uint8, shape (m, PICTURE, PICTURE, 3), RGB.
+            sizes: numbers of units.
+        """
         super().__init__()
-        self.names, self.sizes = tuple(album.names), sizes
-        self.register_buffer("album", album.pictures, persistent=False)
+        self.names, self.sizes = names, sizes
+        self.register_buffer("album", album, persistent=False)
         self.register_buffer("centre", torch.tensor(CENTRE), persistent=False)
         width, early = sizes.width, sizes.conditioning == "early"
         channels = (3, 16, 32, width)
@@ -209,22 +204,6 @@ class Prompted(nn.Module):
         seen = self._seen(as_input(self.album).to(self.centre.dtype) if album is None else album)
         positions = self.position((objects.positions - self.centre) / UNIT)
         return self.object(seen)[objects.models.clamp_min(0)] + positions + self.place[: objects.models.shape[1]]
-
-    def checkpoint(self) -> dict[str, Any]:
-        """Return the network's state for ``restored``: only numbers, names and tensors; weights in half precision."""
-        return {
-            "sizes": asdict(self.sizes),
-            "names": list(self.names),
-            "album": self.album,
-            "weights": {name: weight.half() for name, weight in self.state_dict().items()},
-        }
-
-    @classmethod
-    def restored(cls, checkpoint: Mapping[str, Any]) -> Prompted:
-        """Return the network of a checkpoint, in single precision."""
-        network = cls(Album(tuple(checkpoint["names"]), checkpoint["album"]), PromptedSizes(**checkpoint["sizes"]))
-        network.load_state_dict(checkpoint["weights"])
-        return network
 
 
 def _layers(sizes: PromptedSizes) -> nn.ModuleList:

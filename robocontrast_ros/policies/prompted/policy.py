@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn import functional
 
-from robocontrast_ros.domain import Instruction, Scene, Segment
+from robocontrast_ros.domain import Crop, Instruction, Scene, Segment
 from robocontrast_ros.policies.baselines.language_table.oracle import Oracle
 from robocontrast_ros.policies.baselines.language_table.pushing import Pusher
-from robocontrast_ros.policies.prompted.description import describe
-from robocontrast_ros.policies.prompted.network import OBJECTS, Objects, Prompted, Prompts
-from robocontrast_ros.policies.prompted.prompt import prompt_of
-from robocontrast_ros.policies.prompted.structure import instruction_of
+from robocontrast_ros.policies.networks import one_thread
+from robocontrast_ros.policies.prompted.network import OBJECTS, PICTURE, Objects, Prompted, Prompts, as_input
+from robocontrast_ros.policies.prompted.structure import LONGEST, instruction_of
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.segments import one_segment
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
-from robocontrast_ros.policies.threads import one_thread
 
 STAY = np.zeros((1, 2))
 """Displacement of a policy that understood nothing that can be carried out [m]."""
@@ -30,9 +31,12 @@ class PromptedPolicy:
     prompt and observations give the same actions on every processor; the trial's seed has no effect.
     """
 
-    def __init__(self, name: str, network: Prompted, encoder: SentenceEncoder, oracle: Oracle) -> None:
+    def __init__(
+        self, description: PolicyDescription, network: Prompted, encoder: SentenceEncoder, oracle: Oracle
+    ) -> None:
         """Take the network, the encoder whose table of tokens it was trained with, and the oracle that pushes."""
-        self._name, self._encoder, self._oracle = name, encoder, oracle
+        self._description, self._name = description, description.name
+        self._encoder, self._oracle = encoder, oracle
         # Matrix products differ in their last bits between processors: in double precision that changes no class.
         self._network = network.eval().double()
         self._prompt: Prompts | None = None
@@ -41,7 +45,7 @@ class PromptedPolicy:
 
     def describe(self) -> PolicyDescription:
         """Return that it is shown the objects, and takes pictures and masks."""
-        return describe(self._name)
+        return self._description
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial with words alone; the seed has no effect."""
@@ -64,7 +68,7 @@ class PromptedPolicy:
             raise ValueError(f"{self._name}: the observation has no scene; it needs the list of objects")
         if not self._begun:
             meant = self.understood(scene)
-            self._pusher = None if meant is None else self._oracle.pusher(meant, scene)
+            self._pusher = None if meant is None else self._oracle.skill(meant, scene)
             self._begun = True
         if self._pusher is None:
             return STAY.copy()
@@ -99,3 +103,37 @@ class PromptedPolicy:
 
 def _double(prompt: Prompts) -> Prompts:
     return Prompts(prompt.words.double(), prompt.picture, prompt.pictures.double(), prompt.visible)
+
+
+def prompt_of(segments: Sequence[Segment], encoder: SentenceEncoder) -> Prompts:
+    """Return a prompt, a batch of one, in the default precision of PyTorch.
+
+    A segment with a picture is one token, whatever its words; the words of the others are tokens of the sentence
+    encoder, without its marks. What is masked keeps its place. What follows the first LONGEST tokens is left out.
+    """
+    tokens: list[tuple[int, Crop | None, bool]] = []
+    for segment in segments:
+        if segment.crop is not None:
+            tokens.append((0, segment.crop, segment.visible))
+        else:
+            tokens += [(token, None, segment.visible) for token in encoder.tokens(segment.text)[1:-1]]
+    tokens = tokens[:LONGEST]
+    crops = [crop for _, crop, _ in tokens if crop is not None]
+    ids = np.array([token for token, _, _ in tokens], dtype=np.int64)
+    numbers = iter(range(len(crops)))
+    picture = [-1 if crop is None else next(numbers) for _, crop, _ in tokens]
+    return Prompts(
+        torch.from_numpy(encoder.token_vectors(ids)).to(torch.get_default_dtype())[None],
+        torch.tensor([picture], dtype=torch.long),
+        as_input(torch.stack([_fitted(crop) for crop in crops])) if crops else torch.zeros(0, 3, PICTURE, PICTURE),
+        torch.tensor([[visible for _, _, visible in tokens]], dtype=torch.bool),
+    )
+
+
+def _fitted(crop: Crop) -> torch.Tensor:
+    """Return a picture of any size in PICTURE rows and columns, uint8."""
+    pixels = torch.from_numpy(crop.pixels.copy())
+    if pixels.shape[:2] == (PICTURE, PICTURE):
+        return pixels
+    means = functional.adaptive_avg_pool2d(pixels.permute(2, 0, 1).double(), PICTURE)
+    return means.round().to(torch.uint8).permute(1, 2, 0)

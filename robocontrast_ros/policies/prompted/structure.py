@@ -1,4 +1,4 @@
-"""What the network says of an instruction, as classes: the family and its arguments."""
+"""What the network reads of a prompt, and what it says of an instruction, as classes: family and arguments."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from robocontrast_ros.domain import Instruction
 from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, DISTANCES, LOCATIONS
 from robocontrast_ros.tasks.language_table.parameters import FAMILIES
+
+LONGEST = 64
+"""Words (tokens) and pictures of a prompt, at most; what follows is not read."""
 
 ROLES = ("source", "target")
 """Arguments that are objects: the answer is a place in the list of them."""

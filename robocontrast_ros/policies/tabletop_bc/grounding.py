@@ -6,13 +6,16 @@ left*) among those that the words fit.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from robocontrast_ros.policies.networks import Batch, Network
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.tabletop_bc.things import CENTRE, UNIT, Attributes, Catalogue
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
 
@@ -46,7 +49,7 @@ class GroundingSizes:
 
 
 @dataclass(frozen=True)
-class Things:
+class Things(Batch):
     """The things of n scenes in at most s slots.
 
     Attributes:
@@ -97,8 +100,10 @@ class _Layer(nn.Module):
         return x + self.second(functional.gelu(self.first(self.between(x))))
 
 
-class Grounding(nn.Module):
+class Grounding(Network):
     """The network; see the module's text."""
+
+    PARTS: ClassVar = {"sizes": GroundingSizes, "catalogue": Catalogue}
 
     def __init__(self, catalogue: Catalogue, sizes: GroundingSizes) -> None:
         """Make a network with random weights for things of these models."""
@@ -141,13 +146,15 @@ class Grounding(nn.Module):
         found = found.masked_fill(~things.there[:, None], -1e4)
         return Understood(self.skill(x[:, 2]), found[:, 0], found[:, 1])
 
-    def checkpoint(self) -> dict[str, Any]:
-        """Return the network's state for ``restored``: only numbers, names and tensors."""
-        return {"sizes": asdict(self.sizes), "catalogue": asdict(self.catalogue), "weights": self.state_dict()}
 
-    @classmethod
-    def restored(cls, checkpoint: dict[str, Any]) -> Grounding:
-        """Return the network of a checkpoint, in single precision."""
-        network = cls(Catalogue(**checkpoint["catalogue"]), GroundingSizes(**checkpoint["sizes"]))
-        network.load_state_dict(checkpoint["weights"])
-        return network
+def token_vectors(encoder: SentenceEncoder, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
+    """Return instructions as vectors of their tokens, float32 of shape (n, l, 384), and which there are, shape (n, l).
+
+    The vectors are those of the encoder's table, without their context.
+    Tokens after the first LONGEST are left out; l is the length of the longest text, at least 1.
+    """
+    ids = [encoder.tokens(text)[:LONGEST] for text in texts]
+    length = max(1, *map(len, ids))
+    padded = torch.tensor([[*own, *[0] * (length - len(own))] for own in ids])
+    spoken = torch.arange(length) < torch.tensor([[len(own)] for own in ids])
+    return torch.from_numpy(encoder.token_vectors(padded.numpy())), spoken

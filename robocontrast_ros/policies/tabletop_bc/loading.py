@@ -1,27 +1,31 @@
-"""The plug-in ``tabletop_bc``: reads the parameter file, also without PyTorch, and loads the networks."""
+"""The plug-in ``tabletop_bc``: what its parameter file says, also where PyTorch is not installed, and its networks."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from robocontrast_ros.configuration import ConfigurationError, load_record, record
-from robocontrast_ros.policies.checkpoints import needs, pytorch_needed, restored
+from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.policies.action_spaces import TOOL_DELTA
+from robocontrast_ros.policies.checkpoints import CheckpointParameters, CheckpointPolicy, restored
 from robocontrast_ros.policies.protocol import PolicyDescription
-from robocontrast_ros.policies.tabletop_bc.description import describe
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder, encoder_reads
+from robocontrast_ros.policies.tabletop_bc.cameras import FRONT, HEIGHT, TOP, WIDTH
 
 if TYPE_CHECKING:
     from robocontrast_ros.policies.tabletop_bc.policy import TabletopBc
 
+RATE = 10.0
+"""Control rate of the demonstrations [Hz]."""
+
 
 @record
-class TabletopBcParameters:
+class TabletopBcParameters(CheckpointParameters):
     """The files config/policies/tabletop_state.yaml and tabletop_camera.yaml."""
 
-    policy: str = Field(description="plug-in that reads this file")
-    name: str = Field(min_length=1, description="name of the policy in results")
     grounding: str = Field(description="URI of the checkpoint of the network that understands the instruction")
     motion: str = Field(description="URI of the checkpoint of the network that moves the hand")
     sight: str = Field(
@@ -29,42 +33,31 @@ class TabletopBcParameters:
     )
 
 
-class TabletopBcFile:
+class TabletopBcFile(CheckpointPolicy):
     """Makes the policy of a parameter file, or only describes it."""
 
-    @classmethod
-    def describe_file(cls, path: Path) -> PolicyDescription:
-        """Describe the policy of a parameter file without loading its checkpoints.
+    PARAMETERS = TabletopBcParameters
 
-        Raises:
-            ConfigurationError: the file does not fit.
-        """
-        parameters = load_record(TabletopBcParameters, path)
+    @classmethod
+    def described(cls, parameters: TabletopBcParameters) -> PolicyDescription:
+        """Return the description in the content of a file."""
         return describe(parameters.name, sees=bool(parameters.sight))
 
     @classmethod
-    def needs(cls, path: Path) -> tuple[str, ...]:
-        """Name the packages that it needs."""
-        return needs()
-
-    @classmethod
-    def from_file(cls, path: Path) -> TabletopBc:
-        """Return the policy that a parameter file describes.
+    def made(cls, parameters: TabletopBcParameters, path: Path) -> TabletopBc:
+        """Return the policy with its networks.
 
         Raises:
-            ConfigurationError: the file does not fit, a checkpoint that it names cannot be read, or PyTorch is
-                not installed.
+            ConfigurationError: the networks are of different trainings; see ``from_file``.
         """
-        parameters = load_record(TabletopBcParameters, path)
-        with pytorch_needed(path, parameters.policy):
-            from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
-            from robocontrast_ros.policies.tabletop_bc.grounding import Grounding
-            from robocontrast_ros.policies.tabletop_bc.motion import Motion
-            from robocontrast_ros.policies.tabletop_bc.policy import TabletopBc
-            from robocontrast_ros.policies.tabletop_bc.sight import Sight
-        grounding = restored(Grounding, parameters.grounding, path, "grounding")
-        motion = restored(Motion, parameters.motion, path, "motion")
-        sight = restored(Sight, parameters.sight, path, "sight") if parameters.sight else None
+        from robocontrast_ros.policies.tabletop_bc.grounding import Grounding
+        from robocontrast_ros.policies.tabletop_bc.motion import Motion
+        from robocontrast_ros.policies.tabletop_bc.policy import TabletopBc
+        from robocontrast_ros.policies.tabletop_bc.sight import Sight
+
+        grounding = restored(Grounding, parameters, "grounding", path)
+        motion = restored(Motion, parameters, "motion", path)
+        sight = restored(Sight, parameters, "sight", path) if parameters.sight else None
         known = {"grounding": grounding.catalogue.names} | ({} if sight is None else {"sight": sight.kinds.names})
         for key, names in known.items():
             if tuple(names) != tuple(motion.catalogue.names):
@@ -75,4 +68,18 @@ class TabletopBcFile:
                     "a network that was trained with the same things as that of `motion`",
                     "Name checkpoints of one training.",
                 )
-        return TabletopBc(parameters.name, grounding, motion, SentenceEncoder.shipped(), sight)
+        return TabletopBc(cls.described(parameters), grounding, motion, SentenceEncoder.shipped(), sight)
+
+
+def describe(name: str, sees: bool) -> PolicyDescription:
+    """Return the description of a policy that sees through cameras, or is shown the ground truth."""
+    return replace(
+        TOOL_DELTA,
+        name=name,
+        cameras=(TOP.name, FRONT.name) if sees else (),
+        image_sizes=((WIDTH, HEIGHT), (WIDTH, HEIGHT)) if sees else (),
+        privileged=not sees,
+        rate=RATE,
+        **encoder_reads(),
+        observes=("tool_pose", "gripper_width"),
+    )

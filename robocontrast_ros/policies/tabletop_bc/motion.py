@@ -8,13 +8,14 @@ the turns of a grasp, are distributions whose peak is taken: the mean of two gra
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from robocontrast_ros.policies.networks import Batch, Network
 from robocontrast_ros.policies.tabletop_bc.grounding import SKILLS, Things
 from robocontrast_ros.policies.tabletop_bc.things import CENTRE, UNIT, Attributes, Catalogue
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
@@ -42,7 +43,7 @@ QUARTER = math.pi / 2 + 0.1
 
 
 @dataclass(frozen=True)
-class Situation:
+class Situation(Batch):
     """What the network knows at n control steps. World frame, m and rad; the tool points down.
 
     Attributes:
@@ -72,12 +73,6 @@ class Situation:
     width: Tensor
     closed: Tensor
     handled: Tensor
-
-    def where(self, chosen: Tensor) -> Situation:
-        """Return some of the situations; ``chosen`` tells for each whether it is one of them, shape (n,)."""
-        things = Things(self.things.models[chosen], self.things.poses[chosen])
-        rest = {key: value[chosen] for key, value in vars(self).items() if key != "things"}
-        return Situation(things=things, **rest)
 
 
 @dataclass(frozen=True)
@@ -134,8 +129,10 @@ def layers(inputs: int, hidden: int, outputs: int, count: int = 2) -> nn.Sequent
     return nn.Sequential(*parts, nn.Linear(inputs, outputs))
 
 
-class Motion(nn.Module):
+class Motion(Network):
     """The network; see the module's text."""
+
+    PARTS: ClassVar = {"sizes": MotionSizes, "catalogue": Catalogue}
 
     centre: Tensor
     seen: Tensor
@@ -232,7 +229,7 @@ class Motion(nn.Module):
         far = far[:, None] * UNIT + torch.stack(apart, 1)
         away = beside & (slots != s.reference[:, None])
         near, room = s.skill == NEAR, torch.zeros_like(far)
-        room[near] = self._room_around(s.where(near), ways_ahead[near], far.detach()[near], own[near], away[near])
+        room[near] = self._room_around(s[near], ways_ahead[near], far.detach()[near], own[near], away[near])
         return Choices(
             self.grasp(scene) + self._room_at(s, at.detach(), beside),
             at,
@@ -494,17 +491,6 @@ class Motion(nn.Module):
         """Return the next action, see ``act``."""
         phase = self.phase(s)
         return self.act(s, self.line(s, self.choices(s), phase), phase)
-
-    def checkpoint(self) -> dict[str, Any]:
-        """Return the network's state for ``restored``: only numbers, names and tensors."""
-        return {"sizes": asdict(self.sizes), "catalogue": asdict(self.catalogue), "weights": self.state_dict()}
-
-    @classmethod
-    def restored(cls, checkpoint: dict[str, Any]) -> Motion:
-        """Return the network of a checkpoint, in single precision."""
-        network = cls(Catalogue(**checkpoint["catalogue"]), MotionSizes(**checkpoint["sizes"]))
-        network.load_state_dict(checkpoint["weights"])
-        return network
 
 
 def grasp_angle(index: Tensor) -> Tensor:

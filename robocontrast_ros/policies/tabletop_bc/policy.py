@@ -12,16 +12,14 @@ from torch import Tensor
 
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.objects import load_library
+from robocontrast_ros.policies.networks import one_thread
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
-from robocontrast_ros.policies.tabletop_bc.description import describe
-from robocontrast_ros.policies.tabletop_bc.grounding import Grounding, Things
+from robocontrast_ros.policies.tabletop_bc.grounding import Grounding, Things, token_vectors
 from robocontrast_ros.policies.tabletop_bc.motion import STEP, TURN, Motion, Situation
 from robocontrast_ros.policies.tabletop_bc.sight import Sight
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue
 from robocontrast_ros.policies.tabletop_bc.tracking import Watcher
-from robocontrast_ros.policies.tabletop_bc.words import token_vectors
-from robocontrast_ros.policies.threads import one_thread
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
 
 DECIMALS = 6
@@ -43,10 +41,15 @@ class TabletopBc:
     """
 
     def __init__(
-        self, name: str, grounding: Grounding, motion: Motion, encoder: SentenceEncoder, sight: Sight | None = None
+        self,
+        description: PolicyDescription,
+        grounding: Grounding,
+        motion: Motion,
+        encoder: SentenceEncoder,
+        sight: Sight | None = None,
     ) -> None:
         """Take the networks and the sentence encoder; without one that sees, the ground truth is used."""
-        self._name, self._encoder = name, encoder
+        self._description, self._name, self._encoder = description, description.name, encoder
         self._sight = None if sight is None else sight.eval().double()
         self._grounding, self._motion = grounding.eval().double(), motion.eval().double()
         self._text: str | None = None
@@ -63,7 +66,7 @@ class TabletopBc:
 
     def describe(self) -> PolicyDescription:
         """Return that it answers with displacements of the tool, and needs cameras or the ground truth."""
-        return describe(self._name, sees=self._sight is not None)
+        return self._description
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial; the seed has no effect."""

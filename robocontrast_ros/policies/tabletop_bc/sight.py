@@ -9,7 +9,7 @@ places that look alike get different ones.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from robocontrast_ros.policies.networks import Network
 from robocontrast_ros.policies.tabletop_bc.cameras import FRONT, TOP, on_table
 
 STRIDE = 4
@@ -124,8 +125,11 @@ def _tower() -> nn.Sequential:
     )
 
 
-class Sight(nn.Module):
+class Sight(Network):
     """The network; see the module's text."""
+
+    PARTS: ClassVar = {"kinds": Kinds}
+    HALF = True
 
     def __init__(self, kinds: Kinds) -> None:
         """Make a network, with random weights, for things of some kinds."""
@@ -185,23 +189,6 @@ class Sight(nn.Module):
             )
             for index, model in enumerate(models)
         )
-
-    def checkpoint(self) -> dict[str, Any]:
-        """Return the network's state for ``restored``: only numbers, names and tensors.
-
-        Weights are stored in half precision; validation is of the network as it is restored.
-        """
-        kinds = {name: list(value) for name, value in vars(self.kinds).items()}
-        state = self.state_dict().items()
-        weights = {name: value.half() if value.is_floating_point() else value for name, value in state}
-        return {"kinds": kinds, "weights": weights}
-
-    @classmethod
-    def restored(cls, checkpoint: dict[str, Any]) -> Sight:
-        """Return the network of a checkpoint, in single precision."""
-        network = cls(Kinds(**{name: tuple(value) for name, value in checkpoint["kinds"].items()}))
-        network.load_state_dict(checkpoint["weights"])
-        return network
 
     def _cells(self, images: Tensor) -> Tensor:
         """Return images with the pixels of each cell as its channels, shape (n, channels, rows, columns)."""

@@ -1,4 +1,4 @@
-"""What the controllers of an arm's action spaces share: the numbers of an action, the hand, and room to move."""
+"""The common part of the controllers of an arm's action spaces: numbers of an action, the hand, room to move."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ SMALLEST_STEP = 1e-3
 
 
 class ArmActions:
-    """The numbers of an action: those of a channel of the arm, then one for the hand where there is one.
+    """The numbers of an action: those of a channel of the arm, then one for the hand if there is one.
 
     Attributes:
-        channels: the arm's, and `gripper` where there is a hand.
+        channels: the arm's, and `gripper` if there is a hand.
         size: numbers in one action.
-        gripper: what a greater number does to the hand, for ``ActionConventions``.
+        gripper: effect of a greater number on the hand, for ``ActionConventions``.
     """
 
     def __init__(self, profile: ManipulatorProfile, name: str, period: float) -> None:
-        """Take the robot, the name of the action space, which is that of its channel, and the control period [s]."""
+        """Take the robot, the name of the action space and its channel, and the control period [s]."""
         channel = COMMANDS[name]
         self.channels: tuple[Channel, ...] = (channel, COMMANDS["gripper"]) if profile.has_hand else (channel,)
         self.arm_size = channel.numbers(len(profile.joints))
@@ -57,7 +57,7 @@ class ArmActions:
         return numbers[: self.arm_size], float(numbers[-1]) if self._profile.has_hand else None
 
     def command(self, joints: NDArray[np.float64], closed: float | None, reasons: list[str]) -> JointTrajectoryCommand:
-        """Return the command to the joints [rad] and to the hand, with a reason more where it cannot close so far."""
+        """Return the command to the joints [rad] and to the hand, and add a reason if it cannot close so far."""
         gripper = None
         if closed is not None:
             possible = min(max(closed, 0.0), 1.0)
@@ -67,7 +67,7 @@ class ArmActions:
         return self.hold(joints, gripper)
 
     def hold(self, joints: NDArray[np.float64], gripper: float | None = None) -> JointTrajectoryCommand:
-        """Return the command to the joints [rad]; the hand keeps its command where it is given none."""
+        """Return the command to the joints [rad]; the hand keeps its command if none is given."""
         return JointTrajectoryCommand(self._profile.joint_names, tuple(joints.tolist()), self._period, gripper)
 
 
@@ -77,7 +77,7 @@ class ArmController(ABC):
     Attributes:
         name: of the action space, which is that of its channel.
         reference: of its numbers, for ``ActionConventions``, as frame and rotation.
-        lost: the reason where the robot was not at the set point, in words.
+        lost: the reason if the robot was not at the set point, in words.
     """
 
     name: str
@@ -97,16 +97,16 @@ class ArmController(ABC):
 
     @cached_property
     def _kinematics(self) -> Kinematics:
-        """Of the robot; who only asks for size and conventions needs none."""
+        """Kinematics of the robot, made at first use: size and conventions need none."""
         return Kinematics(self._profile)
 
     @abstractmethod
     def _is_lost(self, state: RobotState) -> bool:
-        """Tell whether the robot is too far from the set point."""
+        """Return whether the robot is too far from the set point."""
 
     @abstractmethod
     def _move(self, numbers: NDArray[np.float64], reasons: list[str]) -> None:
-        """Move the set point towards what an action's numbers mean, and add why it does not get there."""
+        """Move the set point towards the target of an action's numbers, and add the reasons if it stops before."""
 
     def reset(self, state: RobotState) -> None:
         """Begin an episode with the set point at the measured joints."""
@@ -137,7 +137,7 @@ class ArmController(ABC):
         return ControlStep(command, bool(reasons), tuple(reasons))
 
     def hold(self, state: RobotState) -> RobotCommand:
-        """Return the command to hold the measured joints, from where the next action starts; the hand is left alone."""
+        """Return the command to hold the measured joints, from which the next action starts; the hand is left alone."""
         self.reset(state)
         return self._actions.hold(self._joints)
 
@@ -154,10 +154,10 @@ def free_share(
     already may move, but not further out.
 
     Args:
-        kinematics: of the robot.
+        kinematics: those of the robot.
         start: joint positions [rad].
         motion: displacements of the joints [rad].
-        margins: distances at joint positions from what must not be passed [m].
+        margins: function of joint positions: distances from the bounds [m].
     """
     travel = float(dot(kinematics.levers, np.abs(motion)))
     if travel == 0.0:
@@ -182,5 +182,5 @@ def workspace_margins(kinematics: Kinematics, positions: NDArray[np.float64]) ->
 
 
 def floor_margin(kinematics: Kinematics, positions: NDArray[np.float64]) -> float:
-    """Return how far the lowest point of the arm is above its floor [m]."""
+    """Return the height of the arm's lowest point above its floor [m]."""
     return kinematics.lowest(positions) - kinematics.profile.floor

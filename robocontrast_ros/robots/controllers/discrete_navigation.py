@@ -94,7 +94,7 @@ class DiscreteNavigationController:
         self._move = None
 
     def ends_episode(self, action: Action) -> bool:
-        """Tell whether the action is STOP."""
+        """Return whether the action is STOP."""
         return np.array_equal(np.asarray(action, dtype=float), [Move.STOP])
 
     def begin(self, action: Action, state: RobotState) -> None:
@@ -137,7 +137,7 @@ class DiscreteNavigationController:
         return ControlStep(command, bool(reasons), reasons)
 
     def hold(self, state: RobotState) -> RobotCommand:
-        """Return the command to stop; the next action starts from where the base then is."""
+        """Return the command to stop; the next action starts from the base's place then."""
         self._target = self._move = None
         return TwistCommand()
 

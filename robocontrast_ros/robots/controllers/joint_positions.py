@@ -55,11 +55,11 @@ class JointPositionsController(ArmController):
         self._joints = self._kinematics.clamp(self._joints + share * motion)
 
     def _target(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the target of the joints [rad] that an action's numbers mean."""
+        """Return the target of the joints from an action's numbers [rad]."""
         return numbers
 
     def _margins(self, positions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return those of the tool from the workspace's sides, and of the arm from its floor [m]."""
+        """Return the margins of the tool from the workspace's sides, and of the arm from its floor [m]."""
         sides = workspace_margins(self._kinematics, positions)
         return np.concatenate([sides, [floor_margin(self._kinematics, positions)]])
 
@@ -71,12 +71,12 @@ class JointPositionsController(ArmController):
 class JointVelocitiesController(JointPositionsController):
     """Action space `joint_velocities`: the velocity of each joint [rad/s], in the profile's order; then the gripper.
 
-    In a control step a joint goes as far as its velocity says, from the set point; the limits are those of
+    In a control step a joint goes from the set point as far as its velocity takes it; the limits are those of
     `joint_positions`.
     """
 
     name, reference = "joint_velocities", "velocity"
 
     def _target(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return where the joints are after one control step [rad]."""
+        """Return the joint positions after one control step [rad]."""
         return self._joints + self._period * numbers

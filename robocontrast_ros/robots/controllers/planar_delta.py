@@ -50,7 +50,7 @@ class PlanarDeltaController:
 
     @cached_property
     def _kinematics(self) -> Kinematics:
-        """Of the robot; who only asks for size and conventions needs none."""
+        """Kinematics of the robot, made at first use: size and conventions need none."""
         return Kinematics(self._profile)
 
     def reset(self, state: RobotState) -> None:
@@ -104,6 +104,6 @@ class PlanarDeltaController:
         return ControlStep(command, bool(reasons), tuple(reasons))
 
     def hold(self, state: RobotState) -> RobotCommand:
-        """Return the command to hold the measured joints, from where the next action starts."""
+        """Return the command to hold the measured joints, from which the next action starts."""
         self.reset(state)
         return JointTrajectoryCommand(self._profile.joint_names, self._joints, self._period)

@@ -36,7 +36,7 @@ class Controller(Protocol):
     """Turns actions of one action space into commands of one robot.
 
     Attributes:
-        channels: what the numbers of an action are, one channel after the other.
+        channels: meaning of an action's numbers, one channel after the other.
         action_size: numbers in one action.
         conventions: their meaning, in full.
     """
@@ -49,14 +49,14 @@ class Controller(Protocol):
         """Begin an episode with the robot in its present state."""
 
     def ends_episode(self, action: Action) -> bool:
-        """Tell whether the action ends the episode; such an action is not begun."""
+        """Return whether the action ends the episode; such an action is not begun."""
 
     def begin(self, action: Action, state: RobotState) -> None:
         """Begin an action; the rest of the one before is dropped.
 
         Args:
             action: `action_size` numbers, SI units.
-            state: of the robot now.
+            state: state of the robot now.
 
         Raises:
             ValueError: the action has another size, or a number that is not finite or has no meaning; the

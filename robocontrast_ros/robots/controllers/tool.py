@@ -29,7 +29,7 @@ SHARES = (1.0, 0.5, 0.25, 0.125)
 
 
 class _ToolController(ArmController):
-    """What both action spaces share.
+    """The common part of both action spaces.
 
     A control step goes straight from the set point, a pose, towards the action's target: at most `max_step` and
     `max_turn`, inside the workspace, as far as the limits of the joints allow, and no part of the arm below its floor.
@@ -51,7 +51,7 @@ class _ToolController(ArmController):
 
     @abstractmethod
     def _target(self, numbers: NDArray[np.float64], set_point: Pose) -> Pose:
-        """Return the pose that an action's numbers mean; raise ValueError where they mean none."""
+        """Return the pose of an action's numbers; raise ValueError if they mean none."""
 
     def reset(self, state: RobotState) -> None:
         """Begin an episode with the set point at the tool."""
@@ -78,7 +78,7 @@ class _ToolController(ArmController):
         far = wanted.distance_to(self._set_point) / self._space.max_step
         turn = math.hypot(*between(self._set_point.orientation, wanted.orientation)) / self._space.max_turn
         for excess, bound in ((far, f"{self._space.max_step} m"), (turn, f"{self._space.max_turn} rad")):
-            # A target at the bound is not beyond it by how its distance is rounded.
+            # A target at the bound must not lie beyond it because its distance is rounded.
             if excess > 1.0 + 1e-9:
                 reasons.append(f"a control step goes at most {bound}")
         return self._way(wanted, min(1.0, 1.0 / max(far, turn, 1.0)))
@@ -110,7 +110,7 @@ class _ToolController(ArmController):
         if free < 1.0:
             reasons.append("the floor is there")
         self._joints = self._kinematics.clamp(self._joints + free * way)
-        # Rounding must not add up over an episode: where the tool gets there, the set point is the target itself.
+        # Rounding must not add up over an episode: if the tool gets there, the set point is the target itself.
         exact = reached and free >= 1.0
         self._set_point = end if exact else self._kinematics.tool_pose(self._joints)
 

@@ -1,1 +1,1 @@
-"""What an arm holds at its flange: a rod or a hand, found by entry point."""
+"""End effectors at an arm's flange: a rod or a hand, found by entry point."""

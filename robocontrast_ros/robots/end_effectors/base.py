@@ -1,4 +1,4 @@
-"""What an end effector gives to kinematics, physics, controllers and planners."""
+"""The interface of an end effector for kinematics, physics, controllers and planners."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class HandJoint:
     """A joint of a hand; the first of a hand's joints is the driven one.
 
     Attributes:
-        name: in the driver's joint_states.
-        open: position where the hand is wide open [rad or m].
-        closed: position where the finger tips touch [rad or m].
+        name: its name in the driver's joint_states.
+        open: position of the wide open hand [rad or m].
+        closed: position at which the finger tips touch [rad or m].
     """
 
     name: str
@@ -47,10 +47,10 @@ class Box:
 
 @record
 class EndEffector:
-    """What an arm holds at its flange. Each type is a record that derives from this one, and an entry point.
+    """An end effector at an arm's flange. Each type is a record that derives from this one, and an entry point.
 
-    A type without joints, as the rod is, has `tool_pose`, `add_to` and `envelope` alone. The frame `tool` has z out of
-    the end effector; that of a hand is between the finger tips and has y along which they close.
+    A type without joints, as the rod, has `tool_pose`, `add_to` and `envelope` alone. The frame `tool` has z out of the
+    end effector; that of a hand is between the finger tips, which close along its y.
     """
 
     type: str = Field(description="Type of end effector, which decides the further keys.")
@@ -61,7 +61,7 @@ class EndEffector:
         raise NotImplementedError
 
     def add_to(self, flange: ET.Element, root: ET.Element, moving: bool) -> None:
-        """Add the MJCF: bodies below the flange's with a site `mjcf.TOOL_SITE`, and what belongs to the whole model.
+        """Add the MJCF: bodies below the flange's with a site `mjcf.TOOL_SITE`, and the parts of the whole model.
 
         A hand's joints have the names of `joints`. It adds one position actuator named `DRIVE` to the element
         `actuator` of the root, whose control is the position of the driven joint.
@@ -69,36 +69,36 @@ class EndEffector:
         Args:
             flange: the body of the flange.
             root: the document's root, which has the element `actuator` already.
-            moving: whether the fingers have joints and the actuator; without, they stand open (for kinematics).
+            moving: whether the fingers have joints and the actuator; without, they are open (for kinematics).
         """
         raise NotImplementedError
 
     @property
     def joints(self) -> tuple[HandJoint, ...]:
-        """Its joints, the driven one first; none where it has no fingers."""
+        """Its joints, the driven one first; none if it has no fingers."""
         return ()
 
     @property
     def greatest_width(self) -> float | None:
-        """Greatest distance between the finger tips [m]; None where it has none."""
+        """Greatest distance between the finger tips [m]; None if it has none."""
         return None
 
     def width(self, positions: Sequence[float]) -> float:
-        """Return the distance between the finger tips [m], where the joints are at positions [rad or m]."""
+        """Return the distance between the finger tips [m] at joint positions [rad or m]."""
         raise NotImplementedError
 
     def positions(self, width: float) -> tuple[float, ...]:
-        """Return the positions of the joints [rad or m] where the finger tips are at a distance [m]."""
+        """Return the joint positions [rad or m] for a distance between the finger tips [m]."""
         raise NotImplementedError
 
     @property
     def drive_speed(self) -> float:
-        """Greatest speed of the driven joint [rad/s or m/s]; infinite where only its force limits it."""
+        """Greatest speed of the driven joint [rad/s or m/s]; infinite if only its force limits it."""
         return math.inf
 
     @property
     def overhang(self) -> float:
-        """How far the end effector reaches beyond the frame `tool` at most, along its z [m]."""
+        """Greatest reach of the end effector beyond the frame `tool`, along its z [m]."""
         return 0.0
 
     @property
@@ -107,9 +107,9 @@ class EndEffector:
         raise NotImplementedError
 
     def closed(self, width: float) -> float:
-        """Return how far a hand is closed: 0 at its greatest width [m], 1 where the finger tips touch."""
+        """Return the closed share of a hand at a width [m]: 0 at its greatest width, 1 if the finger tips touch."""
         return min(max(1.0 - width / self.greatest_width, 0.0), 1.0)
 
     def drive(self, closed: float) -> float:
-        """Return the position of the driven joint [rad or m] where a hand is closed so far, in [0, 1]."""
+        """Return the position of the driven joint [rad or m] of a hand with this closed share, in [0, 1]."""
         return self.positions((1.0 - closed) * self.greatest_width)[0]

@@ -1,4 +1,4 @@
-"""What grippers with two fingers share: the palm, the pads, the force, the frame `tool`."""
+"""The common part of grippers with two fingers: the palm, the pads, the force, the frame `tool`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from robocontrast_ros.robots.mjcf import TOOL_SITE, add_shapes, numbers
 from robocontrast_ros.robots.profile_base import Rgb, Shape, Triple
 
 RIGID = {"solref": "0.004 1", "solimp": "0.95 0.99 0.001"}
-"""Stiffness of the pads, of the fingers' coupling and of their stops; softer ones let go of what is held slowly."""
+"""Stiffness of the pads, of the fingers' coupling and of their stops; softer ones slowly lose a held object."""
 
 FRICTION, TORSION, ROLLING = 1.2, 0.01, 0.0001
-"""Friction of rubber pads; it applies whatever they touch (docs/robots.md)."""
+"""Friction of rubber pads; it applies to everything that they touch (docs/robots.md)."""
 
 
 @record
@@ -80,7 +80,7 @@ class Jaw(EndEffector):
 
     @property
     def open_links(self) -> tuple[Shape, ...]:
-        """What moves the finger at y > 0, in the frame `hand`, the hand wide open; nothing that is seen by default."""
+        """Shapes of the links of the finger at y > 0, in the frame `hand`, the hand wide open; none by default."""
         return ()
 
     @abstractmethod
@@ -88,14 +88,14 @@ class Jaw(EndEffector):
         """Add both fingers with joints, their coupling, and the actuator."""
 
     def advance(self, width: float) -> float:
-        """Return how far the pads are further out than in the open hand [m], the pads being at a distance [m]."""
+        """Return the distance of the pads further out than in the open hand [m], for a distance of the pads [m]."""
         return 0.0
 
     def tips(self, width: float) -> float:
-        """Return how far the finger tips stand out of the frame `tool`, along its z [m].
+        """Return the reach of the finger tips beyond the frame `tool`, along its z [m], for a distance of the pads [m].
 
-        A negative number is how far they end before it. A planner that puts the frame `tool` at least this far above
-        a surface, at the greatest of the widths that are passed through, keeps the tips off it.
+        It is negative if they end before it. A planner that puts the frame `tool` at least this far above a surface,
+        for the greatest of the widths on the way, keeps the tips off it.
         """
         return self.finger_root[2] + self.advance(width) + self.finger.pad[2] - self.tool_height
 
@@ -106,7 +106,7 @@ class Jaw(EndEffector):
 
     @property
     def overhang(self) -> float:
-        """How far the finger tips stand out of the frame `tool` at most [m]."""
+        """Greatest reach of the finger tips beyond the frame `tool` [m]."""
         return self.tips(self.stroke) + self.greatest_advance
 
     @property
@@ -126,7 +126,7 @@ class Jaw(EndEffector):
         return abs(driven.open - driven.closed) * self.speed / self.stroke
 
     def add_to(self, flange: ET.Element, root: ET.Element, moving: bool) -> None:
-        """Add palm, fingers and frame; without ``moving`` the fingers stand open."""
+        """Add palm, fingers and frame; without ``moving`` the fingers are open."""
         half = self.yaw / 2
         turned = numbers((math.cos(half), 0.0, 0.0, math.sin(half)))
         hand = ET.SubElement(flange, "body", name="hand", gravcomp="1", quat=turned)
@@ -142,7 +142,7 @@ class Jaw(EndEffector):
 
     @property
     def envelope(self) -> tuple[Box, ...]:
-        """Boxes around the shapes of the palm, of the open fingers and of what moves them."""
+        """Boxes around the shapes of the palm, of the open fingers and of their links."""
         across, thick, long = self.finger.pad
         pad = Shape(type="box", start=(0.0, thick / 2, long / 2), end=(across / 2, thick / 2, long / 2))
         fingers = [moved(shape, self.finger_root) for shape in (pad, *self.finger.shapes)]
@@ -161,13 +161,13 @@ class Jaw(EndEffector):
         ET.SubElement(equality, "joint", joint1=follower, joint2=leader, polycoef=polycoef, **RIGID)
 
     def drive_both(self, root: ET.Element, joints: tuple[str, str], effort: float, full: float, damping: float) -> None:
-        """Add the actuator: on both joints alike, so that their coupling carries nothing.
+        """Add the actuator: on both joints equally, so that their coupling carries no force.
 
         Args:
             root: the document's root.
             joints: of the two fingers.
-            effort: of each joint where the hand presses with its force [Nm or N].
-            full: how far the set point has to be ahead of the joints for that [rad or m].
+            effort: that of each joint while the hand presses with its force [Nm or N].
+            full: distance of the set point ahead of the joints for that [rad or m].
             damping: of the actuator [Nms/rad or Ns/m].
         """
         tendon = ET.SubElement(ET.SubElement(root, "tendon"), "fixed", name=DRIVE)

@@ -17,11 +17,11 @@ def read_end_effector(given: Any, info: ValidationInfo) -> EndEffector:
 
     Args:
         given: name or path of a file of config/grippers/, or a mapping with a `type`, or the record itself.
-        info: whose context has the robot's file as `source`.
+        info: its context has the robot's file as `source`.
 
     Raises:
-        ConfigurationError: it is none of these, or its keys do not fit. It has no source where the keys are in the
-            robot's own file.
+        ConfigurationError: it is none of these, or its keys do not fit. It has no source if the keys are in the robot's
+            own file.
     """
     if isinstance(given, EndEffector):
         return given

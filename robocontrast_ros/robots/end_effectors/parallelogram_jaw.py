@@ -16,10 +16,10 @@ from robocontrast_ros.robots.mjcf import add_shapes, numbers
 from robocontrast_ros.robots.profile_base import Shape, Triple
 
 FULL = 0.02
-"""How far a set point ahead of the crank makes it press with its whole force [rad]."""
+"""Distance of the set point ahead of the crank at which it presses with its whole force [rad]."""
 
 DAMPING = 4.0
-"""Of the actuator [Nms/rad]: no finger bounces off what it meets."""
+"""Damping of the actuator [Nms/rad]: no finger bounces off an object."""
 
 ARMATURE = 0.005
 """Inertia of the drive that each joint moves with [kg m^2]; it keeps the light links stable."""
@@ -71,13 +71,13 @@ class ParallelogramJaw(Jaw):
         return (self._turned(width),)
 
     def advance(self, width: float) -> float:
-        """Return how far the pads are further out than in the open hand [m], the pads being at a distance [m]."""
+        """Return the distance of the pads further out than in the open hand [m], for a distance of the pads [m]."""
         crank = self.crank
         return crank.length * (math.sin(crank.angle + self._turned(width)) - math.sin(crank.angle))
 
     @property
     def greatest_advance(self) -> float:
-        """Greatest `advance` at any width [m]: where the cranks are upright, or in the closed hand."""
+        """Greatest `advance` at any width [m]: with the cranks upright, or in the closed hand."""
         crank = self.crank
         upright = crank.angle + self.joints[0].closed >= math.pi / 2
         return crank.length * (1.0 - math.sin(crank.angle)) if upright else self.advance(0.0)
@@ -93,7 +93,7 @@ class ParallelogramJaw(Jaw):
         return (moved(self._bar, (0.0, *self.crank.pivot)),)
 
     def add_fingers(self, hand: ET.Element, root: ET.Element) -> None:
-        """Add cranks and fingers; each finger turns back by what its crank turns."""
+        """Add cranks and fingers; each finger turns back by its crank's angle."""
         crank = self.crank
         y, z = crank.length * math.cos(crank.angle), crank.length * math.sin(crank.angle)
         closed = self.joints[0].closed
@@ -110,7 +110,7 @@ class ParallelogramJaw(Jaw):
             self.couple(root, tip, name, -1.0)
         leader, follower = cranks
         self.couple(root, follower, leader, 1.0)
-        # The lever is longest, and the force least, where the cranks are upright: nearly closed.
+        # The lever is longest, and the force least, with the cranks upright: nearly closed.
         self.drive_both(root, cranks, self.force * crank.length, FULL, DAMPING)
 
     @property

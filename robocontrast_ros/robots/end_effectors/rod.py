@@ -31,7 +31,7 @@ class Rod(EndEffector):
         return Pose((self.offset, 0.0, self.length))
 
     def add_to(self, flange: ET.Element, root: ET.Element, moving: bool) -> None:
-        """Add the rod and its bracket; nothing of it moves."""
+        """Add the rod and its bracket; no part moves."""
         body = ET.SubElement(flange, "body", name="rod", gravcomp="1", pos=numbers((self.offset, 0.0, 0.0)))
         if self.offset:
             add_shapes(body, (self._bracket(),), mass=0.0)

@@ -15,13 +15,13 @@ from robocontrast_ros.robots.mjcf import numbers
 from robocontrast_ros.robots.profile_base import Triple
 
 FULL = 0.004
-"""How far a set point ahead of the finger makes it press with its whole force [m]."""
+"""Distance of the set point ahead of the finger at which it presses with its whole force [m]."""
 
 DAMPING = 1000.0
-"""Of the actuator [Ns/m]: no finger bounces off what it meets."""
+"""Damping of the actuator [Ns/m]: no finger bounces off an object."""
 
 ARMATURE = 1.5
-"""Mass of the geared drive that each finger moves with [kg]; with 0.1 kg what is round is shot out of the hand."""
+"""Mass of the geared drive that each finger moves with [kg]; with 0.1 kg round objects shoot out of the hand."""
 
 
 @record

@@ -1,1 +1,1 @@
-"""The safety filter: what is between a policy's commands and a robot."""
+"""The safety filter, between a policy's commands and a robot."""

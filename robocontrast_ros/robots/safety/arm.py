@@ -12,7 +12,7 @@ from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryComm
 from robocontrast_ros.robots.controllers.arm import workspace_margins
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
-from robocontrast_ros.robots.safety.filter import Bound, Checked, Motion, greatest_share, stops
+from robocontrast_ros.robots.safety.filter import AxisMotion, Bound, Checked, greatest_share, stops
 from robocontrast_ros.robots.state_estimation import JointReading, Reading
 
 SIDES = ("least x", "least y", "least z", "greatest x", "greatest y", "greatest z")
@@ -22,8 +22,8 @@ SIDES = ("least x", "least y", "least z", "greatest x", "greatest y", "greatest 
 class ArmFilter:
     """The ``SafetyFilter`` of an arm: targets of its joints.
 
-    A step goes from the target before to the next, straight in joint space; it is shortened as a whole. Where the tool
-    is, is checked at the end of each step. The hand's command is passed on as it is.
+    A step goes from the target before to the next, straight in joint space; it is shortened as a whole. The tool's
+    place is checked at the end of each step. The hand's command is passed on as it is.
     """
 
     def __init__(self, profile: ManipulatorProfile, period: float) -> None:
@@ -32,7 +32,7 @@ class ArmFilter:
         self._limits, self._names, self._period = limits, profile.joint_names, period
         self._kinematics = Kinematics(profile)
         count = len(profile.joints)
-        self._motion = Motion(
+        self._motion = AxisMotion(
             self._names,
             [Bound.of(limits.velocity, "rad/s", joint.velocity) for joint in profile.joints],
             [Bound.of(limits.acceleration, "rad/s^2")] * count,
@@ -43,25 +43,25 @@ class ArmFilter:
         self.begin()
 
     def begin(self) -> None:
-        """Take the arm to be at rest where its next reading has it."""
+        """Take the arm to be at rest at its place in the next reading."""
         self._motion.rest()
         self._from = self._to = None
         self._stamp, self._duration = 0, self._period
 
     def held(self, command: RobotCommand) -> None:
-        """Take the arm to be at rest where it is told to stay."""
+        """Take the arm to be at rest at the commanded place."""
         if isinstance(command, JointTrajectoryCommand) and set(command.names) == set(self._names):
             self._motion.rest()
             self._to = self._from = self._ordered(command, np.zeros(len(self._names)))
 
     def homing(self, reading: Reading, person_near: bool) -> tuple[float, Intervention | None]:
-        """Return the share of the homing speed, and the force where it is too great: then the arm stops."""
+        """Return the share of the homing speed, and the force if it is too great: then the arm stops."""
         share = self._limits.reduced_speed if person_near else 1.0
         found = self._force(reading.force) if isinstance(reading, JointReading) else []
         return share, replace(found[0], action="stop", person_near=person_near) if found else None
 
     def check(self, command: RobotCommand, state: RobotState, person_near: bool) -> Checked:
-        """Return what may be sent in place of a command."""
+        """Return the command that may be sent in place of one."""
         if isinstance(command, GripperCommand):
             return Checked(command)
         measured = np.asarray(state.joint_positions, dtype=float)
@@ -91,7 +91,7 @@ class ArmFilter:
         return Checked(command, tuple(found))
 
     def _start(self, stamp: int, here: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return where the commanded motion has come to [rad]; forget its speed where it has ended by itself."""
+        """Return the joints at the end of the commanded motion so far [rad]; forget its speed if it ended by itself."""
         if self._to is None:
             return here
         passed = seconds(stamp - self._stamp)
@@ -119,7 +119,7 @@ class ArmFilter:
         return [Intervention("force", "the tool", force, given.limit, "N", given.action)]
 
     def _inside(self, start: NDArray[np.float64], target: NDArray[np.float64], share: float) -> float:
-        """Return the share, at most one given, of a step after which the tool is inside, or no further out."""
+        """Return a share of a step, up to a given one, after which the tool is inside, or no further out."""
         margin, step = self._limits.workspace.margin, target - start
         end = workspace_margins(self._kinematics, start + share * step if share < 1.0 else target)
         if (end >= -margin).all():

@@ -10,12 +10,12 @@ import numpy as np
 from robocontrast_ros.domain import Intervention, RobotState, seconds
 from robocontrast_ros.robots.commands import RobotCommand, TwistCommand
 from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
-from robocontrast_ros.robots.safety.filter import Bound, Checked, Motion, greatest_share, stops
+from robocontrast_ros.robots.safety.filter import AxisMotion, Bound, Checked, greatest_share, stops
 from robocontrast_ros.robots.safety_limits import Area
 from robocontrast_ros.robots.state_estimation import Reading
 
 PLACES = 10
-"""Places on the way ahead that are compared with where the base must not go; at most 8 cm apart for the LoCoBot."""
+"""Places on the way ahead that are compared with the forbidden areas; at most 8 cm apart for the LoCoBot."""
 
 
 class BaseFilter:
@@ -26,7 +26,7 @@ class BaseFilter:
         limits = profile.safety
         self._limits, self._period = limits, period
         self._radius, self._braking = profile.body.radius, profile.limits.linear_deceleration
-        self._motion = Motion(
+        self._motion = AxisMotion(
             ("linear", "angular"),
             [
                 Bound.of(limits.linear_velocity, "m/s", profile.limits.linear_speed),
@@ -53,7 +53,7 @@ class BaseFilter:
         return self._limits.reduced_speed if person_near else 1.0, None
 
     def check(self, command: RobotCommand, state: RobotState, person_near: bool) -> Checked:
-        """Return what may be sent in place of a command."""
+        """Return the command that may be sent in place of one."""
         passed, self._stamp = seconds(state.stamp - self._stamp), state.stamp
         if command == TwistCommand():
             self._motion.rest()
@@ -73,14 +73,14 @@ class BaseFilter:
         return Checked(command, tuple(found))
 
     def _is_out(self, command: TwistCommand, state: RobotState, share: float) -> bool:
-        """Tell whether the base is nowhere in what is kept free before it has come to rest, or gets no further in."""
+        """Return whether the base stays out of the forbidden areas until it has come to rest, or gets no further in."""
         if not self._limits.keep_out.areas:
             return True
         now, ahead = self._distances(command, state, share)
         return ahead >= min(now, 0.0)
 
     def _distances(self, command: TwistCommand, state: RobotState, share: float) -> tuple[float, float]:
-        """Return how far the base is from what is kept free [m], now and at least until it has come to rest."""
+        """Return the base's distance from the forbidden areas [m], now and the least until it has come to rest."""
         speed = share * command.linear
         way = speed * self._period + math.copysign(speed * speed / (2 * self._braking), speed)
         heading = state.pose.yaw + 0.5 * share * command.angular * self._period
@@ -101,7 +101,7 @@ class BaseFilter:
 
 
 def _distance(area: Area, place: tuple[float, float]) -> float:
-    """Return how far a place is from a rectangle [m]; negative inside."""
+    """Return the distance of a place from a rectangle [m]; negative inside."""
     beside = [max(low - at, at - high) for at, (low, high) in zip(place, (area.x, area.y), strict=True)]
     outside = math.hypot(*(max(value, 0.0) for value in beside))
     return outside or max(beside)

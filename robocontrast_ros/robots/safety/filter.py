@@ -1,4 +1,4 @@
-"""What every kind of robot's safety filter shares: its interface, and limits of commanded motion."""
+"""The common part of all safety filters: their interface, and limits of commanded motion."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ SLACK = 1e-9
 """Share of a limit by which rounding may exceed it."""
 
 HALVINGS = 20
-"""Halvings in the search for the greatest share of a step that stays where it may be."""
+"""Halvings in the search for the greatest allowed share of a step."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What the filter makes of a command.
+    """The filter's answer to a command.
 
     Attributes:
-        command: what is sent: the command itself where it exceeds no limit; None where the robot has to stop.
+        command: the command to send: the given one if it exceeds no limit; None if the robot has to stop.
         interventions: the limits that it exceeds, at most one of each kind.
     """
 
@@ -35,37 +35,37 @@ class Checked:
 
 
 class SafetyFilter(Protocol):
-    """Holds the limits of one robot, whatever it is commanded.
+    """Keeps one robot within its limits under any command.
 
-    What is limited is the *commanded* motion: its velocity is the mean over a control period, and acceleration and jerk
-    are differences of that from period to period. A driver that interpolates moves otherwise in between. A robot may be
-    slowed down at once: a velocity between 0 and one that a limit of acceleration or jerk allows is allowed, too.
+    The *commanded* motion is limited: its velocity is the mean over a control period, and acceleration and jerk are
+    differences of that from period to period. A driver that interpolates moves differently in between. A robot may be
+    slowed down at once: a velocity between 0 and one that a limit of acceleration or jerk allows is also allowed.
     """
 
     def begin(self) -> None:
-        """Begin an episode, or go on after the robot was stopped where it is: at rest."""
+        """Begin an episode, or continue after a stop: the robot is at rest."""
 
     def check(self, command: RobotCommand, state: RobotState, person_near: bool) -> Checked:
-        """Return what may be sent in place of a command.
+        """Return the command that may be sent in place of one.
 
         Args:
             command: for the coming control period.
-            state: of the robot, by its newest reading.
+            state: state of the robot, by its newest reading.
             person_near: whether a person is near, so that it has to be slower.
         """
 
     def held(self, command: RobotCommand) -> None:
-        """Take note of a command to stop and stay, which is never refused."""
+        """Record a command to stop and stay, which is never refused."""
 
     def homing(self, reading: Reading, person_near: bool) -> tuple[float, Intervention | None]:
-        """Return how the robot may go on to where an episode starts, or to its posture of rest.
+        """Return how the robot may continue to the start of an episode, or to its posture of rest.
 
         Args:
-            reading: of the robot, the newest.
+            reading: newest reading of the robot.
             person_near: whether a person is near, so that it has to be slower.
 
         Returns:
-            The share of its homing speed, above 0; and the limit for which it has to stop, or None.
+            The share of its homing speed, above 0; and the limit because of which it has to stop, or None.
         """
 
 
@@ -74,9 +74,9 @@ class Bound:
     """A limit of one axis.
 
     Attributes:
-        limit: greatest value; infinite where there is none.
+        limit: greatest value; infinite if there is none.
         action: ``slow`` or ``stop``.
-        unit: of the limit.
+        unit: unit of the limit.
     """
 
     limit: float
@@ -89,8 +89,8 @@ class Bound:
         return cls(own if given.limit is None else min(given.limit, own), given.action, unit)
 
 
-class Motion:
-    """The commanded velocities of a robot's axes, period after period, and how fast they may become."""
+class AxisMotion:
+    """The commanded velocities of a robot's axes, period after period, and their limits."""
 
     def __init__(
         self,
@@ -105,15 +105,15 @@ class Motion:
 
         Args:
             axes: names.
-            velocity: one an axis.
-            acceleration: one an axis.
-            jerk: one an axis.
+            velocity: limit of each axis.
+            acceleration: limit of each axis.
+            jerk: limit of each axis.
             reduced_speed: share of the velocities that is allowed while a person is near.
             period: duration of a control step [s].
         """
         self._axes, self._period = tuple(axes), period
         self._bounds = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
-        # A row for each kind; a limit times its time is how far a velocity may be from where the limit is centred.
+        # A row for each kind; a limit times its time is the greatest distance of a velocity from the limit's centre.
         self._limits = np.array([[bound.limit for bound in of] for of in self._bounds.values()])
         self._times = np.array([[1.0], [period], [period * period]])
         self._slower = np.array([[reduced_speed], [1.0], [1.0]])
@@ -125,14 +125,14 @@ class Motion:
         self._velocity = self._acceleration = self._still
 
     def moved(self, velocity: NDArray[np.float64]) -> None:
-        """Take note of the velocities [rad/s or m/s] that were commanded for a control period."""
+        """Record the velocities [rad/s or m/s] that were commanded for a control period."""
         self._acceleration = (velocity - self._velocity) / self._period
         self._velocity = velocity
 
     def allowed(self, wanted: NDArray[np.float64], person_near: bool) -> tuple[float, list[Intervention]]:
-        """Return the greatest share of velocities [rad/s or m/s] that holds all limits, and which of them it is for.
+        """Return the greatest share of velocities [rad/s or m/s] that holds all limits, and the limits that reduce it.
 
-        It is 1 where they hold them; 0, a hold, always does.
+        It is 1 if the velocities hold all limits; 0, a hold, always does.
         """
         limits = self._limits * self._slower if person_near else self._limits
         centres = np.array([self._still, self._velocity, self._velocity + self._acceleration * self._period])
@@ -160,7 +160,7 @@ class Motion:
         limits: NDArray[np.float64],
         person_near: bool,
     ) -> Intervention:
-        """Return the worst axis of a kind; of those that stop the robot, where there are any."""
+        """Return the intervention of the worst axis of a kind; of those that stop the robot, if there are any."""
         bounds = self._bounds[kind]
         stops = beyond & np.array([bound.action == "stop" for bound in bounds])
         worst = int(np.argmin(np.where(stops if stops.any() else beyond, shares, np.inf)))
@@ -170,7 +170,7 @@ class Motion:
 
 
 def greatest_share(start: float, holds: Callable[[float], bool]) -> float:
-    """Return a share of a step, at most that which is given, at which something holds; it does at 0."""
+    """Return a share of a step, up to a given one, at which a condition holds; it holds at 0."""
     if holds(start):
         return start
     low, high = 0.0, start
@@ -181,5 +181,5 @@ def greatest_share(start: float, holds: Callable[[float], bool]) -> float:
 
 
 def stops(interventions: Sequence[Intervention]) -> bool:
-    """Tell whether one of them stops the robot."""
+    """Return whether one of them stops the robot."""
     return any(each.action == "stop" for each in interventions)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import shapely
 
-from robocontrast_ros.domain import NotApplicable, ObjectState, Perturbed, Pose, Proof, Scene, TestInstance
+from robocontrast_ros.domain import NotApplicable, ObjectState, Pose, Scene, TestInstance
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
-from robocontrast_ros.tasks.language_table.planner import NoPlan, find_push
+from robocontrast_ros.tasks.language_table.planner import find_push
 from robocontrast_ros.tasks.language_table.scenes import draw_pose, has_room
-from robocontrast_ros.tasks.protocol import Harder, Infeasible, Task
+from robocontrast_ros.tasks.plans import NoPlan
+from robocontrast_ros.tasks.protocol import Answer, Harder, Infeasible, Task
+from robocontrast_ros.tasks.proven import paths, proven
 
 DISTRACTED = "the words mean the same, and the plan stays"
 HARDER = "the words mean the same; the source stands nearer to an edge than any drawn one, and has farther to go"
@@ -41,7 +42,7 @@ class BoardDifficulty:
         """Return how many distractors can be added, up to a number."""
         return min(wanted, len(self._p.further))
 
-    def distract(self, base: TestInstance, count: int, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def distract(self, base: TestInstance, count: int, rng: np.random.Generator) -> Answer:
         """Add blocks with the colour or the shape of one that is named, away from what the plan moves.
 
         They may stand nearer to the edges than blocks that are to be pushed.
@@ -79,13 +80,12 @@ class BoardDifficulty:
         measures = {
             "distractors": float(len(others)),
             "alike": float(sum(_alike(name, names) for name in others)),
-            "path_before_m": base.optimal_path_length,
-            "path_after_m": found.optimal_path_length,
+            **paths(base, found),
         }
         note = f"{count} distractors: {', '.join(o.name.replace('_', ' ') for o in added)}"
-        return Perturbed(replace(found, proof=Proof(DISTRACTED, tuple(measures.items()))), note)
+        return proven(found, DISTRACTED, note, measures)
 
-    def harden(self, base: TestInstance, how: Harder, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def harden(self, base: TestInstance, how: Harder, rng: np.random.Generator) -> Answer:
         """Put the source between the board's margin and an edge, and the target block at the opposite edge."""
         said, scene, names = base.instruction, base.scene, _named(base)
         if said.family == "separate_blocks":
@@ -102,14 +102,9 @@ class BoardDifficulty:
             if isinstance(found, Infeasible) or found.optimal_path_length <= base.optimal_path_length:
                 continue
             distance = scene[names[0]].pose.distance_to(poses[0])
-            measures = {
-                "path_before_m": base.optimal_path_length,
-                "path_after_m": found.optimal_path_length,
-                "moved_m": distance,
-                "edge_m": self._to_edge(poses[0]),
-            }
+            measures = {**paths(base, found), "moved_m": distance, "edge_m": self._to_edge(poses[0])}
             note = f"moved {' and '.join(name.replace('_', ' ') for name in names)} to the edges"
-            return Perturbed(replace(found, proof=Proof(HARDER, tuple(measures.items()))), note)
+            return proven(found, HARDER, note, measures)
         return NotApplicable(f"no place at an edge was found from which '{said.text}' is farther to push")
 
     def _beside(

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-
-from robocontrast_ros.domain import Instruction, Scene
-from robocontrast_ros.tasks.grammar import Choose, change_wording, drawn, keep_wording
+from robocontrast_ros.domain import Instruction, Scene, SegmentKind
+from robocontrast_ros.tasks.grammar import Choose
 from robocontrast_ros.tasks.language_table.blocks import ALL_REFERENCES
 from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, DISTANCES, LOCATIONS
 from robocontrast_ros.tasks.language_table.grammar import GRAMMAR, ROLES, says, to_instruction
 from robocontrast_ros.tasks.language_table.parameters import FAMILIES
+from robocontrast_ros.tasks.wording import GrammarLanguage
 
 
-class BlockLanguage:
+class BlockLanguage(GrammarLanguage):
     """Instructions about blocks; it also changes them part by part.
 
     Attributes:
         arguments: names of the arguments that can be changed.
     """
 
+    grammar, roles = GRAMMAR, dict.fromkeys(ROLES, SegmentKind.OBJECT)
     arguments = ("source", "target", "location", "direction", "distance")
 
     def __init__(
@@ -56,38 +56,6 @@ class BlockLanguage:
             case "block_to_block_relative_location":
                 yield from ({**pair, "direction": d} for pair in pairs for d in DIRECTIONS)
 
-    def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
-        """Return the instruction in words drawn uniformly, choice by choice, from those that fit.
-
-        Raises:
-            ValueError: there are no words for it in this scene.
-        """
-        return self._said(instruction, scene, drawn(rng))
-
-    def reword(
-        self, instruction: Instruction, arguments: Mapping[str, str], scene: Scene, rng: np.random.Generator
-    ) -> Instruction:
-        """Return the instruction with some arguments changed, in the same wording.
-
-        Verb, preposition, sentence and kind of referring expression stay; where the new meaning has no
-        counterpart of a synonym, another one is drawn.
-
-        Raises:
-            ValueError: the instruction's words are not of the grammar.
-        """
-        before = GRAMMAR.read(instruction.words)
-        changed = replace(instruction, arguments=tuple({**dict(instruction.arguments), **arguments}.items()))
-        return self._said(changed, scene, keep_wording(before, ROLES, drawn(rng)))
-
-    def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
-        """Return the instruction with other synonyms and another kind of referring expression, where there are any.
-
-        Raises:
-            ValueError: the instruction's words are not of the grammar.
-        """
-        before = GRAMMAR.read(instruction.words)
-        return self._said(instruction, scene, change_wording(before, drawn(rng)))
-
     def parse(self, text: str, scene: Scene) -> Instruction:
         """Return the structure of an instruction text in a scene.
 
@@ -96,7 +64,7 @@ class BlockLanguage:
         """
         return to_instruction(text, GRAMMAR.read(text), self._on_table(scene))
 
-    def descriptors(self, block: str, scene: Scene) -> Iterator[tuple[str, bool]]:
+    def called(self, block: str, scene: Scene) -> Iterator[tuple[str, bool]]:
         """Yield the expressions that fit a block, and whether they fit no other on the table."""
         for reference in ALL_REFERENCES:
             found = reference.among(self._on_table(scene))

@@ -7,6 +7,7 @@ import math
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
+from robocontrast_ros.tasks.base import TaskParameters
 from robocontrast_ros.tasks.language_table.blocks import ALL_BLOCKS
 
 FAMILIES = (
@@ -146,21 +147,15 @@ class Distracting:
 
 
 @record
-class LanguageTableParameters:
+class LanguageTableParameters(TaskParameters):
     """The file config/tasks/language_table.yaml."""
 
-    task: str = Field(description="plug-in that reads this file")
-    name: str = Field(min_length=1, description="name of the task in results")
-    world: str = Field(description="URI of the world model without blocks")
     block_model: str = Field(description="URI of a block's model; {block} stands for its name, e.g. red_moon")
     blocks: tuple[str, ...] = Field(min_length=2, description="the blocks on the table")
     block_models: dict[str, str] = Field(
         default_factory=dict, description="URI of the model of a block that has another than `block_model`"
     )
     families: tuple[str, ...] = Field(default=(), description="families of instructions; none named: all five")
-    control_rate: float = Field(gt=0, description="control steps a second of simulated time [Hz]")
-    physics_step: float = Field(gt=0, le=0.01, description="step of the embedded simulator's physics [s]")
-    step_limit: int = Field(gt=0, description="control steps after which a trial ends")
     board: Board
     tool: Tool
     block_size: BlockSize

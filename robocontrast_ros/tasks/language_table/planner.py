@@ -21,7 +21,7 @@ from robocontrast_ros.domain import Instruction, Pose, Scene
 from robocontrast_ros.domain.products import norm
 from robocontrast_ros.tasks.language_table.goals import BlockGoal, BlockGoals, Region, goal_point
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
-from robocontrast_ros.tasks.plans import KeptPlans
+from robocontrast_ros.tasks.plans import KeptPlans, NoPlan
 from robocontrast_ros.tasks.protocol import Infeasible, Plan
 from robocontrast_ros.tasks.roadmap import ways_among_discs
 
@@ -36,10 +36,6 @@ _RAY_STEPS = 24
 SWING_STEP = math.radians(15.0)
 _UPRIGHT = math.cos(math.radians(30.0))
 _RESTING = 0.02
-
-
-class NoPlan(Exception):
-    """An instruction cannot be fulfilled in a scene; the text says why."""
 
 
 @dataclass(frozen=True)

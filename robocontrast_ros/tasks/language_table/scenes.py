@@ -8,38 +8,29 @@ import numpy as np
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
+from robocontrast_ros.tasks.base import ModelScenes
 from robocontrast_ros.tasks.language_table.goals import goal_point
 from robocontrast_ros.tasks.language_table.outlines import block_outline
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
-from robocontrast_ros.tasks.protocol import Plan, Planner, Polygon
+from robocontrast_ros.tasks.protocol import Plan, Planner
 
 _PLACES_PER_BLOCK = 200
 
 
-class BoardScenes:
-    """The world model, and a model of each block."""
-
-    region = None
-
-    def __init__(self, parameters: LanguageTableParameters) -> None:
-        self.world, self.physics_step = parameters.world, parameters.physics_step
-        self.models = {b: parameters.block_model.replace("{block}", b) for b in parameters.blocks}
-        if parameters.distracting is not None:
-            model = parameters.distracting.block_model
-            self.models |= {b: model.replace("{block}", b) for b in parameters.further}
-        self.models |= parameters.block_models
-        self.start_position = parameters.tool.start
-        self._radius = parameters.block_size.radius
-
-    def outline(self, model: str) -> Polygon:
-        """Return the polygon that a block covers, in its frame, shape (n, 2) [m].
-
-        Raises:
-            KeyError: the task has no such block.
-        """
-        if model not in self.models:
-            raise KeyError(f"no block '{model}'; there are: {', '.join(self.models)}")
-        return block_outline(resolve_uri(self.models[model]), self._radius)
+def board_scenes(parameters: LanguageTableParameters) -> ModelScenes:
+    """Return the world model, and a model of each block."""
+    models = {b: parameters.block_model.replace("{block}", b) for b in parameters.blocks}
+    if parameters.distracting is not None:
+        models |= {b: parameters.distracting.block_model.replace("{block}", b) for b in parameters.further}
+    models |= parameters.block_models
+    return ModelScenes(
+        parameters.world,
+        parameters.physics_step,
+        models,
+        lambda block: block_outline(resolve_uri(models[block]), parameters.block_size.radius),
+        parameters.tool.start,
+        thing="block",
+    )
 
 
 class SourceAlone:

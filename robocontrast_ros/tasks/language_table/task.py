@@ -8,35 +8,27 @@ from pathlib import Path
 import numpy as np
 
 from robocontrast_ros.configuration import ConfigurationError, load_record
-from robocontrast_ros.domain import Instruction, SegmentKind, TestInstance
+from robocontrast_ros.domain import Instruction, TestInstance
+from robocontrast_ros.tasks.base import ModelTask
 from robocontrast_ros.tasks.language_table.difficulty import BoardDifficulty
 from robocontrast_ros.tasks.language_table.goals import DISTANCES, BlockGoals
-from robocontrast_ros.tasks.language_table.grammar import GRAMMAR, ROLES
 from robocontrast_ros.tasks.language_table.language import BlockLanguage
 from robocontrast_ros.tasks.language_table.parameters import FAMILIES, LanguageTableParameters
 from robocontrast_ros.tasks.language_table.planner import PushPlanner
-from robocontrast_ros.tasks.language_table.scenes import BlockRelocation, BoardScenes, SourceAlone, draw_scene
-from robocontrast_ros.tasks.portraits import ModelPortraits
-from robocontrast_ros.tasks.protocol import Backdrop, Task
-from robocontrast_ros.tasks.wording import GrammarWording
+from robocontrast_ros.tasks.language_table.scenes import BlockRelocation, SourceAlone, board_scenes, draw_scene
+from robocontrast_ros.tasks.protocol import Backdrop
 
 
-class LanguageTable(Task):
+class LanguageTable(ModelTask):
     """The task of seed 000, section 5, with the numbers of the public environment."""
 
     metric = "spl"
 
     def __init__(self, parameters: LanguageTableParameters) -> None:
-        self.parameters = parameters
-        self.name = parameters.name
-        self.families = parameters.families or FAMILIES
-        self.control_rate, self.step_limit = parameters.control_rate, parameters.step_limit
-        self.language = self.rewording = BlockLanguage(parameters.blocks, parameters.further, self.families)
-        blocks = dict.fromkeys(ROLES, SegmentKind.OBJECT)
-        self.wording = GrammarWording(GRAMMAR, blocks, self.language.descriptors)
+        super().__init__(parameters, parameters.families or FAMILIES, board_scenes(parameters))
+        self.language = BlockLanguage(parameters.blocks, parameters.further, self.families)
+        self.rewording = self.wording = self.language
         self.handling = SourceAlone()
-        self.scenes = BoardScenes(parameters)
-        self.portraits = ModelPortraits(self.scenes.models)
         self.goals = BlockGoals(parameters)
         self.planner = PushPlanner(parameters)
         self.relocation = BlockRelocation(parameters, self.planner)
@@ -66,9 +58,7 @@ class LanguageTable(Task):
             ValueError: the family is unknown.
             ConfigurationError: too few scenes suit the task's parameters.
         """
-        if family is not None and family not in self.families:
-            raise ValueError(f"family: got '{family}', expected one of {', '.join(self.families)}")
-        chosen = family or self.families[rng.integers(len(self.families))]
+        chosen = self.family(rng, family)
         conditions = list(self.language.structures(chosen))
         arguments = conditions[rng.integers(len(conditions))]
         if chosen == "block_to_relative_location":

@@ -6,12 +6,11 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-import numpy as np
-
-from robocontrast_ros.domain import Instruction, Scene
-from robocontrast_ros.tasks.grammar import Choose, change_wording, drawn, keep_wording
+from robocontrast_ros.domain import Instruction, Scene, SegmentKind
+from robocontrast_ros.tasks.grammar import Choose
 from robocontrast_ros.tasks.navigation.grammar import FIRST, LAST, ROLES, plural, visit_grammar, visits
 from robocontrast_ros.tasks.navigation.parameters import NavigationParameters
+from robocontrast_ros.tasks.wording import GrammarLanguage
 
 FAMILY = "visit_two_places"
 """The family of every instruction: a place to pass by, then one to stop at."""
@@ -20,14 +19,14 @@ Count = Callable[[str], int]
 """Model -> number of its objects."""
 
 
-class VisitLanguage:
+class VisitLanguage(GrammarLanguage):
     """Instructions to visit two places; it also changes them part by part.
 
     Attributes:
         arguments: names of the arguments that can be changed.
-        grammar: the sentences.
     """
 
+    roles = dict.fromkeys(ROLES, SegmentKind.SCENE)
     arguments = (FIRST, LAST)
 
     def __init__(self, parameters: NavigationParameters) -> None:
@@ -39,11 +38,7 @@ class VisitLanguage:
         there = list(self._parameters.objects.values())
         places = [m for m, f in self._parameters.furniture.items() if f.place and m in there]
         for first, last in itertools.permutations(places, 2):
-            yield self._said(visit(first, last), there.count, lambda fitting: fitting[0])
-
-    def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
-        """Return the instruction in words drawn uniformly, choice by choice."""
-        return self._said(instruction, _counter(scene), drawn(rng))
+            yield self._put(visit(first, last), there.count, lambda fitting: fitting[0])
 
     def parse(self, text: str, scene: Scene) -> Instruction:
         """Return the two places that an instruction names.
@@ -64,39 +59,21 @@ class VisitLanguage:
             raise ValueError(f"instruction '{text}': both places are the {first}; expected two different ones")
         return replace(visit(first, last), text=text)
 
-    def reword(
-        self, instruction: Instruction, arguments: Mapping[str, str], scene: Scene, rng: np.random.Generator
-    ) -> Instruction:
-        """Return the instruction with other places, in the same wording; the noun of a new place is drawn.
-
-        Raises:
-            ValueError: the instruction's words are not of the grammar.
-        """
-        before = self.grammar.read(instruction.words)
-        changed = replace(instruction, arguments=tuple({**dict(instruction.arguments), **arguments}.items()))
-        return self._said(changed, _counter(scene), keep_wording(before, ROLES, drawn(rng)))
-
-    def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
-        """Return the instruction in another sentence form with other words, where there are any.
-
-        Raises:
-            ValueError: the instruction's words are not of the grammar.
-        """
-        before = self.grammar.read(instruction.words)
-        return self._said(instruction, _counter(scene), change_wording(before, drawn(rng)))
-
     def places(self, scene: Scene) -> tuple[str, ...]:
         """Return the models in a scene that an instruction can send the robot to, in the task's order."""
         there = {o.model for o in scene}
         return tuple(m for m, f in self._parameters.furniture.items() if f.place and m in there)
 
-    def descriptors(self, place: str, scene: Scene) -> Iterator[tuple[str, bool]]:
+    def called(self, place: str, scene: Scene) -> Iterator[tuple[str, bool]]:
         """Yield the nouns of a place, each of which means it alone."""
         many = _counter(scene)(place) > 1
         for noun in self._parameters.furniture[place].nouns:
             yield f"the {plural(noun) if many else noun}", True
 
-    def _said(self, instruction: Instruction, count: Count, choose: Choose) -> Instruction:
+    def _said(self, instruction: Instruction, scene: Scene, choose: Choose) -> Instruction:
+        return self._put(instruction, _counter(scene), choose)
+
+    def _put(self, instruction: Instruction, count: Count, choose: Choose) -> Instruction:
         first, last = ((p, count(p) > 1) for p in named(instruction, self._parameters.furniture))
         text, _ = self.grammar.say(visits(first, last), choose)
         return replace(instruction, text=text[0].upper() + text[1:], meant="")

@@ -7,17 +7,25 @@ of the unperturbed instance.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from robocontrast_ros.domain import Instruction, NotApplicable, Perturbed, Pose, Proof, Scene, TestInstance
+from robocontrast_ros.domain import Instruction, NotApplicable, Perturbed, Pose, Scene, TestInstance
 from robocontrast_ros.domain.products import norm
 from robocontrast_ros.tasks.navigation.grammar import LAST
-from robocontrast_ros.tasks.navigation.planner import VisitRoutes
+from robocontrast_ros.tasks.navigation.language import VisitLanguage
+from robocontrast_ros.tasks.navigation.parameters import NavigationParameters
+from robocontrast_ros.tasks.navigation.placing import has_room
+from robocontrast_ros.tasks.navigation.planner import RoutePlanner
 from robocontrast_ros.tasks.navigation.routes import Point, Route, frechet_distance, path_length
-from robocontrast_ros.tasks.protocol import Infeasible, Task
+from robocontrast_ros.tasks.plans import NoPlan
+from robocontrast_ros.tasks.protocol import Answer, Infeasible, Task
+from robocontrast_ros.tasks.proven import Case, ProvenNeighbourhood
+
+TOUCHING = 1e-6
+"""A path counts as free up to this far beyond the edge of free space [m]."""
 
 ASIDE = 0.3
 """An obstacle is placed at most this far beside the path, along x and y [m]."""
@@ -28,112 +36,57 @@ STAYS = "the expected path stays, and stays free"
 CHANGES = "the path before no longer fulfils the instruction, and the expected path is another"
 
 
-@dataclass(frozen=True)
-class _Case:
-    """An instance to be perturbed.
-
-    Attributes:
-        base: the unperturbed test instance.
-        scene: the actual scene, with the robot at the start pose of the base instance.
-        before: the expected path in it.
-    """
-
-    base: TestInstance
-    scene: Scene
-    before: Route
-
-
-class VisitNeighbourhood:
+class VisitNeighbourhood(ProvenNeighbourhood):
     """Changes of instructions to visit two places, and of the apartments that they are given in.
 
-    Attributes:
-        routes: the ways of the robot.
+    The ``before`` of a case is the expected path in its scene.
     """
 
-    def __init__(self, task: Task, routes: VisitRoutes) -> None:
-        """Take the task, whose language and instances are used, and its ways."""
-        self._task, self.routes = task, routes
+    reworded = REWORDED
 
-    def reword(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        """Take another sentence form and other nouns for the same two places."""
-        return self._tried(self._reworded, base, scene, rng)
+    def __init__(
+        self, task: Task, parameters: NavigationParameters, planner: RoutePlanner, language: VisitLanguage
+    ) -> None:
+        """Take the task, whose instances are made, and its parts."""
+        super().__init__(task)
+        self._parameters, self._planner, self._language = parameters, planner, language
+        self._numbers = parameters.perturbing
 
-    def redirect(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        """Let the instruction end at another place."""
-        return self._tried(self._redirected, base, scene, rng)
+    def _case(self, base: TestInstance, scene: Scene) -> Case:
+        """Return what is to be changed; the robot starts where the unperturbed instance says.
 
-    def move_bystander(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        """Move an object that the instruction does not name, without effect on the path."""
-        return self._tried(self._bystander_moved, base, scene, rng)
-
-    def move_or_block(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        """Move the goal object away, or another object into the path."""
-        return self._tried(self._moved_or_blocked, base, scene, rng)
-
-    def _tried(
-        self,
-        change: Callable[[_Case, np.random.Generator], Perturbed | NotApplicable],
-        base: TestInstance,
-        scene: Scene,
-        rng: np.random.Generator,
-    ) -> Perturbed | NotApplicable:
-        """Change the instance; the robot starts where the unperturbed instance says."""
+        Raises:
+            NoPlan: there is no path.
+        """
         start = replace(scene, robot=base.scene.robot, contacts=(), carried=())
-        before = self.routes.route(base.instruction, start)
+        before = self._planner.route(base.instruction, start)
         if isinstance(before, Infeasible):
-            return NotApplicable(f"there is no path to compare with: {before.reason}")
-        try:
-            return change(_Case(base, start, before), rng)
-        except ValueError as reason:
-            return NotApplicable(str(reason))
+            raise NoPlan(f"there is no path to compare with: {before.reason}")
+        return Case(base, start, before)
 
-    def _proven(
-        self, case: _Case, claim: str, instruction: Instruction, scene: Scene, note: str, **measures: float
-    ) -> Perturbed | Infeasible:
-        """Return the instance with its proof: the common measures and further ones; or why there is none."""
-        before = case.before
-        instance = self._task.make_instance(case.base.instance_id, instruction, scene)
-        if isinstance(instance, Infeasible):
-            return instance
-        after = self.routes.route(instruction, scene)
-        common = {
-            "path_before_m": before.length,
-            "path_after_m": after.length,
-            "frechet_m": frechet_distance(before.path, after.path),
+    def _compared(self, case: Case, after: TestInstance) -> dict[str, float]:
+        old, new = case.before, self._planner.route(after.instruction, after.scene)
+        return {
+            "path_before_m": old.length,
+            "path_after_m": new.length,
+            "frechet_m": frechet_distance(old.path, new.path),
         }
-        proof = Proof(claim, tuple({**common, **measures}.items()))
-        return Perturbed(replace(instance, proof=proof), note)
 
     # -- words ------------------------------------------------------------------------------------
 
-    def _reworded(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        task, base, scene = self._task, case.base, case.scene
-        instruction = task.rewording.rephrase(base.instruction, scene, rng)
-        understood = task.language.parse(instruction.text, scene)
-        if understood.arguments != base.instruction.arguments:
-            raise ValueError(f"'{instruction.text}' is understood as {understood.arguments}")
-        said, says = (set(i.text.lower().split()) for i in (base.instruction, instruction))
-        note = f"'{base.instruction.text}' became '{instruction.text}'"
-        shared = len(said & says) / len(says)
-        found = self._proven(case, REWORDED, instruction, scene, note, shared_words=shared)
-        if isinstance(found, Infeasible):
-            return NotApplicable(f"'{instruction.text}': {found.reason}")
-        return found
-
-    def _redirected(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        routes, base, scene, before = self.routes, case.base, case.scene, case.before
-        numbers = routes.perturbing
-        destinations = routes.destinations(base.instruction, scene)
+    def _redirected(self, case: Case, rng: np.random.Generator) -> Answer:
+        numbers, base, scene, before = self._numbers, case.base, case.scene, case.before
+        destinations = self.destinations(base.instruction, scene)
         for index in rng.permutation(len(destinations)):
             instruction = self._task.rewording.reword(base.instruction, {LAST: destinations[index]}, scene, rng)
-            after = routes.route(instruction, scene)
+            after = self._planner.route(instruction, scene)
             if isinstance(after, Infeasible) or not _halves(after, numbers.half):
                 continue
             detour = self._detour(case, instruction, after)
             apart = frechet_distance(before.second_half, after.second_half)
             missed = min(
-                routes.misses(before.path[-1], instruction, scene),
-                routes.misses(after.path[-1], base.instruction, scene),
+                self._misses(before.path[-1], instruction, scene),
+                self._misses(after.path[-1], base.instruction, scene),
             )
             if detour > numbers.detour or apart < numbers.other_end or missed < numbers.missed_by:
                 continue
@@ -146,7 +99,7 @@ class VisitNeighbourhood:
             "for no other place does the first half of the path stay and the second half become another"
         )
 
-    def _detour(self, case: _Case, instruction: Instruction, after: Route) -> float:
+    def _detour(self, case: Case, instruction: Instruction, after: Route) -> float:
         """Return how much longer than the shortest path the one with the old first half is [m]."""
         before = case.before
         there = replace(case.scene, robot=Pose.planar(*before.path[before.via]))
@@ -155,22 +108,17 @@ class VisitNeighbourhood:
 
     # -- objects: one is moved a little, the instruction stays to the letter ------------------------
 
-    def _moved(self, case: _Case, claim: str, name: str, after: Scene, **measures: float) -> Perturbed | Infeasible:
-        distance = case.scene[name].pose.distance_to(after[name].pose)
-        note = f"moved {name} by {distance:.2f} m"
-        return self._proven(case, claim, case.base.instruction, after, note, moved_m=distance, **measures)
-
-    def _bystander_moved(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        routes, base, scene, before = self.routes, case.base, case.scene, case.before
-        numbers, names = routes.perturbing, routes.passive_objects(base.instruction, scene)
+    def _bystander_moved(self, case: Case, rng: np.random.Generator) -> Answer:
+        numbers, base, scene, before = self._numbers, case.base, case.scene, case.before
+        names = self._passive_objects(base.instruction, scene)
         if not names:
             return NotApplicable("the scene has no object to move that the instruction does not name")
         for _ in range(numbers.draws):
             name = names[rng.integers(len(names))]
             moved = scene.moved(name, _aside(scene[name].pose, numbers.scene_move, rng))
-            if not routes.has_room(name, moved) or not routes.keeps_clear(before.path, moved):
+            if not self._has_room(name, moved) or not self._keeps_clear(before.path, moved):
                 continue
-            after = routes.route(base.instruction, moved)
+            after = self._planner.route(base.instruction, moved)
             if isinstance(after, Infeasible) or abs(after.length - before.length) > numbers.same_path:
                 continue
             if frechet_distance(before.path, after.path) > numbers.same_path:
@@ -180,7 +128,7 @@ class VisitNeighbourhood:
                 return found
         return NotApplicable(f"none of {numbers.draws} small moves leaves the expected path as it is")
 
-    def _moved_or_blocked(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def _moved_or_blocked(self, case: Case, rng: np.random.Generator) -> Answer:
         ways = [self._goal_moves, self._obstructions]
         for index in rng.permutation(len(ways)):
             candidates = ways[index](case, rng)
@@ -191,24 +139,24 @@ class VisitNeighbourhood:
                     return found
         return NotApplicable("neither a small move of the goal nor an object in the way changes the path enough")
 
-    def _goal_moves(self, case: _Case, rng: np.random.Generator) -> Iterator[tuple[float, str, Scene]]:
+    def _goal_moves(self, case: Case, rng: np.random.Generator) -> Iterator[tuple[float, str, Scene]]:
         """Yield places for the goal that the path before does not reach."""
-        routes, instruction, scene = self.routes, case.base.instruction, case.scene
-        names = routes.goal_objects(instruction, scene)
-        for _ in range(routes.perturbing.draws):
+        numbers, instruction, scene = self._numbers, case.base.instruction, case.scene
+        names = self._goal_objects(instruction, scene)
+        for _ in range(numbers.draws):
             name = names[rng.integers(len(names))]
-            pose = _aside(scene[name].pose, routes.perturbing.goal_move, rng)
+            pose = _aside(scene[name].pose, numbers.goal_move, rng)
             moved = scene.moved(name, pose)
-            missed = routes.misses(case.before.path[-1], instruction, moved)
-            if missed >= routes.perturbing.missed_by and routes.has_room(name, moved):
+            missed = self._misses(case.before.path[-1], instruction, moved)
+            if missed >= numbers.missed_by and self._has_room(name, moved):
                 yield scene[name].pose.distance_to(pose), name, moved
 
-    def _obstructions(self, case: _Case, rng: np.random.Generator) -> Iterator[tuple[float, str, Scene]]:
+    def _obstructions(self, case: Case, rng: np.random.Generator) -> Iterator[tuple[float, str, Scene]]:
         """Yield places for passive objects in which the robot would drive into them."""
-        routes, scene, before = self.routes, case.scene, case.before
-        names = routes.passive_objects(case.base.instruction, scene)
-        least, greatest = routes.perturbing.goal_move
-        for _ in range(routes.perturbing.draws if names else 0):
+        numbers, scene, before = self._numbers, case.scene, case.before
+        names = self._passive_objects(case.base.instruction, scene)
+        least, greatest = numbers.goal_move
+        for _ in range(numbers.draws if names else 0):
             name = names[rng.integers(len(names))]
             here = scene[name].pose
             x, y = _along(before.path, rng.uniform(0.0, before.length))
@@ -216,13 +164,12 @@ class VisitNeighbourhood:
             pose = Pose((x, y, here.position[2]), here.orientation)
             moved = scene.moved(name, pose)
             distance = here.distance_to(pose)
-            if least <= distance <= greatest and routes.has_room(name, moved) and routes.collides(before.path, moved):
+            if least <= distance <= greatest and self._has_room(name, moved) and self._collides(before.path, moved):
                 yield distance, name, moved
 
-    def _if_it_differs(self, case: _Case, name: str, moved: Scene) -> Perturbed | Infeasible | None:
-        routes, base, before = self.routes, case.base, case.before
-        numbers = routes.perturbing
-        after = routes.route(base.instruction, moved)
+    def _if_it_differs(self, case: Case, name: str, moved: Scene) -> Perturbed | Infeasible | None:
+        numbers, base, before = self._numbers, case.base, case.before
+        after = self._planner.route(base.instruction, moved)
         if isinstance(after, Infeasible) or not _halves(after, numbers.half):
             return None
         if frechet_distance(before.path, after.path) < numbers.other_path:
@@ -232,9 +179,49 @@ class VisitNeighbourhood:
             CHANGES,
             name,
             moved,
-            missed_by_m=routes.misses(before.path[-1], base.instruction, moved),
-            path_before_blocked=float(routes.collides(before.path, moved)),
+            missed_by_m=self._misses(before.path[-1], base.instruction, moved),
+            path_before_blocked=float(self._collides(before.path, moved)),
         )
+
+    # -- routes, and the things beside them ----------------------------------------------------------
+
+    def destinations(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
+        """Return the places that the instruction does not name and could end at."""
+        there = self._planner.named(instruction)
+        return tuple(place for place in self._language.places(scene) if place not in there)
+
+    def _goal_objects(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
+        """Return the names of the objects that are the last place."""
+        _, last = self._planner.named(instruction)
+        return tuple(o.name for o in scene if o.model == last)
+
+    def _passive_objects(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
+        """Return the names of the objects that a person can carry and that the instruction does not name."""
+        places, furniture = self._planner.named(instruction), self._parameters.furniture
+        return tuple(
+            o.name for o in scene if o.model not in places and furniture[o.model].mass <= self._numbers.carried
+        )
+
+    def _has_room(self, name: str, scene: Scene) -> bool:
+        """Tell whether an object is clear of the others and the walls, and the robot's pose is free."""
+        plan, shapes, gap = self._planner.floor_plan(scene), self._planner.shapes, self._numbers.gap
+        others = [shape for other, shape in plan.footprints.items() if other != name]
+        return has_room(plan.footprints[name], others, shapes, gap, gap) and (
+            scene.robot is None or plan.gap([scene.robot.xy]) >= shapes.clearance
+        )
+
+    def _collides(self, path: Sequence[Point], scene: Scene) -> bool:
+        """Tell whether the base would touch something on a path."""
+        return self._planner.floor_plan(scene).gap(path) < self._parameters.base.radius
+
+    def _keeps_clear(self, path: Sequence[Point], scene: Scene) -> bool:
+        """Tell whether the base keeps the planner's distance from everything on a path."""
+        return self._planner.floor_plan(scene).gap(path) >= self._parameters.base.clearance - TOUCHING
+
+    def _misses(self, point: Point, instruction: Instruction, scene: Scene) -> float:
+        """Return how far a point is outside the region of the last place, as the crow flies [m]."""
+        _, last = self._planner.named(instruction)
+        return self._planner.floor_plan(scene).region(last).excess(point)
 
 
 def _halves(route: Route, least: float) -> bool:

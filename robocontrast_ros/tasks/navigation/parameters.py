@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
+from robocontrast_ros.tasks.base import TaskParameters
 from robocontrast_ros.tasks.navigation.routes import Perturbing, Point
 
 GENERATED = "generated"
@@ -95,16 +96,10 @@ class Generator:
 
 
 @record
-class NavigationParameters:
+class NavigationParameters(TaskParameters):
     """The file config/tasks/studio_apartment.yaml."""
 
-    task: str = Field(description="plug-in that reads this file")
-    name: str = Field(min_length=1, description="name of the task in results")
-    world: str = Field(description="URI of the world model without furniture")
     furniture_model: str = Field(description="URI of a piece of furniture; {model} stands for its name, e.g. couch")
-    control_rate: float = Field(gt=0, description="control steps a second of simulated time [Hz]")
-    physics_step: float = Field(gt=0, le=0.01, description="step of the embedded simulator's physics [s]")
-    step_limit: int = Field(gt=0, description="control steps after which a trial ends")
     reach: float = Field(
         gt=0, description="a place is reached when the base's centre is within this of its footprint [m]"
     )

@@ -1,8 +1,7 @@
-"""The shortest path past the first place to the last one, and what perturbations ask of it."""
+"""The shortest path past the first place to the last one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -10,14 +9,10 @@ import numpy as np
 
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
 from robocontrast_ros.tasks.navigation.floor import FloorPlan, Shapes
-from robocontrast_ros.tasks.navigation.language import VisitLanguage, named
+from robocontrast_ros.tasks.navigation.language import named
 from robocontrast_ros.tasks.navigation.parameters import NavigationParameters
-from robocontrast_ros.tasks.navigation.placing import has_room
-from robocontrast_ros.tasks.navigation.routes import Point, Route
+from robocontrast_ros.tasks.navigation.routes import Route
 from robocontrast_ros.tasks.protocol import Infeasible, Plan
-
-TOUCHING = 1e-6
-"""A path counts as free up to this far beyond the edge of free space [m]."""
 
 _KEPT_FLOOR_PLANS = 64
 
@@ -97,57 +92,3 @@ class BothPlaces:
     def lowest(self, scene: Scene, name: str) -> float:
         """Return the height of the ground below an object [m]; objects stand on their origin."""
         return scene[name].pose.position[2]
-
-
-class VisitRoutes:
-    """What perturbations ask of routes, and of the things beside them.
-
-    Attributes:
-        perturbing: how far perturbations go.
-    """
-
-    def __init__(self, parameters: NavigationParameters, planner: RoutePlanner, language: VisitLanguage) -> None:
-        self.perturbing = parameters.perturbing
-        self._parameters, self._planner, self._language = parameters, planner, language
-
-    def route(self, instruction: Instruction, scene: Scene) -> Route | Infeasible:
-        """Return the shortest path and where on it the first place is reached, or why there is none."""
-        return self._planner.route(instruction, scene)
-
-    def destinations(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
-        """Return the places that the instruction does not name and could end at."""
-        there = self._planner.named(instruction)
-        return tuple(place for place in self._language.places(scene) if place not in there)
-
-    def goal_objects(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
-        """Return the names of the objects that are the last place."""
-        _, last = self._planner.named(instruction)
-        return tuple(o.name for o in scene if o.model == last)
-
-    def passive_objects(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
-        """Return the names of the objects that a person can carry and that the instruction does not name."""
-        places, furniture = self._planner.named(instruction), self._parameters.furniture
-        return tuple(
-            o.name for o in scene if o.model not in places and furniture[o.model].mass <= self.perturbing.carried
-        )
-
-    def has_room(self, name: str, scene: Scene) -> bool:
-        """Tell whether an object is clear of the others and the walls, and the robot's pose is free."""
-        plan, shapes, gap = self._planner.floor_plan(scene), self._planner.shapes, self.perturbing.gap
-        others = [shape for other, shape in plan.footprints.items() if other != name]
-        return has_room(plan.footprints[name], others, shapes, gap, gap) and (
-            scene.robot is None or plan.gap([scene.robot.xy]) >= shapes.clearance
-        )
-
-    def collides(self, path: Sequence[Point], scene: Scene) -> bool:
-        """Tell whether the base would touch something on a path."""
-        return self._planner.floor_plan(scene).gap(path) < self._parameters.base.radius
-
-    def keeps_clear(self, path: Sequence[Point], scene: Scene) -> bool:
-        """Tell whether the base keeps the planner's distance from everything on a path."""
-        return self._planner.floor_plan(scene).gap(path) >= self._parameters.base.clearance - TOUCHING
-
-    def misses(self, point: Point, instruction: Instruction, scene: Scene) -> float:
-        """Return how far a point is outside the region of the last place, as the crow flies [m]."""
-        _, last = self._planner.named(instruction)
-        return self._planner.floor_plan(scene).region(last).excess(point)

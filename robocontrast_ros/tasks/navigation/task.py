@@ -11,45 +11,36 @@ import numpy as np
 import shapely
 
 from robocontrast_ros.configuration import ConfigurationError, load_record
-from robocontrast_ros.domain import Instruction, Pose, Scene, SegmentKind, TestInstance
+from robocontrast_ros.domain import Instruction, Pose, Scene, TestInstance
+from robocontrast_ros.tasks.base import ModelTask
 from robocontrast_ros.tasks.navigation.arrangements import arranged_scene, check_arrangements, check_parameters
 from robocontrast_ros.tasks.navigation.goals import VisitGoals
-from robocontrast_ros.tasks.navigation.grammar import ROLES
 from robocontrast_ros.tasks.navigation.language import VisitLanguage, visit
 from robocontrast_ros.tasks.navigation.neighbourhood import VisitNeighbourhood
 from robocontrast_ros.tasks.navigation.parameters import GENERATED, NavigationParameters
-from robocontrast_ros.tasks.navigation.planner import BothPlaces, RoutePlanner, VisitRoutes
+from robocontrast_ros.tasks.navigation.planner import BothPlaces, RoutePlanner
 from robocontrast_ros.tasks.navigation.routes import Point
 from robocontrast_ros.tasks.navigation.sampler import draw_scene, has_wanted_length
-from robocontrast_ros.tasks.navigation.scenes import Apartment, room
-from robocontrast_ros.tasks.portraits import ModelPortraits
-from robocontrast_ros.tasks.protocol import Infeasible, Task
-from robocontrast_ros.tasks.wording import GrammarWording
+from robocontrast_ros.tasks.navigation.scenes import apartment, room
+from robocontrast_ros.tasks.protocol import Infeasible
 
 STRIDE = 0.05
 """A walked path is looked at in steps of at most this length [m]."""
 
 
-class VisionLanguageNavigation(Task):
+class VisionLanguageNavigation(ModelTask):
     """The task of seed 000, section 6: a robot in a studio apartment is sent to two places in order."""
 
     metric = "progress"
 
     def __init__(self, parameters: NavigationParameters) -> None:
         """Take the task file's record; its arrangements are not checked here."""
-        self.parameters = parameters
-        self.name = parameters.name
-        self.families = (*parameters.arrangements, GENERATED)
-        self.control_rate, self.step_limit = parameters.control_rate, parameters.step_limit
-        self.language = self.rewording = VisitLanguage(parameters)
-        places = dict.fromkeys(ROLES, SegmentKind.SCENE)
-        self.wording = GrammarWording(self.language.grammar, places, self.language.descriptors)
         self.planner = RoutePlanner(parameters)
+        super().__init__(parameters, (*parameters.arrangements, GENERATED), apartment(self.planner.shapes))
+        self.language = self.rewording = self.wording = VisitLanguage(parameters)
         self.handling = BothPlaces(self.planner)
         self.goals = VisitGoals(self.planner, parameters.reach)
-        self.scenes = Apartment(self.planner.shapes)
-        self.portraits = ModelPortraits(self.scenes.models)
-        self.neighbourhood = VisitNeighbourhood(self, VisitRoutes(parameters, self.planner, self.language))
+        self.neighbourhood = VisitNeighbourhood(self, parameters, self.planner, self.language)
         self.walkable = self._why_not_walked
         self.backdrop = room(parameters.room.length, parameters.room.width)
 
@@ -81,10 +72,8 @@ class VisionLanguageNavigation(Task):
             ValueError: the family is unknown.
             ConfigurationError: too few scenes suit the task's parameters.
         """
-        if family in self.parameters.arrangements:
+        if self.family(rng, family or GENERATED) in self.parameters.arrangements:
             return self._arranged(instance_id, str(family))
-        if family not in (None, GENERATED):
-            raise ValueError(f"family: got '{family}', expected one of {', '.join(self.families)}")
         bounds = self.parameters.generator
         for _ in range(bounds.draws):
             scene = draw_scene(self.planner.shapes, self.planner.floor_plan, rng)

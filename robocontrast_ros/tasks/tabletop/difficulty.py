@@ -9,15 +9,17 @@ from dataclasses import replace
 import numpy as np
 import shapely
 
-from robocontrast_ros.domain import Instruction, NotApplicable, ObjectState, Perturbed, Pose, Proof, Scene, TestInstance
+from robocontrast_ros.domain import Instruction, NotApplicable, ObjectState, Pose, Scene, TestInstance
 from robocontrast_ros.objects import ObjectModel
-from robocontrast_ros.tasks.protocol import Crowd, Harder, Infeasible, Task
+from robocontrast_ros.tasks.plans import NoPlan
+from robocontrast_ros.tasks.protocol import Answer, Crowd, Harder, Infeasible, Task
+from robocontrast_ros.tasks.proven import paths, proven
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.goals import Library, argument, named
 from robocontrast_ros.tasks.tabletop.hand import HandRoom, Obstacle
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
 from robocontrast_ros.tasks.tabletop.parameters import TabletopParameters
-from robocontrast_ros.tasks.tabletop.planner import NoPlan, TabletopPlanner
+from robocontrast_ros.tasks.tabletop.planner import TabletopPlanner
 from robocontrast_ros.tasks.tabletop.referring import APART_WHEN_SAID
 
 DISTRACTED = "the words mean the same, and the hand has room at the grasp and at the place of the plan before"
@@ -56,28 +58,27 @@ class TabletopDifficulty:
         """Return how many distractors there is room for, up to a number; 0 where the task file has none."""
         return self._task.clutter.most(wanted) if self._task.clutter is not None else 0
 
-    def distract(self, base: TestInstance, count: int, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def distract(self, base: TestInstance, count: int, rng: np.random.Generator) -> Answer:
         """Add things of the same kind, category or colour, none of them an occluder or where the hand has to be."""
-        answer: Perturbed | NotApplicable = NotApplicable("the task has no distractors")
+        answer: Answer = NotApplicable("the task has no distractors")
         for _ in range(CROWDS if self._task.clutter is not None else 0):
             answer = self._task.clutter.add(base, Crowd(count, "alike"), rng)
             if isinstance(answer, NotApplicable):
                 return answer
             crowded = answer.instance
             if not self._in_the_way(base, crowded.scene):
-                paths = ("path_before_m", base.optimal_path_length), ("path_after_m", crowded.optimal_path_length)
-                proof = Proof(DISTRACTED, (*crowded.proof.measures, *paths))
-                return replace(answer, instance=replace(crowded, proof=proof))
+                measures = {**dict(crowded.proof.measures), **paths(base, crowded)}
+                return proven(crowded, DISTRACTED, answer.note, measures)
             answer = NotApplicable(f"each of {CROWDS} crowds drawn is in the way of the hand")
         return answer
 
-    def harden(self, base: TestInstance, how: Harder, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def harden(self, base: TestInstance, how: Harder, rng: np.random.Generator) -> Answer:
         """Put what is named far apart, at the edges of the region; or take a destination of another kind."""
         return self._farther(base, rng) if how == "places" else self._other_destination(base, rng)
 
     # -- places -----------------------------------------------------------------------------------
 
-    def _farther(self, base: TestInstance, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def _farther(self, base: TestInstance, rng: np.random.Generator) -> Answer:
         said, scene, names = base.instruction, base.scene, named(base.instruction)
         for _ in range(self._p.perturbing.draws):
             side = 1 if rng.integers(2) else -1
@@ -91,7 +92,7 @@ class TabletopDifficulty:
                 continue
             distance = scene[names[0]].pose.distance_to(moved[names[0]].pose)
             note = f"moved {' and '.join(name.replace('_', ' ') for name in names)} to the edges"
-            return self._proven(base, found, FARTHER, note, distance)
+            return proven(found, FARTHER, note, {**paths(base, found), "moved_m": distance})
         return NotApplicable(f"no places at the edges were found from which '{said.text}' is a longer way")
 
     def _at_edge(self, state: ObjectState, side: int, in_corner: bool, rng: np.random.Generator) -> Pose:
@@ -118,7 +119,7 @@ class TabletopDifficulty:
 
     # -- destinations -----------------------------------------------------------------------------
 
-    def _other_destination(self, base: TestInstance, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def _other_destination(self, base: TestInstance, rng: np.random.Generator) -> Answer:
         said, scene = base.instruction, base.scene
         if said.family not in ("put_in", "stack"):
             return NotApplicable(f"{said.family.replace('_', ' ')} has no destination of its own kind")
@@ -148,7 +149,8 @@ class TabletopDifficulty:
             found = self._task.make_instance(base.instance_id, asked, rested)
             if isinstance(found, TestInstance):
                 note = f"'{said.text}' became '{asked.text}'"
-                return self._proven(base, found, OTHER_KIND, note, here.pose.distance_to(rested[model.model].pose))
+                distance = here.pose.distance_to(rested[model.model].pose)
+                return proven(found, OTHER_KIND, note, {**paths(base, found), "moved_m": distance})
         return NotApplicable(f"nothing of another kind can be the destination of '{said.text}'")
 
     @staticmethod
@@ -156,12 +158,7 @@ class TabletopDifficulty:
         """Tell whether something can be put on a thing that is neither a container nor stacked, whatever is put."""
         return not model.fixed and model.top is not None and model.cavity is None and not model.stackable
 
-    # -- proofs -----------------------------------------------------------------------------------
-
-    @staticmethod
-    def _proven(base: TestInstance, found: TestInstance, claim: str, note: str, moved: float) -> Perturbed:
-        paths = ("path_before_m", base.optimal_path_length), ("path_after_m", found.optimal_path_length)
-        return Perturbed(replace(found, proof=Proof(claim, (*paths, ("moved_m", moved)))), note)
+    # -- the hand -----------------------------------------------------------------------------------
 
     def _in_the_way(self, base: TestInstance, scene: Scene) -> bool:
         """Tell whether what was added is in the way of the hand, or of the target, where the plan before has them."""

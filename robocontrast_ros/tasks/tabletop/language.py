@@ -7,25 +7,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
+from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene, SegmentKind
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.grammar import Choose, Derivation, change_wording, drawn, keep_wording, means
 from robocontrast_ros.tasks.tabletop.grammar import ROLES, features, in_role, tabletop_grammar, understood, words_of
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
 from robocontrast_ros.tasks.tabletop.referring import APART, Expression, Objects, expressions, nouns, plain, resolve
+from robocontrast_ros.tasks.wording import GrammarWording, with_arguments
 
 Conditions = Callable[[str], Iterable[Mapping[str, str]]]
 """Family -> the arguments that its instructions can have, objects by model."""
 
 
-class TabletopLanguage:
+class TabletopLanguage(GrammarWording):
     """Instructions about things that are referred to by name, category, colour, size and place.
 
     Attributes:
         arguments: names of the arguments that can be changed.
-        grammar: the sentences.
     """
 
+    roles = dict.fromkeys(ROLES, SegmentKind.OBJECT)
     arguments = ROLES
 
     def __init__(self, objects: Objects, conditions: Conditions) -> None:
@@ -114,7 +115,7 @@ class TabletopLanguage:
             ValueError: the instruction's words are not of the grammar, or something cannot be named alone.
         """
         before = self.grammar.read(instruction.words)
-        changed = replace(instruction, arguments=tuple({**dict(instruction.arguments), **arguments}.items()))
+        changed = with_arguments(instruction, arguments)
         _, spoken = understood(before)
         roles = {name: role for role, name in _named(instruction).items()}
         said, wording = {}, list(before)
@@ -146,7 +147,7 @@ class TabletopLanguage:
             said[role] = _draw([e for e in ways if e != spoken[role]] or ways, rng)
         return self._said(instruction, said, change_wording(before, drawn(rng)))
 
-    def descriptors(self, name: str, scene: Scene) -> Iterator[tuple[str, bool]]:
+    def called(self, name: str, scene: Scene) -> Iterator[tuple[str, bool]]:
         """Yield what a thing can be called, and whether that means it alone.
 
         Of what does not, without a size and a place: nouns, with and without the colour.

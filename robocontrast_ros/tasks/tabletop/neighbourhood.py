@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import shapely
 
-from robocontrast_ros.domain import Instruction, NotApplicable, ObjectState, Perturbed, Pose, Proof, Scene, TestInstance
+from robocontrast_ros.domain import Instruction, NotApplicable, ObjectState, Perturbed, Pose, Scene, TestInstance
 from robocontrast_ros.objects import ObjectModel
-from robocontrast_ros.tasks.protocol import SOLVED, Infeasible, Plan, Task
+from robocontrast_ros.tasks.plans import NoPlan, Plan
+from robocontrast_ros.tasks.protocol import SOLVED, Answer, Task
+from robocontrast_ros.tasks.proven import Case, ProvenNeighbourhood, shared_words
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.goals import Library, TabletopGoals, argument, named
 from robocontrast_ros.tasks.tabletop.hand import HandRoom, Obstacle
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, Region, TabletopParameters
-from robocontrast_ros.tasks.tabletop.planner import Handling, NoPlan, TabletopPlanner, words
+from robocontrast_ros.tasks.tabletop.planner import Handling, TabletopPlanner, words
 from robocontrast_ros.tasks.tabletop.referring import APART_WHEN_SAID
 from robocontrast_ros.tasks.tabletop.scenes import suits
 
@@ -47,22 +49,17 @@ CHANGES = "the words mean the same, and the grasp or the place before misses, or
 
 
 @dataclass(frozen=True)
-class _Case:
+class _Case(Case):
     """An instance to be perturbed.
 
+    Its ``before`` is the plan in the scene; if there is none, or the instruction is fulfilled there, that of the base
+    instance in its own scene.
+
     Attributes:
-        base: the unperturbed test instance.
-        scene: the actual scene.
-        hanging: whether the target is in the air there.
-        reason: why the base instruction cannot be given in it: target in the air, no plan, or fulfilled; else empty.
-        before: that plan; where there is none, that of the base instance in its own scene.
+        hanging: whether the target is in the air in the scene.
     """
 
-    base: TestInstance
-    scene: Scene
-    hanging: bool
-    reason: str
-    before: Handling
+    hanging: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,8 +79,10 @@ class _Candidate:
     measures: Mapping[str, float]
 
 
-class TabletopNeighbourhood:
+class TabletopNeighbourhood(ProvenNeighbourhood):
     """Changes of instructions about things on the table, and of the scenes that they are given in."""
+
+    reworded = REWORDED
 
     def __init__(
         self,
@@ -95,44 +94,13 @@ class TabletopNeighbourhood:
         language: TabletopLanguage,
     ) -> None:
         """Take the task, whose instances are made, and its parts."""
-        self._task, self._p, self._library = task, parameters, library
+        super().__init__(task)
+        self._p, self._library = parameters, library
         self._planner, self._goals, self._language = planner, goals, language
         # What the hand touches, not what the planner keeps away from.
         self._room = HandRoom(replace(parameters.hand, margin=TOUCHING, above=0.0))
         region = parameters.region
         self._region = shapely.box(region.x_min, region.y_min, region.x_max, region.y_max)
-
-    def reword(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        """Take other expressions for the same things, and other words."""
-        return self._tried(self._reworded, base, scene, rng)
-
-    def redirect(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        """Ask for another target or another reference, in the instance's own scene by another skill if need be.
-
-        In the scene that the trial before left, the reference may bear the target by now, so that the same skill suits
-        nothing else: an answer by another skill would be about that trial.
-        """
-        return self._tried(self._redirected, base, scene, rng)
-
-    def move_bystander(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        """Move a thing that the instruction does not name, such that the plan stays."""
-        return self._tried(self._bystander_moved, base, scene, rng)
-
-    def move_or_block(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        """Move the target or the reference away, or another thing to where the hand would touch it."""
-        return self._tried(self._moved_or_blocked, base, scene, rng)
-
-    def _tried(
-        self,
-        change: Callable[[_Case, np.random.Generator], Perturbed | NotApplicable],
-        base: TestInstance,
-        scene: Scene,
-        rng: np.random.Generator,
-    ) -> Perturbed | NotApplicable:
-        try:
-            return change(self._case(base, scene), rng)
-        except NoPlan as reason:
-            return NotApplicable(str(reason))
 
     def _case(self, base: TestInstance, scene: Scene) -> _Case:
         """Return what is to be changed.
@@ -159,46 +127,25 @@ class TabletopNeighbourhood:
             reason = f"{words(hanging[0])} is in the air"
         if reason:
             before = self._planner.handling(base.instruction, base.scene)
-        return _Case(base, scene, bool(hanging), reason, before)
+        return _Case(base, scene, before, reason, bool(hanging))
 
-    def _proven(
-        self, case: _Case, claim: str, instruction: Instruction, scene: Scene, note: str, **measures: float
-    ) -> Perturbed | Infeasible:
-        """Return the instance with its proof: the common measures and further ones; or why there is none."""
-        instance = self._task.make_instance(case.base.instance_id, instruction, scene)
-        if isinstance(instance, Infeasible):
-            return instance
-        before, after = case.before, self._planner.handling(instruction, scene)
-        common = {
-            "path_before_m": Plan(before.path, scene).length,
-            "path_after_m": instance.optimal_path_length,
-            "grasp_apart_m": math.dist(before.grasp.position, after.grasp.position),
-            "end_apart_m": math.dist(before.path[-1], after.path[-1]),
+    def _compared(self, case: Case, after: TestInstance) -> dict[str, float]:
+        old, new = case.before, self._planner.handling(after.instruction, after.scene)
+        return {
+            "path_before_m": Plan(old.path, after.scene).length,
+            "path_after_m": after.optimal_path_length,
+            "grasp_apart_m": math.dist(old.grasp.position, new.grasp.position),
+            "end_apart_m": math.dist(old.path[-1], new.path[-1]),
         }
-        proof = Proof(claim, tuple({**common, **measures}.items()))
-        return Perturbed(replace(instance, proof=proof), note)
 
     # -- words ------------------------------------------------------------------------------------
 
-    def _reworded(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
-        said, scene = case.base.instruction, case.scene
-        if case.reason:
-            return NotApplicable(case.reason)
-        try:
-            instruction = self._language.rephrase(said, scene, rng)
-            understood = self._language.parse(instruction.text, scene)
-        except ValueError as error:
-            return NotApplicable(str(error))
-        if (understood.family, understood.arguments) != (said.family, said.arguments):
-            return NotApplicable(f"'{instruction.text}' is understood as {understood.arguments}")
-        if instruction.text == said.text:
-            return NotApplicable(f"there are no other words for '{said.text}'")
-        shared = _shared(said.text, instruction.text)
-        note = f"'{said.text}' became '{instruction.text}'"
-        found = self._proven(case, REWORDED, instruction, scene, note, shared_words=shared)
-        return NotApplicable(found.reason) if isinstance(found, Infeasible) else found
+    def _redirected(self, case: _Case, rng: np.random.Generator) -> Answer:
+        """Ask for another target or another reference, in the instance's own scene by another skill if need be.
 
-    def _redirected(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+        In the scene that the trial before left, the reference may bear the target by now, so that the same skill suits
+        nothing else: an answer by another skill would be about that trial.
+        """
         said, scene = case.base.instruction, case.scene
         if case.hanging:
             return NotApplicable(case.reason)
@@ -217,7 +164,7 @@ class TabletopNeighbourhood:
                     # Nothing names these two alone.
                     continue
                 note = f"'{said.text}' became '{instruction.text}'"
-                measures = {"missed_by_m": missed, "shared_words": _shared(said.text, instruction.text)}
+                measures = {"missed_by_m": missed, "shared_words": shared_words(said.text, instruction.text)}
                 found = self._proven(case, REDIRECTED, instruction, scene, note, **measures)
                 if isinstance(found, Perturbed):
                     return found
@@ -261,7 +208,7 @@ class TabletopNeighbourhood:
 
     # -- things -----------------------------------------------------------------------------------
 
-    def _bystander_moved(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def _bystander_moved(self, case: _Case, rng: np.random.Generator) -> Answer:
         said, scene, p = case.base.instruction, case.scene, self._p.perturbing
         if case.reason:
             return NotApplicable(case.reason)
@@ -279,7 +226,7 @@ class TabletopNeighbourhood:
                         return found
         return NotApplicable("no small move of a thing that is not named leaves the plan as it is")
 
-    def _moved_or_blocked(self, case: _Case, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def _moved_or_blocked(self, case: _Case, rng: np.random.Generator) -> Answer:
         said = case.base.instruction
         # What is in the air has to be put down.
         names = named(said)[:1] if case.hanging else named(said)
@@ -329,11 +276,6 @@ class TabletopNeighbourhood:
         effort = case.scene[name].pose.distance_to(moved[name].pose)
         measures = {"grasp_missed_by_m": grasp_missed, "place_missed_by_m": place_missed, "touched": touched}
         return _Candidate(effort, name, moved, measures)
-
-    def _moved(self, case: _Case, claim: str, name: str, after: Scene, **measures: float) -> Perturbed | Infeasible:
-        distance = case.scene[name].pose.distance_to(after[name].pose)
-        note = f"moved {name} by {distance:.2f} m"
-        return self._proven(case, claim, case.base.instruction, after, note, moved_m=distance, **measures)
 
     # -- geometry ---------------------------------------------------------------------------------
 
@@ -457,12 +399,6 @@ class TabletopNeighbourhood:
 
     def _heights(self, state: ObjectState) -> tuple[float, float]:
         return shapes.heights(self._model(state), state.pose)
-
-
-def _shared(before: str, after: str) -> float:
-    """Return the share of the words said now that were said before."""
-    said, says = (set(text.lower().split()) for text in (before, after))
-    return len(said & says) / len(says)
 
 
 def _within(region: Region, pose: Pose, distance: float) -> tuple[tuple[float, float], tuple[float, float]]:

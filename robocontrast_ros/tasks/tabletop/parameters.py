@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.tasks.base import TaskParameters
 
 FAMILIES = ("pick", "move_near", "stack", "put_on", "put_in")
 """Families of instructions, which are the skills."""
@@ -205,15 +206,9 @@ class Distracting:
 
 
 @record
-class TabletopParameters:
+class TabletopParameters(TaskParameters):
     """The file config/tasks/tabletop.yaml."""
 
-    task: str = Field(description="plug-in that reads this file")
-    name: str = Field(min_length=1, description="name of the task in results")
-    world: str = Field(description="URI of the world model without objects")
-    control_rate: float = Field(gt=0, description="control steps a second of simulated time [Hz]")
-    physics_step: float = Field(gt=0, le=0.01, description="step of the embedded simulator's physics [s]")
-    step_limit: int = Field(gt=0, description="control steps after which a trial ends")
     start: Triple = Field(description="the tool when a trial starts, world frame [m]")
     store: Triple | None = Field(
         default=None, description="where a person takes objects from that are in no scene, world frame [m]; not known"

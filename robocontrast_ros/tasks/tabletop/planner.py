@@ -20,7 +20,7 @@ from shapely import Polygon
 
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
 from robocontrast_ros.objects import ObjectModel
-from robocontrast_ros.tasks.protocol import Infeasible, Plan
+from robocontrast_ros.tasks.plans import Infeasible, NoPlan, Plan
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.goals import In, Library, Near, On, TabletopGoals, argument, named
 from robocontrast_ros.tasks.tabletop.hand import HandRoom, Obstacle, ToolPlace, grasp_place
@@ -34,10 +34,6 @@ STANDING = 0.02
 
 
 _KEPT_PLANS = 64
-
-
-class NoPlan(Exception):
-    """An instruction cannot be fulfilled in a scene; the text says why."""
 
 
 @dataclass(frozen=True)

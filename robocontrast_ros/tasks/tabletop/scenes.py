@@ -16,6 +16,7 @@ from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.objects import SHIPPED, ObjectModel, find_model, load_library
 from robocontrast_ros.objects.settling import settle
 from robocontrast_ros.objects.views import SceneViews
+from robocontrast_ros.tasks.base import ModelScenes
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.goals import Library, named
 from robocontrast_ros.tasks.tabletop.parameters import TabletopParameters
@@ -62,25 +63,18 @@ def views_of(parameters: TabletopParameters, library: Library, source: str = "")
     return views
 
 
-class TabletopScenes:
-    """What stands in the world, and where the robot starts."""
-
-    def __init__(self, parameters: TabletopParameters, library: Library) -> None:
-        self.world, self.physics_step = parameters.world, parameters.physics_step
-        self.start_position = parameters.start
-        self.region = parameters.tool_region
-        self.library = library
-        self.models = {name: model.uri for name, model in library.items()}
-
-    def outline(self, model: str) -> tuple[tuple[float, float], ...]:
-        """Return the polygon that an object covers, in its frame, shape (n, 2) [m].
-
-        Raises:
-            KeyError: the task has no such object.
-        """
-        if model not in self.library:
-            raise KeyError(f"no object '{model}'; there are: {', '.join(self.library)}")
-        return self.library[model].footprint
+def table_scenes(parameters: TabletopParameters, library: Library) -> ModelScenes:
+    """Return what stands in the world, and where the robot starts."""
+    models = {name: model.uri for name, model in library.items()}
+    return ModelScenes(
+        parameters.world,
+        parameters.physics_step,
+        models,
+        lambda name: library[name].footprint,
+        parameters.start,
+        parameters.tool_region,
+        thing="object",
+    )
 
 
 def objects_in_use(parameters: TabletopParameters, source: str) -> dict[str, ObjectModel]:

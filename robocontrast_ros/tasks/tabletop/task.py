@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from robocontrast_ros.configuration import ConfigurationError, load_record
-from robocontrast_ros.domain import Instruction, Scene, SegmentKind, TestInstance
+from robocontrast_ros.domain import Instruction, Scene, TestInstance
 from robocontrast_ros.objects import ObjectModel
-from robocontrast_ros.tasks.portraits import ModelPortraits
-from robocontrast_ros.tasks.protocol import Backdrop, Infeasible, Task
+from robocontrast_ros.tasks.base import ModelTask
+from robocontrast_ros.tasks.protocol import Backdrop, Infeasible
 from robocontrast_ros.tasks.tabletop.clutter import TabletopClutter, TargetAlone, Views
 from robocontrast_ros.tasks.tabletop.difficulty import TabletopDifficulty
 from robocontrast_ros.tasks.tabletop.goals import TabletopGoals
-from robocontrast_ros.tasks.tabletop.grammar import ROLES
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
 from robocontrast_ros.tasks.tabletop.neighbourhood import TabletopNeighbourhood
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, TabletopParameters
@@ -24,21 +23,19 @@ from robocontrast_ros.tasks.tabletop.scenes import (
     NoRoom,
     SceneDraw,
     Settle,
-    TabletopScenes,
     at_rest,
     objects_in_use,
+    table_scenes,
     views_of,
 )
-from robocontrast_ros.tasks.wording import GrammarWording
 
 RIM = 0.1
 """Width of the table around region and start that maps show [m]."""
 
 
-class Tabletop(Task):
+class Tabletop(ModelTask):
     """Pick, move near, stack, put on and put in, on a table with other things."""
 
-    families = FAMILIES
     metric = "success"
     path_dimensions = 3
     # Collisions with anything, which a grasp is one of, say nothing here, and there is no reference path.
@@ -48,12 +45,8 @@ class Tabletop(Task):
         self, parameters: TabletopParameters, library: dict[str, ObjectModel], settle: Settle, views: Views
     ) -> None:
         """Take the task file, the objects in use, what settles scenes and what looks at them."""
-        self.parameters, self.library = parameters, library
-        self.name = parameters.name
-        self.control_rate, self.step_limit = parameters.control_rate, parameters.step_limit
-        self.store = parameters.store
-        self.scenes = TabletopScenes(parameters, library)
-        self.portraits = ModelPortraits(self.scenes.models)
+        super().__init__(parameters, FAMILIES, table_scenes(parameters, library))
+        self.library, self.store = library, parameters.store
         self.goals = TabletopGoals(parameters, library)
         self.planner = TabletopPlanner(parameters, library, self.goals)
         region = parameters.region
@@ -61,9 +54,7 @@ class Tabletop(Task):
         high = region.x_max + RIM, region.y_max + RIM
         self.backdrop = Backdrop((low, (high[0], low[1]), high, (low[0], high[1])), up="x")
         self._draw = SceneDraw(parameters, library, self.planner, settle)
-        self.language = self.rewording = TabletopLanguage(library, self._draw.pairs)
-        things = dict.fromkeys(ROLES, SegmentKind.OBJECT)
-        self.wording = GrammarWording(self.language.grammar, things, self.language.descriptors)
+        self.language = self.rewording = self.wording = TabletopLanguage(library, self._draw.pairs)
         self.handling = TargetAlone(library)
         self.neighbourhood = TabletopNeighbourhood(self, parameters, library, self.planner, self.goals, self.language)
         if parameters.distracting is not None:
@@ -108,10 +99,8 @@ class Tabletop(Task):
             ValueError: the family is unknown.
             ConfigurationError: too few scenes suit the task's parameters.
         """
-        if family is not None and family not in self.families:
-            raise ValueError(f"family: got '{family}', expected one of {', '.join(self.families)}")
         p = self.parameters.sampling
-        chosen = family or self.families[rng.integers(len(self.families))]
+        chosen = self.family(rng, family)
         pairs = self._draw.pairs(chosen)
         if not pairs:
             raise ConfigurationError(

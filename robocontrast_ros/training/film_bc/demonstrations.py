@@ -20,9 +20,7 @@ from robocontrast_ros.configuration import load_configured, load_record, record,
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.policies.baselines.language_table.oracle import Oracle, OracleParameters
-from robocontrast_ros.policies.film_bc.description import CAMERA
-from robocontrast_ros.policies.film_bc.pixels import reduced
-from robocontrast_ros.policies.film_bc.slots import planar_state
+from robocontrast_ros.policies.film_bc.observations import CAMERA, planar_state, reduced
 from robocontrast_ros.policies.protocol import Observation, Policy
 from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.profile import load_profile

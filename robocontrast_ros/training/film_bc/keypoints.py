@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor
@@ -15,6 +14,7 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.policies.film_bc.keypoints import Keypoints, Sighting, keypoint_loss
 from robocontrast_ros.policies.film_bc.model import symmetries, turns
 from robocontrast_ros.policies.film_bc.tracking import HIDDEN
+from robocontrast_ros.policies.networks import Batch, joined
 from robocontrast_ros.training.epochs import EpochTrainer, Training
 from robocontrast_ros.training.film_bc.demonstrations import Shard
 
@@ -27,7 +27,7 @@ class KeypointTraining(Training):
 
 
 @dataclass(frozen=True)
-class Views:
+class Views(Batch):
     """Images and the true poses of the blocks.
 
     Attributes:
@@ -38,38 +38,28 @@ class Views:
     images: Tensor
     blocks: Tensor
 
-    def __len__(self) -> int:
-        return len(self.images)
-
-    def to(self, device: torch.device) -> Views:
-        """Return the views on a device."""
-        return Views(self.images.to(device), self.blocks.to(device))
-
     @classmethod
     def of(cls, paths: Sequence[Path]) -> Views:
         """Read the images of shards."""
         shards = [Shard.load(path) for path in paths]
-        images = torch.from_numpy(np.concatenate([shard.images for shard in shards]))
-        blocks = np.concatenate([shard.blocks[shard.image_step] for shard in shards])
-        return cls(
-            images.permute(0, 3, 1, 2).contiguous(memory_format=torch.channels_last),
-            torch.from_numpy(blocks),
-        )
+        images, blocks = joined((shard.images, shard.blocks[shard.image_step]) for shard in shards)
+        return cls(images.permute(0, 3, 1, 2).contiguous(memory_format=torch.channels_last), blocks)
 
 
 class KeypointTrainer(EpochTrainer[Keypoints]):
     """Trains the network that finds the blocks."""
 
-    CHECKPOINT = "keypoints.pt"
+    CHECKPOINT, SAMPLES = "keypoints.pt", "images"
 
     def __init__(self, parameters: KeypointTraining, names: tuple[str, ...], views: Views, held_out: Views) -> None:
         """Take the parameters, the blocks' names, and the data on the device to train on."""
         self._p, self._views, self._held_out = parameters, views, held_out
-        device = views.images.device
-        torch.manual_seed(parameters.seed)
-        network = Keypoints(names, parameters.width).to(device, memory_format=torch.channels_last)
-        self._symmetry = symmetries(names).to(device)
-        super().__init__(network, parameters, len(views), device)
+        self._symmetry = symmetries(names).to(views.images.device)
+
+        def make() -> Keypoints:
+            return Keypoints(names, parameters.width).to(memory_format=torch.channels_last)
+
+        super().__init__(make, parameters, views, held_out, views.images.device)
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from robocontrast_ros.policies.film_bc.model import (
     displacement,
     turns,
 )
+from robocontrast_ros.policies.networks import Batch, joined
 from robocontrast_ros.training.epochs import EpochTrainer, Training
 from robocontrast_ros.training.film_bc.demonstrations import Shard
 from robocontrast_ros.training.film_bc.wordings import Wordings
@@ -41,7 +42,7 @@ class FilmBcTraining(Training):
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(Batch):
     """Steps of demonstrations as tensors; see ``Shard``.
 
     Attributes:
@@ -62,36 +63,17 @@ class Steps:
     condition: Tensor
     meaning: Tensor
 
-    def __len__(self) -> int:
-        return len(self.tool)
-
-    def __getitem__(self, index: Tensor) -> Steps:
-        return Steps(*(value[index] for value in vars(self).values()))
-
-    def to(self, device: torch.device) -> Steps:
-        """Return the steps on a device."""
-        return Steps(*(value.to(device) for value in vars(self).values()))
-
     @classmethod
     def of(cls, paths: Sequence[Path], wordings: Wordings) -> Steps:
         """Read shards."""
         meaning_of = dict(zip(wordings.texts.tolist(), wordings.meanings.tolist(), strict=True))
-        columns: list[tuple] = []
+        parts = []
         for path in paths:
-            shard = Shard.load(path)
-            meanings = np.array([meaning_of[text] for text in shard.texts.tolist()])
-            columns.append(
-                (
-                    shard.tool,
-                    shard.blocks,
-                    shard.start,
-                    shard.goal,
-                    shard.action,
-                    shard.conditions[shard.episode],
-                    meanings[shard.episode],
-                )
-            )
-        return cls(*(torch.from_numpy(np.concatenate(column)) for column in zip(*columns, strict=True)))
+            s = Shard.load(path)
+            meanings = np.array([meaning_of[text] for text in s.texts.tolist()])
+            of_steps = s.conditions[s.episode], meanings[s.episode]
+            parts.append((s.tool, s.blocks, s.start, s.goal, s.action, *of_steps))
+        return cls(*joined(parts))
 
 
 class Words:
@@ -129,7 +111,7 @@ class _Pool:
 class Trainer(EpochTrainer[FilmBc]):
     """Trains the network that chooses actions."""
 
-    CHECKPOINT = "network.pt"
+    CHECKPOINT, SAMPLES = "network.pt", "steps"
     CLIP = 1.0
 
     def __init__(
@@ -137,10 +119,8 @@ class Trainer(EpochTrainer[FilmBc]):
     ) -> None:
         """Take the parameters, the blocks' names, and the data on the device to train on."""
         self._p, self._steps, self._held_out, self._words = parameters, steps, held_out, words
-        torch.manual_seed(parameters.seed)
         sizes = Sizes(language=parameters.language, trunk=parameters.trunk)
-        network = FilmBc(names, sizes).to(steps.tool.device)
-        super().__init__(network, parameters, len(steps), steps.tool.device)
+        super().__init__(lambda: FilmBc(names, sizes), parameters, steps, held_out, steps.tool.device)
 
     def start_from(self, network: FilmBc) -> None:
         """Begin with another network's weights."""
@@ -191,15 +171,10 @@ class Trainer(EpochTrainer[FilmBc]):
             return torch.randn(like.shape, generator=generator).to(self._device) * scale
 
         def shaken(blocks: Tensor) -> Tensor:
-            return torch.cat(
-                [
-                    blocks[..., :2] + normal(blocks[..., :2], p.position_noise),
-                    blocks[..., 2:] + normal(blocks[..., 2:], p.yaw_noise),
-                ],
-                -1,
-            )
+            places, yaws = blocks[..., :2], blocks[..., 2:]
+            return torch.cat([places + normal(places, p.position_noise), yaws + normal(yaws, p.yaw_noise)], -1)
 
-        return self._slots(Steps(**(vars(batch) | {k: shaken(getattr(batch, k)) for k in ("blocks", "start")})))
+        return self._slots(replace(batch, blocks=shaken(batch.blocks), start=shaken(batch.start)))
 
     def _slots(self, steps: Steps) -> Slots:
         return Slots(

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
-import yaml
 from pydantic import Field
 
-from robocontrast_ros.configuration import load_record, record, resolve_uri
+from robocontrast_ros.configuration import record, resolve_uri
 from robocontrast_ros.policies.film_bc.model import FilmBc
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.tasks.language_table import LanguageTable
-from robocontrast_ros.training.film_bc.card import model_card
-from robocontrast_ros.training.film_bc.demonstrations import DemonstrationParameters, make_shard
+from robocontrast_ros.training.card import Card
+from robocontrast_ros.training.film_bc.demonstrations import DemonstrationParameters, Shard, make_shard
 from robocontrast_ros.training.film_bc.keypoints import KeypointTrainer, KeypointTraining, Views
 from robocontrast_ros.training.film_bc.pushing import FilmBcTraining, Steps, Trainer, Words
 from robocontrast_ros.training.film_bc.wordings import Wordings
-from robocontrast_ros.training.recipes import Say, Trained
-from robocontrast_ros.training.shards import all_shards, split
+from robocontrast_ros.training.recipes import RecipeFile, Say, Trained, Work
+from robocontrast_ros.training.shards import split
+
+TRAINED_ON = "Demonstrations of the oracle in the embedded world; one shard in twenty was kept for validation."
 
 
 @record
@@ -52,82 +54,56 @@ class FilmBcRecipe:
             raise ValueError(f"at least 2 shards of demonstrations, not {self.demonstrations.shards}")
 
 
-class FilmBcFile:
-    """The recipe of ``film_bc`` and ``film_bc_state``.
+class FilmBcFile(RecipeFile):
+    """The recipe of ``film_bc`` and ``film_bc_state``."""
 
-    Attributes:
-        parameters: the record of its file.
-    """
+    PARAMETERS = FilmBcRecipe
+    parameters: FilmBcRecipe
 
-    def __init__(self, path: Path, parameters: FilmBcRecipe, task: LanguageTable) -> None:
-        self.parameters = parameters
-        self._path, self._task = path, task
-
-    @classmethod
-    def from_file(cls, path: Path) -> FilmBcFile:
-        """Return the recipe that a file describes.
-
-        Raises:
-            ConfigurationError: the file, or the task's, does not fit.
-        """
-        parameters = load_record(FilmBcRecipe, path)
-        return cls(path, parameters, LanguageTable.from_file(resolve_uri(parameters.task, path.parent)))
+    def __init__(self, path: Path, parameters: FilmBcRecipe) -> None:
+        super().__init__(path, parameters)
+        self._task = LanguageTable.from_file(resolve_uri(parameters.task, path.parent))
 
     def train(self, folder: Path, processes: int, say: Say) -> Trained:
         """Follow the recipe; see ``training.recipes.Recipe``."""
-        recipe, task = self.parameters, self._task
+        recipe, task, work = self.parameters, self._task, Work(folder, processes, say)
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         say(f"on {torch.cuda.get_device_name() if device.type == 'cuda' else 'the processor'}, {processes} processes")
         wordings = Wordings.cached(folder / "wordings.npz", task, SentenceEncoder.shipped(), say)
         names = task.parameters.blocks
-        measured: dict[str, dict[str, float]] = {}
 
-        def pushing(parameters: FilmBcTraining, shards: list[list[Path]], name: str, before: Path | None) -> Path:
-            kept, held = _split(shards)
-            steps, held_out = (Steps.of(paths, wordings).to(device) for paths in (kept, held))
+        def pushing(name: str, parameters: FilmBcTraining, shards: list[list[Path]], before: str) -> str:
+            steps, held_out = (Steps.of(paths, wordings).to(device) for paths in _split(shards))
             words = Words(wordings, parameters.held_out, parameters.seed, device)
             trainer = Trainer(parameters, names, steps, held_out, words)
-            if before is not None:
-                trainer.start_from(FilmBc.restored(torch.load(before, map_location="cpu", weights_only=True)))
-            say(f"{name}: {len(steps)} steps, {len(held_out)} held out")
-            trainer.run(folder / name, say)
-            measured[name] = trainer.validate()
-            return folder / name / Trainer.CHECKPOINT
+            if before:
+                trainer.start_from(FilmBc.restored(torch.load(folder / before, map_location="cpu", weights_only=True)))
+            return work.network(name, trainer)
 
-        rounds: list[list[Path]] = []
-        network: Path | None = None
-        for number, learned in enumerate((None, *recipe.rounds)):
-            parameters = recipe.demonstrations
-            if learned is not None and network is not None:
-                parameters = replace(
-                    parameters,
-                    seed=parameters.seed + 1000 * number,
-                    **asdict(learned),
-                    learner=str(_parameter_file(folder / f"learner{number}.yaml", "learner", network)),
-                )
-            rounds.append(all_shards(make_shard, parameters, folder / f"demonstrations{number}", processes, say))
-            how = recipe.network if network is None else recipe.network_after_round
-            network = pushing(how, rounds, f"network{number}", network)
-        assert network is not None
-        for_pixels = pushing(recipe.network_for_pixels, rounds, "network_for_pixels", network)
+        rounds = [work.shards("demonstrations0", make_shard, recipe.demonstrations)]
+        network = pushing("network0", recipe.network, rounds, "")
+        for number, learned in enumerate(recipe.rounds, start=1):
+            parameters = replace(
+                recipe.demonstrations,
+                seed=recipe.demonstrations.seed + 1000 * number,
+                **asdict(learned),
+                learner=str(work.policy("film_bc", f"learner{number}", network=network)),
+            )
+            rounds.append(work.shards(f"demonstrations{number}", make_shard, parameters))
+            network = pushing(f"network{number}", recipe.network_after_round, rounds, network)
+        for_pixels = pushing("network_for_pixels", recipe.network_for_pixels, rounds, network)
 
         # The first round shows the blocks in enough places.
         views, held_views = (Views.of(paths).to(device) for paths in _split(rounds[:1]))
-        say(f"keypoints: {len(views)} images, {len(held_views)} held out")
-        seeing = KeypointTrainer(recipe.keypoints, names, views, held_views)
-        seeing.run(folder / "keypoints", say)
-        measured["keypoints"] = seeing.validate()
+        keypoints = work.network("keypoints", KeypointTrainer(recipe.keypoints, names, views, held_views))
 
         name = self._path.stem
         policies = (
-            _parameter_file(folder / f"{name}_state.yaml", f"{name}_state", network),
-            _parameter_file(
-                folder / f"{name}.yaml", name, for_pixels, folder / "keypoints" / KeypointTrainer.CHECKPOINT
-            ),
+            work.policy("film_bc", f"{name}_state", network=network),
+            work.policy("film_bc", name, network=for_pixels, keypoints=keypoints),
         )
-        card = folder / "README.md"
-        card.write_text(model_card(name, self._path.name, rounds, measured), encoding="utf-8")
-        return Trained(policies, card, "language_table_demo")
+        data = {paths[0].parent.name: _counted(paths) for paths in rounds}
+        return work.trained(policies, "language_table_demo", self._path.name, _card(name, data), data)
 
 
 def _split(rounds: list[list[Path]]) -> tuple[list[Path], list[Path]]:
@@ -136,10 +112,27 @@ def _split(rounds: list[list[Path]]) -> tuple[list[Path], list[Path]]:
     return [path for kept, _ in both for path in kept], [path for _, held in both for path in held]
 
 
-def _parameter_file(path: Path, name: str, network: Path, keypoints: Path | None = None) -> Path:
-    """Write a policy's parameter file beside the folders of its checkpoints."""
-    content = {"policy": "film_bc", "name": name, "network": str(network.relative_to(path.parent))}
-    if keypoints is not None:
-        content["keypoints"] = str(keypoints.relative_to(path.parent))
-    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
-    return path
+def _counted(paths: Sequence[Path]) -> dict[str, int]:
+    """Return how much the shards of a round hold."""
+    shards = [Shard.load(path) for path in paths]
+    columns = {"episodes": "texts", "steps": "action", "images": "images"}
+    return {what: sum(len(getattr(shard, name)) for shard in shards) for what, name in columns.items()}
+
+
+def _card(name: str, data: Mapping[str, Mapping[str, int]]) -> Card:
+    rounds = "\n".join(
+        f"- {folder}: " + ", ".join(f"{count} {what}" for what, count in counts.items())
+        for folder, counts in data.items()
+    )
+    return Card(
+        names=(name, f"{name}_state"),
+        task="Language-Table, eight blocks",
+        action="planar_delta, one displacement (dx, dy) of the tool a step [m]",
+        format="PyTorch state dicts with sizes and names",
+        encoder="all-MiniLM-L6-v2",
+        trained_on=f"{TRAINED_ON}\n\n{rounds}",
+        validated_on="On steps, images and sentences that were not trained on.",
+        session="language_table_held_out",
+        title=f"{name} and {name}_state",
+        evaluated=(name,),
+    )

@@ -15,13 +15,14 @@ from robocontrast_ros.tasks.language_table import LanguageTable
 from robocontrast_ros.tasks.language_table.goals import DISTANCES
 from robocontrast_ros.tasks.language_table.grammar import GRAMMAR, says
 from robocontrast_ros.training.progress import TimeLeft
+from robocontrast_ros.training.shards import Stored
 
 BATCH = 4000
 """Sentences between two lines of progress."""
 
 
-@dataclass(frozen=True)
-class Wordings:
+@dataclass
+class Wordings(Stored):
     """Sentences, grouped by meaning.
 
     Attributes:
@@ -53,12 +54,8 @@ class Wordings:
     def cached(cls, path: Path, task: LanguageTable, encoder: SentenceEncoder, say: Callable[[str], None]) -> Wordings:
         """Return the wordings in a file; make the file when it is missing."""
         if not path.exists():
-            part = path.with_suffix(".part")
-            with part.open("wb") as stream:
-                np.savez(stream, **vars(cls.of(task, encoder, say)))
-            part.rename(path)
-        with np.load(path) as stored:
-            return cls(**stored)
+            cls.of(task, encoder, say).save(path)
+        return cls.load(path)
 
 
 def _conditions(task: LanguageTable) -> Iterator[Instruction]:

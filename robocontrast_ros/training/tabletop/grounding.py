@@ -86,14 +86,13 @@ class Told:
 class GroundingTrainer(EpochTrainer[Grounding]):
     """Trains the network that understands."""
 
-    CHECKPOINT = "grounding.pt"
+    CHECKPOINT, SAMPLES = "grounding.pt", "instructions"
     CLIP = 1.0
 
     def __init__(self, parameters: GroundingTraining, catalogue: Catalogue, told: Told, held_out: Told) -> None:
         self._p, self._told, self._held_out, self._shifted = parameters, told, held_out, told.things
-        torch.manual_seed(parameters.seed)
-        network = Grounding(catalogue, GroundingSizes(width=parameters.width, layers=parameters.layers))
-        super().__init__(network, parameters, len(told), torch.device("cpu"))
+        sizes = GroundingSizes(width=parameters.width, layers=parameters.layers)
+        super().__init__(lambda: Grounding(catalogue, sizes), parameters, told, held_out)
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:
@@ -118,7 +117,7 @@ class GroundingTrainer(EpochTrainer[Grounding]):
         if noise is not None:
             words = words + noise[:, :length]
         scene = told.scene[index]
-        return self.network(words, spoken[:, :length], Things(things.models[scene], things.poses[scene]))
+        return self.network(words, spoken[:, :length], things[scene])
 
     def _batches(self, generator: torch.Generator) -> list[Tensor]:
         """Return batches in an order that is drawn, of instructions of about the same length; shift the things."""

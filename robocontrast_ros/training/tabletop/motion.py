@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from robocontrast_ros.configuration import record
+from robocontrast_ros.policies.networks import Batch, joined
 from robocontrast_ros.policies.tabletop_bc.grounding import Things
 from robocontrast_ros.policies.tabletop_bc.motion import (
     CENTRES,
@@ -53,57 +54,27 @@ class MotionTraining(Training):
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(Batch):
     """Steps of demonstrations as tensors; see ``Shard``.
 
     Attributes:
-        models: of the slots, shape (n, s).
-        things: shape (n, s, 4).
-        skill: shape (n,).
-        target: shape (n,).
-        reference: shape (n,).
-        stood: shape (n, 4).
-        grasped: shape (n, 4).
-        tool: shape (n, 4).
-        moved: shape (n, 4).
-        commanded: shape (n, 4).
-        width: shape (n, 2).
-        closed: shape (n,).
-        handled: shape (n,).
+        situation: what the network knows.
         phase: what the hand does after its last command, shape (n,).
         line: shape (n, 4).
         above: shape (n,).
         action: shape (n, 5).
     """
 
-    models: Tensor
-    things: Tensor
-    skill: Tensor
-    target: Tensor
-    reference: Tensor
-    stood: Tensor
-    grasped: Tensor
-    tool: Tensor
-    moved: Tensor
-    commanded: Tensor
-    width: Tensor
-    closed: Tensor
-    handled: Tensor
+    situation: Situation
     phase: Tensor
     line: Tensor
     above: Tensor
     action: Tensor
 
-    def __len__(self) -> int:
-        return len(self.skill)
-
-    def __getitem__(self, index: Tensor) -> Steps:
-        return Steps(*(value[index] for value in vars(self).values()))
-
     @classmethod
     def of(cls, paths: Sequence[Path], catalogue: Catalogue) -> Steps:
         """Read shards; their indices of models become those of the catalogue."""
-        columns: list[tuple] = []
+        parts = []
         for path in paths:
             s = Shard.load(path)
             index = np.array([*(catalogue.names.index(name) for name in s.names.tolist()), -1])
@@ -123,7 +94,7 @@ class Steps:
             new = ~first & (closed != (s.action[:, 4] > 0.5))
             lines = np.where(new, rows - 1, rows)
             phase = np.where(closed, PLACE, np.where(new | (s.phase == FETCH), FETCH, RETREAT))
-            columns.append(
+            parts.append(
                 (
                     index[s.models][e],
                     s.things,
@@ -144,30 +115,16 @@ class Steps:
                     s.action,
                 )
             )
-        steps = cls(*(torch.from_numpy(np.concatenate(column)) for column in zip(*columns, strict=True)))
-        used = int((steps.models >= 0).sum(-1).max())
-        return cls(**vars(steps) | {"models": steps.models[:, :used], "things": steps.things[:, :used]})
+        models, poses, skill, target, reference, *rest = joined(parts)
+        used = int((models >= 0).sum(-1).max())
+        things = Things(models[:, :used], poses[:, :used])
+        return cls(Situation(skill, target, reference, things, *rest[:-4]), *rest[-4:])
 
-    def situation(self, shift: Tensor | None = None) -> Situation:
-        """Return what the network knows; things and the target's last place are shifted, shape (n, s, 4)."""
-        things, stood = self.things, self.stood
-        if shift is not None:
-            things = things + shift
-            stood = stood + shift[torch.arange(len(self)), self.target]
-        return Situation(
-            self.skill,
-            self.target,
-            self.reference,
-            Things(self.models, things),
-            stood,
-            self.grasped,
-            self.tool,
-            self.moved,
-            self.commanded,
-            self.width,
-            self.closed,
-            self.handled,
-        )
+    def shifted(self, shift: Tensor) -> Situation:
+        """Return what the network knows where things, and the target's last place, are shifted, shape (n, s, 4)."""
+        s = self.situation
+        things = Things(s.things.models, s.things.poses + shift)
+        return replace(s, things=things, stood=s.stood + shift[torch.arange(len(self)), s.target])
 
 
 @dataclass(frozen=True)
@@ -186,7 +143,8 @@ class Chosen:
 def chosen(steps: Steps) -> Chosen:
     """Return what the demonstrator had chosen; grasps mean something while it fetches, places while it carries."""
     rows = torch.arange(len(steps))
-    line, stood = steps.line, steps.stood
+    s, line = steps.situation, steps.line
+    poses, tool, stood = s.things.poses, s.tool, s.stood
     closing = line[:, 3] - math.pi / 2 - stood[:, 3]
     x, y = turned(line[:, 0] - stood[:, 0], line[:, 1] - stood[:, 1], -stood[:, 3])
     along, _ = turned(x, y, -closing)
@@ -194,16 +152,16 @@ def chosen(steps: Steps) -> Chosen:
     outward = torch.where(along < 0, closing + math.pi, closing)
     index = torch.where(rim, _nearest(outward, RIMS, math.tau), RIMS + _nearest(closing, CENTRES, math.pi))
     at = torch.stack([*turned(x, y, -grasp_angle(index).to(x.dtype)), line[:, 2] - stood[:, 2]], -1)
-    now, there = steps.things[rows, steps.target], steps.things[rows, steps.reference]
+    now, there = poses[rows, s.target], poses[rows, s.reference]
     # The line is where the tool goes with what it holds; seen from the target, where the target goes.
-    turn = line[:, 3] - steps.tool[:, 3]
-    dx, dy = turned(now[:, 0] - steps.tool[:, 0], now[:, 1] - steps.tool[:, 1], turn)
-    up = now[:, 2] - steps.tool[:, 2]
+    turn = line[:, 3] - tool[:, 3]
+    dx, dy = turned(now[:, 0] - tool[:, 0], now[:, 1] - tool[:, 1], turn)
+    up = now[:, 2] - tool[:, 2]
     end = torch.stack([line[:, 0] + dx, line[:, 1] + dy, line[:, 2] + up, now[:, 3] + turn], -1)
     away = end[:, :2] - there[:, :2]
     heading = torch.atan2(away[:, 1], away[:, 0]) - way_heading(stood, there)
     into = torch.stack([*turned(away[:, 0], away[:, 1], -there[:, 3]), end[:, 2] - there[:, 2]], -1)
-    rises = (steps.phase > PLACE) | ((steps.phase == PLACE) & (steps.reference < 0))
+    rises = (steps.phase > PLACE) | ((steps.phase == PLACE) & (s.reference < 0))
     return Chosen(
         index,
         at,
@@ -223,30 +181,28 @@ def _nearest(angle: Tensor, count: int, period: float) -> Tensor:
 class MotionTrainer(EpochTrainer[Motion]):
     """Trains the network that moves the hand."""
 
-    CHECKPOINT = "motion.pt"
+    CHECKPOINT, SAMPLES = "motion.pt", "steps"
     CLIP = 1.0
 
     def __init__(self, parameters: MotionTraining, catalogue: Catalogue, steps: Steps, held_out: Steps) -> None:
         self._p, self._steps, self._held_out = parameters, steps, held_out
-        torch.manual_seed(parameters.seed)
-        network = Motion(catalogue, MotionSizes())
-        network.seen.copy_(_seen(network, steps))
-        super().__init__(network, parameters, len(steps), torch.device("cpu"))
+        super().__init__(lambda: Motion(catalogue, MotionSizes()), parameters, steps, held_out)
+        self.network.seen.copy_(_seen(self.network, steps))
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:
         """Return measures over steps that were not trained on."""
         self.network.eval()
         steps = self._held_out
-        right, situation, rows = chosen(steps), steps.situation(), torch.arange(len(steps))
+        right, situation, rows = chosen(steps), steps.situation, torch.arange(len(steps))
         choices = self.network.choices(situation)
-        fetch, place = steps.phase == FETCH, (steps.phase == PLACE) & (steps.reference >= 0)
-        near = place & (steps.skill == NEAR)
+        fetch, place = steps.phase == FETCH, (steps.phase == PLACE) & (situation.reference >= 0)
+        near = place & (situation.skill == NEAR)
         line = self.network.line(situation, choices, steps.phase)
         off = (line.place[:, :2] - steps.line[:, :2]).norm(dim=-1)
         action = self.network.act(situation, Line(steps.line, steps.above), steps.phase)
         end = self.network.target_place(situation, choices)
-        carried = carried_line(steps.tool, steps.things[rows, steps.target], end)
+        carried = carried_line(situation.tool, situation.things.poses[rows, situation.target], end)
         error = (action[:, :3] - steps.action[:, :3]).norm(dim=-1)
         return {
             "phase": _share(self.network.phase(situation) == steps.phase),
@@ -269,11 +225,11 @@ class MotionTrainer(EpochTrainer[Motion]):
         # Errors of all sizes up to those of a camera; the same step is seen with another one in each epoch.
         size = torch.rand(len(steps), 1, 1, generator=generator)
         scale = torch.tensor([p.position_noise] * 3 + [p.yaw_noise])
-        shift = size * scale * torch.randn(steps.things.shape, generator=generator)
-        situation = steps.situation(shift)
+        known = steps.situation
+        situation = steps.shifted(size * scale * torch.randn(known.things.poses.shape, generator=generator))
         choices = self.network.choices(situation)
-        fetch, place = steps.phase == FETCH, (steps.phase == PLACE) & (steps.reference >= 0)
-        near, inside = place & (steps.skill == NEAR), place & (steps.skill != NEAR)
+        fetch, place = steps.phase == FETCH, (steps.phase == PLACE) & (known.reference >= 0)
+        near, inside = place & (known.skill == NEAR), place & (known.skill != NEAR)
         rows = torch.arange(len(steps))
         grasp = functional.cross_entropy(choices.grasp, right.grasp, reduction="none")
         at = _off(choices.at[rows, right.grasp], right.at)
@@ -289,7 +245,7 @@ class MotionTrainer(EpochTrainer[Motion]):
         noise = torch.randn(len(steps), 5, generator=generator) * p.line_noise
         # A radian of the hand weighs as much as a decimetre.
         line = Line(steps.line + noise[:, :4] * torch.tensor([1.0, 1.0, 1.0, 10.0]), steps.above + noise[:, 4])
-        action = self.network.act(steps.situation(), line, steps.phase)
+        action = self.network.act(known, line, steps.phase)
         moved = functional.smooth_l1_loss(action[:, :3] / STEP, steps.action[:, :3] / STEP, beta=0.05)
         spun = functional.smooth_l1_loss(action[:, 3] / TURN, steps.action[:, 3] / TURN, beta=0.05)
         gripper = functional.binary_cross_entropy_with_logits(action[:, 4], steps.action[:, 4])
@@ -298,7 +254,7 @@ class MotionTrainer(EpochTrainer[Motion]):
             + _mean(way + 5 * far + 5 * up, near)
             + _mean(turn + 5 * into, inside)
             + height.mean()
-            + _mean(leaves, (steps.phase != PLACE) & (steps.reference >= 0))
+            + _mean(leaves, (steps.phase != PLACE) & (known.reference >= 0))
             + 3 * moved
             + spun
             + gripper
@@ -307,8 +263,8 @@ class MotionTrainer(EpochTrainer[Motion]):
 
 def _seen(network: Motion, steps: Steps) -> Tensor:
     """Return which grasps of each type were demonstrated, shape (types, grasps); all of a type that never was."""
-    fetch = steps.phase == FETCH
-    models = steps.models[torch.arange(len(steps)), steps.target][fetch]
+    known, fetch = steps.situation, steps.phase == FETCH
+    models = known.things.models[torch.arange(len(steps)), known.target][fetch]
     found = torch.zeros_like(network.seen)
     found[network.attributes.types[models], chosen(steps).grasp[fetch]] = True
     return found | ~found.any(-1, keepdim=True)

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-import yaml
 from pydantic import Field
 
-from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, record, resolve_uri
 from robocontrast_ros.policies.checkpoints import restored
 from robocontrast_ros.policies.fit import check_fit
+from robocontrast_ros.policies.networks import one_thread
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
-from robocontrast_ros.policies.tabletop_bc.description import describe
 from robocontrast_ros.policies.tabletop_bc.grounding import Grounding
+from robocontrast_ros.policies.tabletop_bc.loading import describe
 from robocontrast_ros.policies.tabletop_bc.motion import STEP, TURN
 from robocontrast_ros.policies.tabletop_bc.policy import STILL, STILL_TURN
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue
-from robocontrast_ros.policies.threads import one_thread
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.tasks.tabletop import Tabletop
-from robocontrast_ros.training.epochs import EpochTrainer
-from robocontrast_ros.training.recipes import Say, Trained
-from robocontrast_ros.training.shards import all_shards, split
+from robocontrast_ros.training.recipes import RecipeFile, Say, Trained, Work
+from robocontrast_ros.training.shards import split
 from robocontrast_ros.training.tabletop.card import Data, model_card
 from robocontrast_ros.training.tabletop.demonstrations import TabletopDemonstrations, make_shard, read_oracle
 from robocontrast_ros.training.tabletop.grounding import GroundingTrainer, GroundingTraining, Told
@@ -70,34 +67,23 @@ class TabletopRecipe:
                 raise ConfigurationError("", "grounding_file", self.grounding_file, f"none beside `{key}`")
 
 
-class TabletopFile:
-    """The recipe of ``tabletop_state`` and ``tabletop_camera``.
+class TabletopFile(RecipeFile):
+    """The recipe of ``tabletop_state`` and ``tabletop_camera``."""
 
-    Attributes:
-        parameters: the record of its file.
-    """
+    PARAMETERS = TabletopRecipe
+    parameters: TabletopRecipe
 
-    def __init__(self, path: Path, parameters: TabletopRecipe, task: Tabletop, task_file: Path) -> None:
-        self.parameters = parameters
-        self._path, self._task, self._task_file = path, task, task_file
-
-    @classmethod
-    def from_file(cls, path: Path) -> TabletopFile:
-        """Return the recipe that a file describes.
-
-        Raises:
-            ConfigurationError: the file, or the oracle's or the task's, does not fit.
-        """
-        parameters = load_record(TabletopRecipe, path)
+    def __init__(self, path: Path, parameters: TabletopRecipe) -> None:
+        super().__init__(path, parameters)
         made = parameters.demonstrations
-        oracle, task_file = read_oracle(made)
+        oracle, self._task_file = read_oracle(made)
         for key, own in (("step", STEP), ("turn", TURN), ("still", STILL), ("still_turn", STILL_TURN)):
             got = getattr(oracle.handling, key)
             if got != own:
                 raise ConfigurationError(
                     made.oracle, f"handling.{key}", got, f"{own:g}, as in the policy that is trained"
                 )
-        task = Tabletop.from_file(task_file)
+        self._task = task = Tabletop.from_file(self._task_file)
         names = Catalogue.of(task.library.values()).names
         drawn = [("demonstrations", made.objects)]
         if parameters.sight is not None:
@@ -107,71 +93,43 @@ class TabletopFile:
                 expected = f"at most the {len(names)} objects of the task"
                 raise ConfigurationError(str(path), f"{part}.objects", list(objects), expected)
         if parameters.grounding_file:
-            given = restored(Grounding, parameters.grounding_file, path, "grounding_file")
+            given = restored(Grounding, parameters, "grounding_file", path)
             if tuple(given.catalogue.names) != tuple(names):
                 expected = f"a network that was trained with the {len(names)} objects of the task"
                 raise ConfigurationError(str(path), "grounding_file", parameters.grounding_file, expected)
         shown = parameters.sight.views.robots if parameters.sight else ()
         for robot in dict.fromkeys((*made.robots, *shown)):
             check_fit(describe(path.stem, sees=False), load_profile(robot), task.control_rate, {}, str(path))
-        return cls(path, parameters, task, task_file)
 
     # Threads that wait for each other take ten times as long where another process uses a core.
     @one_thread()
     def train(self, folder: Path, processes: int, say: Say) -> Trained:
         """Follow the recipe; see ``training.recipes.Recipe``."""
-        recipe, name = self.parameters, self._path.stem
-        catalogue = Catalogue.of(self._task.library.values())
-        measured: dict[str, dict[str, float]] = {}
-
-        def trained(trainer: EpochTrainer, what: str) -> str:
-            """Train a network; return its checkpoint, relative to the folder."""
-            trainer.run(folder / what, say)
-            measured[what] = trainer.validate()
-            return f"{what}/{trainer.CHECKPOINT}"
-
-        demonstrations = all_shards(make_shard, recipe.demonstrations, folder / "demonstrations", processes, say)
+        recipe, name, work = self.parameters, self._path.stem, Work(folder, processes, say)
+        catalogue, task_file = Catalogue.of(self._task.library.values()), str(self._task_file)
+        demonstrations = work.shards("demonstrations", make_shard, recipe.demonstrations)
         if recipe.sentences is None or recipe.grounding is None:
             grounding, instructions = str(resolve_uri(recipe.grounding_file, self._path.parent)), (0, 0)
         else:
-            sentences = all_shards(
-                partial(make_sentences, str(self._task_file)), recipe.sentences, folder / "sentences", processes, say
-            )
+            sentences = work.shards("sentences", partial(make_sentences, task_file), recipe.sentences)
             encoder = SentenceEncoder.shipped()
             told, told_held = (Told.of(paths, catalogue, encoder) for paths in split(sentences))
             instructions = len(told), len(told_held)
-            say(f"grounding: {len(told)} instructions, {len(told_held)} held out")
-            grounding = trained(GroundingTrainer(recipe.grounding, catalogue, told, told_held), "grounding")
+            grounding = work.network("grounding", GroundingTrainer(recipe.grounding, catalogue, told, told_held))
         steps, steps_held = (Steps.of(paths, catalogue) for paths in split(demonstrations))
-        say(f"motion: {len(steps)} steps, {len(steps_held)} held out")
-        motion = trained(MotionTrainer(recipe.motion, catalogue, steps, steps_held), "motion")
+        motion = work.network("motion", MotionTrainer(recipe.motion, catalogue, steps, steps_held))
         networks = {"grounding": grounding, "motion": motion}
-        policies = [_parameter_file(folder, f"{name}_state", networks)]
+        policies = [work.policy("tabletop_bc", f"{name}_state", **networks)]
         images = (0, 0)
         if recipe.sight is not None:
-            views = all_shards(
-                partial(make_views, str(self._task_file)), recipe.sight.views, folder / "views", processes, say
-            )
+            views = work.shards("views", partial(make_views, task_file), recipe.sight.views)
             # The shards of one robot follow each other: the first and the last are of different ones.
             names, scenes = Scenes.of(views[1:-1])
             _, held = Scenes.of([views[0], views[-1]])
             images = len(scenes), len(held)
-            say(f"sight: {len(scenes)} scenes, {len(held)} held out")
             kinds = kinds_of(names, self._task.library)
-            sight = trained(SightTrainer(recipe.sight.training, kinds, scenes, held), "sight")
-            policies.append(_parameter_file(folder, f"{name}_camera", {**networks, "sight": sight}))
-        card = folder / "README.md"
-        made = [path.stem for path in policies]
+            sight = work.network("sight", SightTrainer(recipe.sight.training, kinds, scenes, held))
+            policies.append(work.policy("tabletop_bc", f"{name}_camera", **networks, sight=sight))
         data = Data.of(demonstrations, instructions, images)
-        card.write_text(model_card(made, self._path.name, data, measured), encoding="utf-8")
-        numbers = {"data": asdict(data), "validation": measured}
-        (folder / "card.json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
-        return Trained(tuple(policies), card, "tabletop_demo")
-
-
-def _parameter_file(folder: Path, name: str, networks: dict[str, str]) -> Path:
-    """Write a policy's parameter file beside the folders of its checkpoints."""
-    path = folder / f"{name}.yaml"
-    content = {"policy": "tabletop_bc", "name": name, **networks}
-    path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
-    return path
+        card = model_card([path.stem for path in policies], data)
+        return work.trained(policies, "tabletop_demo", self._path.name, card, asdict(data))

@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.objects import ObjectModel
+from robocontrast_ros.policies.networks import Batch, joined
 from robocontrast_ros.policies.tabletop_bc.cameras import TOP
 from robocontrast_ros.policies.tabletop_bc.sight import (
     COLUMNS,
@@ -61,7 +62,7 @@ def kinds_of(names: Sequence[str], library: dict[str, ObjectModel]) -> Kinds:
 
 
 @dataclass(frozen=True)
-class Scenes:
+class Scenes(Batch):
     """Images and what stands there as tensors; see ``Views``.
 
     Attributes:
@@ -78,42 +79,29 @@ class Scenes:
     poses: Tensor
     at_start: Tensor
 
-    def __len__(self) -> int:
-        return len(self.top)
-
-    def where(self, chosen: Tensor) -> Scenes:
-        """Return some of the scenes; ``chosen`` tells for each whether it is one of them, shape (n,)."""
-        return Scenes(*(values[chosen] for values in vars(self).values()))
-
     @classmethod
     def of(cls, paths: Iterable[Path]) -> tuple[tuple[str, ...], Scenes]:
         """Read shards; return the names of the models, too."""
-        shards = [Views.load(path) for path in paths]
-
-        def joined(name: str) -> Tensor:
-            return torch.from_numpy(np.concatenate([getattr(shard, name) for shard in shards]))
-
-        names = ("top", "front", "models", "poses", "at_start")
-        return tuple(shards[0].names.tolist()), cls(*(joined(name) for name in names))
+        parts = [vars(Views.load(path)) for path in paths]
+        names = [part.pop("names") for part in parts]
+        return tuple(names[0].tolist()), cls(*joined(list(part.values()) for part in parts))
 
 
 class SightTrainer(EpochTrainer[Sight]):
     """Trains both stages at once."""
 
-    CHECKPOINT = "sight.pt"
+    CHECKPOINT, SAMPLES = "sight.pt", "scenes"
 
     def __init__(self, parameters: SightTraining, kinds: Kinds, scenes: Scenes, held_out: Scenes) -> None:
         """Take the parameters, the models, and the images."""
         self._p, self._scenes, self._held_out = parameters, scenes, held_out
-        torch.manual_seed(parameters.seed)
-        network = Sight(kinds).to(memory_format=torch.channels_last)
         self._types, self._symmetry = torch.tensor(kinds.types), torch.tensor(kinds.symmetry)
-        super().__init__(network, parameters, len(scenes), torch.device("cpu"))
+        super().__init__(lambda: Sight(kinds).to(memory_format=torch.channels_last), parameters, scenes, held_out)
 
     def validate(self) -> dict[str, float]:
         """Return measures over held-out images with the arm at its start; what it finds behind the arm has ``arm_``."""
-        clear = measures(self.network, self._held_out.where(self._held_out.at_start))
-        hidden = measures(self.network, self._held_out.where(~self._held_out.at_start))
+        clear = measures(self.network, self._held_out[self._held_out.at_start])
+        hidden = measures(self.network, self._held_out[~self._held_out.at_start])
         return clear | {f"arm_{name}": hidden[name] for name in ("found", "model", "median_mm")}
 
     def _loss(self, index: Tensor, generator: torch.Generator) -> Tensor:

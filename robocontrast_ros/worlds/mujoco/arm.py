@@ -18,7 +18,7 @@ from robocontrast_ros.robots.mjcf import TOOL_SITE
 from robocontrast_ros.robots.state_estimation import JointReading
 from robocontrast_ros.worlds.mujoco.embodiment import Embodiment, xyzw
 from robocontrast_ros.worlds.mujoco.entities import Triple
-from robocontrast_ros.worlds.mujoco.hand import Hand
+from robocontrast_ros.worlds.mujoco.hand import SimulatedHand
 from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Sensor
 
 AHEAD = 50
@@ -29,7 +29,7 @@ class Arm(Embodiment):
     """A manipulator, with or without a hand."""
 
     def __init__(self, profile: ManipulatorProfile, start: Triple | None) -> None:
-        """Take the robot, and where its tool starts, pointing down [m]; None for rest.
+        """Take the robot, and the start of its tool, pointing down [m]; None for the posture of rest.
 
         Raises:
             Unreachable: the tool cannot start there.
@@ -38,7 +38,7 @@ class Arm(Embodiment):
         self._kinematics = Kinematics(profile)
         home = self._kinematics.rest if start is None else self._kinematics.posture(start)
         self._home = np.asarray(home, dtype=float)
-        self._hand = Hand(profile.end_effector) if profile.end_effector.joints else None
+        self._hand = SimulatedHand(profile.end_effector) if profile.end_effector.joints else None
         self._lead = np.asarray(profile.servo.damping) / np.asarray(profile.servo.stiffness)
         self._ahead: list[NDArray[np.float64]] = []
         self._go(_Trajectory(self._home, self._home, 1))
@@ -48,7 +48,7 @@ class Arm(Embodiment):
         return arm_mjcf(self._profile)
 
     def bind(self, model: mujoco.MjModel, data: mujoco.MjData, prefix: str) -> None:
-        """Find the tool, too, and compute the set points anew, for the physics step may be another."""
+        """Also find the tool, and compute the set points anew, because the physics step may have changed."""
         super().bind(model, data, prefix)
         self._tool = model.site(prefix + TOOL_SITE).id
         self._timestep = float(model.opt.timestep)
@@ -57,7 +57,7 @@ class Arm(Embodiment):
             self._hand.bind(model, data, prefix)
 
     def go_home(self) -> None:
-        """Put the joints to where an episode starts, at rest, the hand open, and let the servos hold them there."""
+        """Put the joints to the start of an episode, at rest, with an open hand, and let the servos hold them."""
         self._data.qpos[self._qpos] = self._home
         self._data.qvel[self._qvel] = 0.0
         self._data.qacc_warmstart[:] = 0.0
@@ -66,14 +66,14 @@ class Arm(Embodiment):
         self._go(_Trajectory(self._home, self._home, 1))
 
     def apply_command(self, command: RobotCommand) -> None:
-        """Let the joints go to a position, straight in joint space, and hold it; let the hand go to one, too.
+        """Let the joints go to a position, straight in joint space, and hold it; let the hand also go to its position.
 
-        The motion starts from where the previous command has brought the set point, as
-        joint_trajectory_controller does when it interpolates from the desired state.
+        The motion starts at the set point that the previous command has reached, as in joint_trajectory_controller
+        when it interpolates from the desired state.
 
         Raises:
-            ValueError: it is no joint trajectory, the joints are not the robot's, a number is not finite
-                or negative, or it is for a hand that there is not.
+            ValueError: the command is no joint trajectory, the joints are not the robot's, a number is not finite, the
+                duration is negative, or the command is for a hand and the robot has none.
         """
         profile = self._profile
         if isinstance(command, GripperCommand):
@@ -125,7 +125,7 @@ class Arm(Embodiment):
         return JointReading(stamp, joints.names, joints.positions)
 
     def sensors(self, contacts: Contacts) -> tuple[Sensor, ...]:
-        """Return the joints, and the contacts where the driver reports them."""
+        """Return the joints, and the contacts if the driver reports them."""
         profile = self._profile
         joints = Sensor(profile.state.topic, profile.base_frame, self.joint_state())
         if not profile.reports_contacts:
@@ -141,7 +141,7 @@ class Arm(Embodiment):
         self._trajectory, self._followed, self._ahead = trajectory, 0, []
 
     def _next_set_points(self) -> list[NDArray[np.float64]]:
-        """Return what the servos are set to before each of the coming physics steps, the next one last."""
+        """Return the servos' set points for the coming physics steps, the next one last."""
         desired = self._trajectory.position(np.arange(self._followed, self._followed + AHEAD + 1))
         # A servo with damping lags behind a moving set point; leading by the velocity cancels that.
         velocity = (desired[1:] - desired[:-1]) / self._timestep

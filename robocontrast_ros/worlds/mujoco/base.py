@@ -19,18 +19,18 @@ from robocontrast_ros.worlds.mujoco.entities import Triple
 from robocontrast_ros.worlds.mujoco.sensors import Contacts, Odometry, Sensor, Transforms
 
 START_SITE = "robot_start"
-"""Site of a world model where a base starts; the origin where there is none."""
+"""Site of a world model at which a base starts; without the site it starts at the origin."""
 
 
 class Base(Embodiment):
     """A differential-drive base.
 
-    Its driver does what Kobuki's does: it limits speeds and accelerations, stops when no command comes, and computes
-    odometry from the wheels' encoders and the gyro, at their resolution. It does not notice that wheels slip.
+    Its driver acts as Kobuki's: it limits speeds and accelerations, stops if no command comes, and computes odometry
+    from the wheels' encoders and the gyro, at their resolution. It does not detect slip of the wheels.
     """
 
     def __init__(self, profile: DifferentialDriveProfile, start: Triple | None) -> None:
-        """Take the robot, and where it starts [m]; None for the world model's start."""
+        """Take the robot, and its start [m]; None for the world model's start."""
         super().__init__(profile)
         self._home = None if start is None else Pose(start)
         self._tick = math.tau / profile.wheels.ticks
@@ -40,7 +40,7 @@ class Base(Embodiment):
         return base_mjcf(self._profile)
 
     def bind(self, model: mujoco.MjModel, data: mujoco.MjData, prefix: str) -> None:
-        """Find the root, too; driver and odometry go on."""
+        """Also find the root; driver and odometry go on."""
         super().bind(model, data, prefix)
         # MuJoCo 4 turns multiccd on by itself; with it a cylinder sinks into the corner of a box.
         if hasattr(mujoco.mjtDisableBit, "mjDSBL_MULTICCD"):
@@ -60,7 +60,7 @@ class Base(Embodiment):
         self.teleported()
 
     def teleported(self) -> None:
-        """Stop the wheels and start odometry anew at zero, so that nothing depends on what was before."""
+        """Stop the wheels and restart odometry at zero, so that nothing depends on earlier motion."""
         self._data.qpos[self._qpos] = 0.0
         self._data.qvel[self._qvel] = 0.0
         self._wanted = self._speed = self._turn = 0.0
@@ -70,10 +70,10 @@ class Base(Embodiment):
         self._x = self._y = self._gyro = self._heading = 0.0
 
     def apply_command(self, command: RobotCommand) -> None:
-        """Drive with a velocity, as far as the limits let it, until the next command or the driver's timeout.
+        """Drive with a velocity, within the limits, until the next command or the driver's timeout.
 
         Raises:
-            ValueError: it is no twist, or a number is not finite.
+            ValueError: the command is no twist, or a number is not finite.
         """
         if not isinstance(command, TwistCommand):
             raise ValueError(f"'{self._profile.name}' follows twists, not {command}")
@@ -127,7 +127,7 @@ class Base(Embodiment):
         return OdometryReading(stamp, self._odometry())
 
     def sensors(self, contacts: Contacts) -> tuple[Sensor, ...]:
-        """Return odometry, wheels, contacts where the driver reports them, and odometry and wheels again for tf."""
+        """Return odometry, wheels, contacts if the driver reports them, and odometry and wheels again for tf."""
         profile, pose = self._profile, self._odometry()
         left, right = (float(self._data.qvel[index]) for index in self._qvel)
         speed = (left + right) * profile.wheels.radius / 2
@@ -145,7 +145,7 @@ class Base(Embodiment):
         return Pose.planar(self._x, self._y, self._heading)
 
     def _turning(self) -> float:
-        """Return what the gyro measures: the turning speed about the base's own z axis [rad/s]."""
+        """Return the gyro's measurement: the turning speed about the base's own z axis [rad/s]."""
         return float(self._data.qvel[self._root_qvel + 5])
 
 
@@ -158,7 +158,7 @@ def _limited(now: float, wanted: float, faster: float, slower: float) -> float:
 
 
 def _start_of(model: mujoco.MjModel) -> Pose:
-    """Return where a base starts in the world model."""
+    """Return the start of a base in the world model."""
     site = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE.value, START_SITE)
     if site < 0:
         return Pose()

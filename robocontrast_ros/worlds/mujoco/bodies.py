@@ -1,4 +1,4 @@
-"""The entities of one compiled model: where they are, how they move, how large they are, what touches."""
+"""The entities of one compiled model: their poses, velocities, sizes and contacts."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ VELOCITIES = {0: 6, 1: 3, 2: 1, 3: 1}
 
 
 class Bodies:
-    """The state of a composed model, by entity. Each method with a name raises UnknownEntity where there is none.
+    """The state of a composed model, by entity. Each method with a name raises UnknownEntity if no entity has it.
 
     Attributes:
         model: the compiled model.
         data: its state.
-        names: of the entities, in the order of the model.
+        names: names of the entities, in the order of the model.
     """
 
     def __init__(self, model: mujoco.MjModel, roots: Mapping[str, str]) -> None:
-        """Make the initial state of a model whose entities' top-level bodies are given; refresh it before use."""
+        """Make the initial state of a model; ``roots`` are the entities' top-level bodies; refresh it before use."""
         self.model = model
         self.data = mujoco.MjData(model)
         self._roots = {name: model.body(body).id for name, body in roots.items()}
@@ -40,7 +40,7 @@ class Bodies:
         self._geom_entity = np.array([entity_of.get(top, len(entity_of)) for top in tops], dtype=int)
 
     def restore(self, before: Bodies) -> None:
-        """Take over, by name, where everything was in the previous model, and how it moved."""
+        """Take over, by name, all positions and velocities in the previous model."""
         slots = self._slots()
         for key, (position, velocity) in before._slots().items():
             if key in slots:
@@ -52,12 +52,12 @@ class Bodies:
                 self.put(name, EntityState(before._pose(body)))
 
     def movable(self, name: str) -> bool:
-        """Tell whether an entity can be put elsewhere."""
+        """Return whether an entity can be put elsewhere."""
         body = self.body(name)
         return self._free_joint(body) is not None or self._mocap(body) is not None
 
     def yields(self, name: str) -> bool:
-        """Tell whether an entity moves when it is pushed: one on a mocap body is put elsewhere, but never yields."""
+        """Return whether an entity moves if it is pushed: one on a mocap body is put elsewhere, but never yields."""
         return self._free_joint(self.body(name)) is not None
 
     def poses(self) -> dict[str, Pose]:
@@ -78,7 +78,7 @@ class Bodies:
         """Put an entity somewhere, with a velocity, and wake everything.
 
         Raises:
-            NotMovable: it is fixed.
+            NotMovable: the entity is fixed.
         """
         body = self.body(name)
         joint, mocap = self._free_joint(body), self._mocap(body)
@@ -100,13 +100,13 @@ class Bodies:
         self.data.qvel[qvel + 3 : qvel + 6] = product([state.twist.angular], rotation.reshape(3, 3))[0]
 
     def bounds(self, name: str) -> Bounds | None:
-        """Return the box around an entity as it is now, in its own frame; None when it has no extent."""
+        """Return the box around an entity in its present pose, in its own frame; None if it has no extent."""
         body = self.body(name)
         rotation = self.data.xmat[body].reshape(3, 3)
         return _box(product(self._corners(name) - self.data.xpos[body], rotation))
 
     def world_bounds(self, name: str) -> Bounds | None:
-        """Return the box around an entity as it is now, in the frame `world`; None when it has no extent."""
+        """Return the box around an entity in its present pose, in the frame `world`; None if it has no extent."""
         return _box(self._corners(name))
 
     def touching(self, contacts: Iterable[bytes]) -> frozenset[tuple[str, str]]:
@@ -121,7 +121,7 @@ class Bodies:
         return frozenset((a, b) if a < b else (b, a) for a, b in named)
 
     def refresh(self) -> None:
-        """Bring poses, velocities and cameras up to the joints; it leaves the solver's memory alone."""
+        """Compute poses, velocities and cameras from the joints; the solver's memory does not change."""
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_comPos(self.model, self.data)
         mujoco.mj_camlight(self.model, self.data)
@@ -134,21 +134,21 @@ class Bodies:
         return self._roots[name]
 
     def _free_joint(self, body: int) -> int | None:
-        """Return the index of a body's free joint, or None when it is fixed."""
+        """Return the index of a body's free joint; None if the body is fixed."""
         joint = self.model.body_jntadr[body]
         free = joint >= 0 and self.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
         return int(joint) if free else None
 
     def _mocap(self, body: int) -> int | None:
-        """Return the index of a mocap body, which only `put` moves, among those; None for another."""
+        """Return the index of a mocap body, which only `put` moves, among mocap bodies; None for another body."""
         return self._mocaps.get(body)
 
     def _pose(self, body: int, qpos: Sequence[float] | None = None) -> Pose:
-        """Return where an entity is; what was set is read back to the last bit.
+        """Return the pose of an entity; a pose that was set is read back to the last bit.
 
         Args:
-            body: its top-level body.
-            qpos: ``MjData.qpos`` as a list, where it was read already.
+            body: top-level body of the entity.
+            qpos: ``MjData.qpos`` as a list, if it was read already.
         """
         data, start = self.data, self._free.get(body)
         if start is not None:
@@ -160,7 +160,7 @@ class Bodies:
         return Pose((x, y, z), (qx, qy, qz, qw))
 
     def _slots(self) -> dict[tuple[str, int], tuple[slice, slice]]:
-        """Return where each joint's position and velocity are, by name of body and place in it."""
+        """Return the slices of each joint's position and velocity, by name of the body and index in it."""
         model = self.model
         slots = {}
         for joint in range(model.njnt):
@@ -189,7 +189,7 @@ class Bodies:
         return np.concatenate(corners) if corners else np.empty((0, 3))
 
     def _wake_all(self) -> None:
-        """Have nothing sleep from the next `refresh` on, nor be about to, however long it has rested."""
+        """Wake all bodies, and restart the times after which they sleep, from the next `refresh` on."""
         asleep = self.data.tree_asleep
         asleep[asleep < 0] = -(1 + mujoco.mjMINAWAKE)
         self.data.tree_awake[:] = 1

@@ -18,14 +18,14 @@ from robocontrast_ros.worlds.mujoco.entities import InvalidModel
 from robocontrast_ros.worlds.mujoco.sensors import CameraInfo
 
 OPTICAL = Pose(orientation=(1.0, 0.0, 0.0, 0.0))
-"""The optical frame in MuJoCo's of a camera, which looks along -z with y up, and the other way round."""
+"""The optical frame in MuJoCo's camera frame, which looks along -z with y up, and the inverse, which is the same."""
 
 
 class Cameras:
-    """The cameras that are rendered, of the robot or else of the world model. Use it from one thread."""
+    """The rendered cameras, of the robot or else of the world model. Use it from one thread."""
 
     def __init__(self, cameras: Sequence[Camera], prefix: str, source: str) -> None:
-        """Take the cameras; the prefix of the robot's own names, and the model's source for errors."""
+        """Take the cameras, the prefix of the robot's own names, and the model's source for errors."""
         self._cameras = tuple(cameras)
         self._prefix, self._source = prefix, source
         self._renderer: Renderer | None = None
@@ -36,7 +36,7 @@ class Cameras:
         return iter(self._cameras)
 
     def bind(self, bodies: Bodies) -> None:
-        """Take the place in a newly composed model; a camera keeps its horizontal field of view at its resolution.
+        """Connect to a newly composed model; a camera keeps its horizontal field of view at its resolution.
 
         Raises:
             InvalidModel: the model has no camera of that name.
@@ -54,11 +54,11 @@ class Cameras:
             self._model.cam_fovy[index] = math.degrees(2 * math.atan(half * camera.height / camera.width))
 
     def move(self, offsets: Mapping[str, Pose]) -> None:
-        """Have some cameras stand elsewhere from now on, whatever is composed anew, and all others at their places.
+        """Move some cameras, also in models composed later, and put all others back to their places.
 
         Args:
-            offsets: camera's name -> its pose in the optical frame that it has at its place [m]; one on a body keeps to
-                the body.
+            offsets: camera's name -> its pose in the optical frame of its usual place [m]; a camera on a body moves
+                with the body.
 
         Raises:
             InvalidModel: the model has no camera of that name; none is moved then.
@@ -70,10 +70,10 @@ class Cameras:
             self._put()
 
     def widen(self, name: str, field: float) -> None:
-        """Have a camera see another horizontal field of view from now on, whatever is composed anew.
+        """Change the horizontal field of view of a camera, also in models composed later.
 
         Args:
-            name: of a camera that is rendered.
+            name: name of a rendered camera.
             field: the whole angle [rad].
 
         Raises:
@@ -95,7 +95,7 @@ class Cameras:
             x, y, z, w = moved.orientation
             model.cam_pos[index], model.cam_quat[index] = moved.position, (w, x, y, z)
         mujoco.mj_camlight(model, data)
-        # Where what never moves is, is computed when its data is made or reset, and not again.
+        # MuJoCo computes the poses of bodies that never move only when data are made or reset.
         made = mujoco.MjData(model)
         mujoco.mj_kinematics(model, made)
         mujoco.mj_camlight(model, made)
@@ -112,7 +112,7 @@ class Cameras:
 
     @property
     def renderer(self) -> str:
-        """What draws the images, in words."""
+        """The renderer of the images, in words."""
         if not self._cameras:
             return "nothing is drawn"
         try:

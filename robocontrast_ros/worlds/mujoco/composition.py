@@ -1,4 +1,4 @@
-"""Puts a world model, a robot and spawned objects together into one MuJoCo model."""
+"""Composition of a world model, a robot and spawned objects into one MuJoCo model."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ OBJECT_FILES = (".yaml", ".yml")
 
 @dataclass(frozen=True)
 class Spawned:
-    """An object that was spawned.
+    """A spawned object.
 
     Attributes:
-        name: of the entity.
-        source: URI or path of its model; empty when it was given as a string.
+        name: name of the entity.
+        source: URI or path of its model; empty for a model that was given as a string.
         xml: its MJCF document; empty for an object of the library.
-        folder: where relative names of assets start from.
-        initial: the pose it was spawned at.
+        folder: folder that relative names of assets start from.
+        initial: the pose at which it was spawned.
         model: the object of the library, or None.
     """
 
@@ -43,7 +43,7 @@ class Spawned:
 
     @property
     def origin(self) -> str:
-        """Where the model came from, for messages."""
+        """Source of the model, for messages."""
         return self.source or f"resource string of '{self.name}'"
 
 
@@ -51,7 +51,7 @@ def read_resource(path: Path) -> str:
     """Return the text of a model file.
 
     Raises:
-        ResourceNotFound: it cannot be read.
+        ResourceNotFound: the file cannot be read.
     """
     try:
         return path.read_text(encoding="utf-8")
@@ -61,13 +61,13 @@ def read_resource(path: Path) -> str:
 
 
 def read_object(name: str, uri: str, resource: str, initial: Pose) -> Spawned:
-    """Return an object that is to be spawned.
+    """Return an object to spawn.
 
     Args:
-        name: of the entity.
+        name: name of the entity.
         uri: an MJCF file, or ``FILE.yaml#VARIANT`` for an object of a library.
         resource: the MJCF document itself, instead of a URI.
-        initial: where it is put.
+        initial: pose at which it is spawned.
 
     Raises:
         ResourceNotFound: the file cannot be read.
@@ -91,7 +91,8 @@ def object_spec(entity: Spawned, looks: bool = True) -> mujoco.MjSpec:
 
     Args:
         entity: the object.
-        looks: False leaves away the looks of one of the library, whose textures take long; the physics is the same.
+        looks: False leaves out the looks of an object of the library, whose textures take long; the physics is the
+            same.
 
     Raises:
         InvalidModel: it is no MJCF model with one top-level body.
@@ -111,7 +112,7 @@ def object_spec(entity: Spawned, looks: bool = True) -> mujoco.MjSpec:
 
 
 def check_object(entity: Spawned) -> None:
-    """Compile an object on its own, so that its mistakes are not taken for those of another part.
+    """Compile an object alone, so that its mistakes are not taken for those of another part.
 
     Raises:
         InvalidModel: it is no MJCF model with one top-level body.
@@ -135,10 +136,10 @@ def compose(
     Args:
         world: the world's MJCF file.
         robot: the robot's name.
-        mjcf: its model.
-        objects: what was spawned.
-        looks: as in ``object_spec``.
-        tags: object's name -> tags that are seen on it, and change nothing else.
+        mjcf: the robot's model.
+        objects: the spawned objects.
+        looks: that of ``object_spec``.
+        tags: object's name -> tags on it, which are only seen.
 
     Raises:
         InvalidModel: a part is no MJCF model, or they do not fit together.
@@ -159,8 +160,8 @@ def compose(
                 add_plates(part, body, tags.get(entity.name, ()))
             x, y, z, w = entity.initial.orientation
             body.name = body.name or entity.name
-            # The compiler derives the solver's constants from where bodies are. What can move is put there
-            # afterwards, so that the physics does not depend, in the last bits, on where it was spawned.
+            # The compiler derives the solver's constants from the poses of bodies. A movable body is put to its pose
+            # afterwards, so that the physics does not depend, in the last bits, on the pose at which it was spawned.
             if not (body.mocap or any(joint.type == mujoco.mjtJoint.mjJNT_FREE for joint in body.joints)):
                 body.pos, body.quat = entity.initial.position, (w, x, y, z)
             roots[entity.name] = f"{entity.name}/{body.name}"

@@ -1,4 +1,4 @@
-"""What the world asks of a robot, whatever kind it is."""
+"""The interface of the world to a robot of any kind."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Sensor
 
 
 class Embodiment:
-    """A kind of robot in the physics: its model, its commands, its sensors. Each kind derives from it.
+    """A kind of robot in the physics: its model, its commands, its sensors. Each kind derives from this class.
 
-    It is no ``Protocol``: in Python 3.10 a class does not inherit the ``__init__`` of one.
+    It is no ``Protocol``: in Python 3.10 a class does not inherit a Protocol's ``__init__``.
     """
 
     def __init__(self, profile: RobotProfile) -> None:
@@ -31,10 +31,10 @@ class Embodiment:
         """Return the robot's model as an MJCF document with one top-level body."""
 
     def bind(self, model: mujoco.MjModel, data: mujoco.MjData, prefix: str) -> None:
-        """Take the place in a newly composed model, with the torques from before; ``prefix`` is that of own names."""
+        """Connect to a newly composed model and keep the torques; ``prefix`` is that of the robot's own names."""
         efforts = 0.0 if self._data is None else self._data.actuator_force[self._actuators]
         self._model, self._data = model, data
-        # A view: MuJoCo makes another one at each look, and this one is used at each physics step.
+        # A view: MuJoCo makes a new one at each access, and this one is used at each physics step.
         self._ctrl = data.ctrl
         names = [prefix + name for name in self._profile.joint_names]
         self._qpos = np.array([model.joint(name).qposadr[0] for name in names])
@@ -43,26 +43,26 @@ class Embodiment:
         data.actuator_force[self._actuators] = efforts
 
     def go_home(self) -> None:
-        """Put the robot, at rest, to where it is after a reset, with sensors as when its driver was started."""
+        """Put the robot, at rest, to its place after a reset, with sensors as at the start of its driver."""
 
     def teleported(self) -> None:
-        """Stop the robot, whose root was put elsewhere, and restart its driver; a fixed robot never is."""
+        """Stop the robot after its root was put elsewhere, and restart its driver; never called for a fixed robot."""
 
     def apply_command(self, command: RobotCommand) -> None:
         """Carry out a command from now on.
 
         Raises:
-            ValueError: it is no command for this robot, or a number in it is not finite.
+            ValueError: the command is not for this kind of robot, or a number in it is not finite.
         """
 
     def before_step(self) -> None:
         """Set the actuators for the coming physics step."""
 
     def after_step(self) -> None:
-        """Let the sensors see the physics step that was made."""
+        """Update the sensors after a physics step."""
 
     def pose(self) -> Pose:
-        """Return where the robot acts: the pose of an arm's tool, or of a base; the truth, not an estimate."""
+        """Return the true pose of an arm's tool, or of a base, not an estimate."""
 
     def joint_state(self) -> JointState:
         """Return positions, velocities and torques of the joints."""
@@ -74,14 +74,14 @@ class Embodiment:
         )
 
     def reading(self, stamp: int) -> Reading:
-        """Return what the driver publishes as the state, for the state estimator."""
+        """Return the state that the driver publishes, for the state estimator."""
 
     def sensors(self, contacts: Contacts) -> tuple[Sensor, ...]:
-        """Return what the driver publishes at every step, given what the robot, and what it carries, touched."""
+        """Return the data that the driver publishes at every step, given the contacts."""
 
     @cached_property
     def tree(self) -> RobotTree:
-        """Links and joints, as `robot_description` has them."""
+        """Links and joints, as in `robot_description`."""
         return robot_tree(self.mjcf(), self._profile)
 
     def moving_frames(self) -> tuple[Transform, ...]:

@@ -11,7 +11,7 @@ Triple = tuple[float, float, float]
 
 
 class Category(Enum):
-    """What kind of thing an entity is."""
+    """The kind of an entity."""
 
     ROBOT = "robot"
     STATIC_OBJECT = "static_object"
@@ -19,7 +19,7 @@ class Category(Enum):
 
 
 class ResetScope(IntEnum):
-    """What a reset restores; values can be added up. They are those of simulation_interfaces."""
+    """The parts of a world that a reset restores; values can be added. They are those of simulation_interfaces."""
 
     DEFAULT = 0
     TIME = 1
@@ -33,8 +33,8 @@ class Twist:
     """Velocities in the frame `world`.
 
     Attributes:
-        linear: of the entity's origin [m/s].
-        angular: [rad/s].
+        linear: velocity of the entity's origin [m/s].
+        angular: angular velocity [rad/s].
     """
 
     linear: Triple = (0.0, 0.0, 0.0)
@@ -43,7 +43,7 @@ class Twist:
 
 @dataclass(frozen=True)
 class EntityState:
-    """Where an entity is in the frame `world` and how it moves."""
+    """Pose and velocity of an entity in the frame `world`."""
 
     pose: Pose
     twist: Twist = Twist()
@@ -66,7 +66,7 @@ class UnknownEntity(KeyError):
     """There is no entity of that name."""
 
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
-        """Name it, and those there are."""
+        """Take the name, and the known names."""
         super().__init__(name)
         self.message = f"no entity '{name}'; there are: {', '.join(known)}"
 
@@ -75,7 +75,7 @@ class UnknownEntity(KeyError):
 
 
 class InvalidName(ValueError):
-    """The name is empty or holds a character that names of entities cannot hold."""
+    """The name is empty, or has a character that names of entities cannot have."""
 
 
 class NameNotUnique(ValueError):

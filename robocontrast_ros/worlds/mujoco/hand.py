@@ -11,23 +11,23 @@ from robocontrast_ros.robots.end_effectors.base import DRIVE, EndEffector
 from robocontrast_ros.worlds.mujoco.sensors import JointState
 
 
-class Hand:
+class SimulatedHand:
     """The fingers of an arm.
 
-    The drive's set point goes to where it is told at the hand's greatest speed. Where the fingers are held up, by an
-    object between them, it stays just so far ahead of them that they press with their whole force; so a hand that is
-    told to open begins at once.
+    The drive's set point goes to the commanded position at the hand's greatest speed. If an object between the fingers
+    stops them, the set point stays just so far ahead of them that they press with their whole force; so a hand begins
+    to open at once when it is commanded to.
     """
 
     def __init__(self, hand: EndEffector) -> None:
-        """Take the end effector, whose fingers start open."""
+        """Take the end effector; its fingers start open."""
         self._hand = hand
         self._driven = hand.joints[0]
         self._goal = self._set_point = self._driven.open
         self._data: mujoco.MjData | None = None
 
     def bind(self, model: mujoco.MjModel, data: mujoco.MjData, prefix: str) -> None:
-        """Take the place in a newly composed model, with the efforts from before; ``prefix`` is that of own names."""
+        """Connect to a newly composed model and keep the efforts; ``prefix`` is that of the robot's own names."""
         efforts = 0.0 if self._data is None else self._data.qfrc_actuator[self._qvel]
         self._data = data
         joints = [model.joint(prefix + joint.name) for joint in self._hand.joints]
@@ -49,7 +49,7 @@ class Hand:
         self._goal = self._set_point = self._driven.open
 
     def go(self, position: float) -> None:
-        """Let the driven joint go to a position [rad or m], as far as it can.
+        """Let the driven joint go to a position within its limits [rad or m].
 
         Raises:
             ValueError: the number is not finite.

@@ -1,4 +1,4 @@
-"""Pictures of objects and of whole tables, for people: of fine quality, without a robot."""
+"""Pictures of objects and of whole tables, for people: in fine quality, without a robot."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ CAMERA, FOVY = "portrait", 24.0
 """The camera of portraits, and its vertical field of view [deg]."""
 
 RAISED, TURNED = math.radians(28.0), math.radians(-56.0)
-"""From where portraits are taken: above the ground, and from x towards y."""
+"""Direction from which portraits are taken: angle above the ground, and angle from x towards y [rad]."""
 
 
 class ObjectRenderer:
     """Draws pictures of one size; use it in a ``with`` block, from one thread."""
 
     def __init__(self, width: int, height: int, camera: str = CAMERA) -> None:
-        """Open it.
+        """Open the renderer.
 
         Args:
-            width: of the pictures [pixel].
-            height: likewise.
-            camera: of ``models/tabletop.xml``, for ``scenery``; portraits have one of their own.
+            width: width of the pictures [pixel].
+            height: height of the pictures [pixel].
+            camera: camera of ``models/tabletop.xml``, for ``scenery``; portraits have one of their own.
 
         Raises:
             RenderingUnavailable: OpenGL does not work on this machine.
@@ -69,7 +69,7 @@ class ObjectRenderer:
         self._renderer.close()
 
     def portrait(self, model: ObjectModel) -> Image:
-        """Return the picture of an object on a plain ground, which it fills, shape (height, width, 3), RGB."""
+        """Return a picture that an object on a plain ground fills, shape (height, width, 3), RGB."""
         spec = mujoco.MjSpec.from_string(SURROUNDINGS)
         aim = np.array([0.0, 0.0, model.size[2] * 0.45])
         away = np.array([math.cos(RAISED) * math.cos(TURNED), math.cos(RAISED) * math.sin(TURNED), math.sin(RAISED)])
@@ -88,7 +88,7 @@ class ObjectRenderer:
         return self._drawn(spec, [(model, Pose())])
 
     def scenery(self, models: Iterable[tuple[ObjectModel, Pose]]) -> Image:
-        """Return the picture of a table, its background and light, and of what stands on it."""
+        """Return the picture of a table with its background and light, and with objects on it."""
         return self._drawn(mujoco.MjSpec.from_file(str(resolve_uri(WORLD))), list(models))
 
     def _drawn(self, spec: mujoco.MjSpec, models: Sequence[tuple[ObjectModel, Pose]]) -> Image:

@@ -1,4 +1,4 @@
-"""What the driver of a simulated robot, and those of its cameras, publish besides images, as records."""
+"""Records of the data, besides images, that the drivers of a simulated robot and of its cameras publish."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class JointState:
     """The robot's joints, in the order of its profile.
 
     Attributes:
-        names: of the joints.
-        positions: [rad].
-        velocities: [rad/s].
+        names: names of the joints.
+        positions: positions [rad].
+        velocities: velocities [rad/s].
         efforts: torques of the servos [Nm].
     """
 
@@ -34,7 +34,7 @@ class Odometry:
 
     Attributes:
         child_frame: the base frame.
-        pose: of the base frame in the odometry frame.
+        pose: pose of the base frame in the odometry frame.
         linear: speed ahead [m/s].
         angular: turning speed, to the left [rad/s].
     """
@@ -54,7 +54,7 @@ class Transforms:
 
 @dataclass(frozen=True)
 class Description:
-    """A robot's description, as `robot_description` has it.
+    """A robot's description, as in `robot_description`.
 
     Attributes:
         urdf: the document.
@@ -65,11 +65,11 @@ class Description:
 
 @dataclass(frozen=True)
 class Contacts:
-    """What the robot touched since the previous sensors.
+    """The contacts of the robot since the previous sensors.
 
     Attributes:
-        entities: their names, sorted; the floor is none.
-        carried: names of movable entities that touched a movable one which the robot touched then too, sorted.
+        entities: names of the entities that it touched, sorted; the floor is not an entity.
+        carried: names of the movable entities that touched a movable one that the robot also touched then, sorted.
     """
 
     entities: tuple[str, ...]
@@ -78,12 +78,12 @@ class Contacts:
 
 @dataclass(frozen=True)
 class Sensor:
-    """One thing that the driver publishes.
+    """One message that the driver publishes.
 
     Attributes:
-        topic: of the message.
-        frame_id: frame of the message's header, where it has one.
-        value: what is published.
+        topic: topic of the message.
+        frame_id: frame of the message's header, if it has one.
+        value: the published value.
     """
 
     topic: str
@@ -96,8 +96,8 @@ class CameraInfo:
     """A pinhole camera without distortion, in its optical frame (REP-105: x right, y down, z forward).
 
     Attributes:
-        width: [pixel].
-        height: [pixel].
+        width: width [pixel].
+        height: height [pixel].
         k: intrinsic matrix, row-major, 9 numbers [pixel].
     """
 

@@ -1,4 +1,4 @@
-"""Pictures of scenes that are not there: how a camera of the embedded world would see them."""
+"""Pictures of scenes that do not exist yet, as a camera of the embedded world would see them."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from robocontrast_ros.worlds.mujoco.entities import EntityState, InvalidModel
 from robocontrast_ros.worlds.mujoco.world import World
 
 Lens = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""Column and row in the drawn picture of each pixel of the one that is wanted, each of shape (rows, columns)."""
+"""Column and row in the drawn picture for each pixel of the wanted picture, each of shape (rows, columns)."""
 
 
 class WantedScenes:
     """Draws scenes of a task in a world of its own, in a thread of its own."""
 
     def __init__(self, robot: RobotProfile, task: Task, camera: Camera, real: CalibratedCamera | None = None) -> None:
-        """Take the parts; the world is made when the first picture is asked for.
+        """Take the parts; the world is made for the first picture.
 
         Args:
-            robot: whose world it is.
-            task: whose scenes are drawn.
-            camera: of that world, which draws them.
-            real: the camera whose pictures are drawn, as it was calibrated; None for that of the world, as it is.
+            robot: the robot of the world.
+            task: the task of the scenes.
+            camera: the camera of the world that draws them.
+            real: the calibrated camera whose pictures are imitated; None for pictures of the world's own camera.
         """
         if real is not None:
             camera = Camera(camera.name, real.intrinsics.width, real.intrinsics.height)
@@ -47,12 +47,12 @@ class WantedScenes:
     def draw(self, scene: Scene) -> NDArray[np.uint8] | None:
         """Return the picture, shape (height, width, 3), RGB.
 
-        None where nothing can be drawn on this machine, or its worlds have no such camera.
+        None if this machine cannot render images, or the world has no such camera.
         """
         return self._thread.submit(self._draw, scene).result()
 
     def calibrated(self) -> CalibratedCamera:
-        """Return the camera as it is in that world, exactly.
+        """Return the exact calibration of the camera in that world.
 
         Raises:
             InvalidModel: the world has no camera of that name.
@@ -105,14 +105,14 @@ class WantedScenes:
 
 
 def _put_as(cameras: Cameras, camera: Camera, real: CalibratedCamera) -> Lens:
-    """Have a camera of a world see all that a real one sees, from its place; return what maps the pictures."""
+    """Make a camera of a world see at least the view of a real one, from its pose; return the map of the pictures."""
     cameras.move({camera.name: compose(inverse(cameras.pose(camera.name)), real.pose)})
     rows, columns = np.indices((camera.height, camera.width), dtype=float)
     pixels = np.stack((columns, rows), axis=-1).reshape(-1, 1, 2)
     k, d = real.intrinsics.matrix, real.intrinsics.distortion
     rays = cv2.undistortPoints(pixels, k, d).reshape(camera.height, camera.width, 2)
     across, down = np.abs(rays).reshape(-1, 2).max(axis=0).tolist()
-    # A pixel more, so that the outermost are between two.
+    # A pixel more, so that the outermost pixels are between two of the drawn ones.
     half = max(across, down * camera.width / camera.height) * (1.0 + 4.0 / camera.width)
     cameras.widen(camera.name, 2.0 * math.atan(half))
     focal, _, centre_x, _, _, centre_y, *_ = cameras.info(camera.name).k

@@ -1,8 +1,8 @@
 """The embedded world: a robot and its objects in MuJoCo, without ROS.
 
-Physics is a function of the calls made: the model is composed anew, in the order of the entities'
-names, whenever one comes or goes, and a reset clears the solver's memory, so the same scene moves
-alike whatever happened before it.
+Physics is a function of the calls: the model is composed anew, in the order of the entities' names,
+whenever one is spawned or deleted, and a reset clears the solver's memory, so the same scene moves
+in the same way whatever happened before.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ DIVERGED = [w.value for w in (_WARNING.mjWARN_BADQPOS, _WARNING.mjWARN_BADQVEL, 
 
 
 def _take_no_times() -> None:
-    """Have MuJoCo not measure how long its functions take: nobody reads it, and it takes a twelfth of a step.
+    """Stop MuJoCo from measuring the time of its functions: nobody reads it, and it takes a twelfth of a step.
 
-    Its Python package sets the clock when it is imported; ``set_mjcb_time(None)`` does not take it away.
+    Its Python package sets the clock when it is imported; ``set_mjcb_time(None)`` does not remove it.
     """
     library = ctypes.CDLL(sys.modules[mujoco.mj_step.__module__].__file__)
     ctypes.c_void_p.in_dll(library, "mjcb_time").value = None
@@ -73,7 +73,7 @@ _take_no_times()
 
 
 class World:
-    """A robot, the fixed furniture of a world model, and objects that come and go.
+    """A robot, the fixed furniture of a world model, and objects that are spawned and deleted.
 
     Frame: `world`, z up. All poses are of an entity's own origin in that frame. A name that no entity has raises
     UnknownEntity. Not thread-safe; `cameras` must be used from one thread.
@@ -93,15 +93,15 @@ class World:
         Args:
             profile: the robot.
             world: URI or path of the world's MJCF file.
-            start: where the robot starts, in `world` [m]: an arm's tool, pointing down, or a base. None for an
-                arm's home posture, or the world model's start of a base.
+            start: start of the robot, in `world` [m]: of an arm's tool, pointing down, or of a base. None for an arm's
+                home posture, or the world model's start of a base.
             cameras: cameras of the world model or of the robot that will be rendered, with their resolutions.
-            physics_step: simulated time of one physics step [s]; None for the world model's.
+            physics_step: simulated time of one physics step [s]; None for the world model's step.
             tags: name of an object -> tags that cameras see on it once it is spawned; None for no tags.
 
         Raises:
             ResourceNotFound: the world file cannot be read.
-            InvalidModel: it is no MJCF model, or has no camera of that name.
+            InvalidModel: the file is no MJCF model, or has no camera of that name.
             Unreachable: the tool cannot start there.
         """
         self.profile = profile
@@ -110,7 +110,7 @@ class World:
         embodiment = import_object(kind_of(profile).embodiment, f"kind of robot '{profile.type}'", "embodiment")
         self._robot: Embodiment = embodiment(profile, start)
         self._mjcf = self._robot.mjcf()
-        # What nobody sees needs no looks, whose textures take longest to draw.
+        # Without cameras objects need no looks, whose textures take longest to draw.
         self._looks = bool(cameras)
         self.cameras = Cameras(cameras, robot_prefix(profile.name), str(self._path))
         self._physics_step = physics_step
@@ -133,7 +133,7 @@ class World:
 
     @property
     def time_ns(self) -> int:
-        """Simulated time [ns]; steps times their duration, so it holds no rounding error."""
+        """Simulated time [ns]: steps times their duration, so it has no rounding error."""
         return self._steps * nanoseconds(self.step_duration)
 
     def step(self, count: int = 1) -> None:
@@ -151,7 +151,7 @@ class World:
             before_step()
             mj_step(model, data)
             after_step()
-            # From one step to the next it is mostly the same geometries that touch; mostly none.
+            # From one step to the next mostly the same geometries touch, and mostly none.
             if data.ncon:
                 touched.add(data.contact.geom.tobytes())
         self._steps += count
@@ -160,7 +160,7 @@ class World:
         self._bodies.refresh()
 
     def reset(self, scope: ResetScope | int = ResetScope.STATE) -> None:
-        """Restore what the scope names; DEFAULT is ALL. Time goes on unless TIME is among it."""
+        """Restore the parts of the scope; DEFAULT is ALL. Time goes on unless the scope includes TIME."""
         scope = int(scope) or ResetScope.ALL
         if scope & ResetScope.TIME:
             self._steps = 0
@@ -181,18 +181,18 @@ class World:
         """Let the robot carry out a command.
 
         Raises:
-            ValueError: it is no command for this robot.
+            ValueError: the command is not for this kind of robot.
         """
         self._robot.apply_command(command)
 
     def sensors(self) -> tuple[Sensor, ...]:
-        """Return what the robot's driver publishes besides images, after the last `step` call."""
+        """Return the data that the robot's driver publishes besides images, after the last `step` call."""
         return self._robot.sensors(Contacts(self.touched(), self.carried()))
 
     def latched_sensors(self) -> tuple[Sensor, ...]:
-        """Return what is published once: the robot's description, and the frames that never move.
+        """Return the data that are published once: the robot's description, and the frames that never move.
 
-        These are an arm's base, what is fixed to a link, and the world's own cameras at their places.
+        These are an arm's base, frames fixed to a link, and the world's own cameras at their places.
         """
         profile, tree = self.profile, self._robot.tree
         standing = () if self._bodies.movable(profile.name) else (self._standing_base(),)
@@ -203,7 +203,7 @@ class World:
         )
 
     def moving_frames(self) -> tuple[Transform, ...]:
-        """Return the frames of the robot's links that joints move, in their parents'."""
+        """Return the frames of the robot's links that joints move, in their parents' frames."""
         return self._robot.moving_frames()
 
     def _standing_base(self) -> Transform:
@@ -214,7 +214,7 @@ class World:
         return camera_transforms(self.profile.world_frame, self.cameras.pose(name), optical, camera_link(optical))
 
     def reading(self) -> Reading:
-        """Return what the robot's driver publishes as its state, for a state estimator."""
+        """Return the state that the robot's driver publishes, for a state estimator."""
         return self._robot.reading(self.time_ns)
 
     def touched(self) -> tuple[str, ...]:
@@ -224,9 +224,9 @@ class World:
         return tuple(sorted(others))
 
     def carried(self) -> tuple[str, ...]:
-        """Return the names of entities that can be pushed and that what the robot carried or pushed touched, sorted.
+        """Return the names of the pushable entities that touched an entity carried or pushed by the robot, sorted.
 
-        Each touched, during the last `step` call, an entity that can be pushed and that the robot touched then, too.
+        Each touched, during the last `step` call, a pushable entity that the robot also touched then.
         """
         own, yields = self.profile.name, self._bodies.yields
         things = [pair for pair in self.contacts() if own not in pair and all(map(yields, pair))]
@@ -238,33 +238,33 @@ class World:
         return self._robot.joint_state()
 
     def tool_pose(self) -> Pose:
-        """Return where the robot acts: the pose of an arm's tool, z pointing out of it, or of a base."""
+        """Return the pose of an arm's tool, z pointing out of it, or of a base."""
         return self._robot.pose()
 
     # -- entities ---------------------------------------------------------------------------------
 
     def entities(self) -> tuple[str, ...]:
-        """Return the names of the robot, of the world's bodies, and of what was spawned, in that order."""
+        """Return the names of the robot, of the world's bodies, and of the spawned objects, in that order."""
         return self._bodies.names
 
     def category(self, name: str) -> Category:
-        """Return what kind of thing an entity is."""
+        """Return the kind of an entity."""
         movable = self._bodies.movable(name)
         if name == self.profile.name:
             return Category.ROBOT
         return Category.DYNAMIC_OBJECT if movable else Category.STATIC_OBJECT
 
     def source(self, name: str) -> str:
-        """Return where an entity's model came from: a URI or path, or nothing for one given as a string."""
+        """Return the source of an entity's model: a URI or path, or nothing for a model given as a string."""
         self._bodies.body(name)
         return self._spawned[name].source if name in self._spawned else str(self._path)
 
     def bounds(self, name: str) -> Bounds | None:
-        """Return the box around an entity as it is now, in its own frame; None when it has no extent."""
+        """Return the box around an entity in its present pose, in its own frame; None if it has no extent."""
         return self._bodies.bounds(name)
 
     def world_bounds(self, name: str) -> Bounds | None:
-        """Return the box around an entity as it is now, in the frame `world`; None when it has no extent."""
+        """Return the box around an entity in its present pose, in the frame `world`; None if it has no extent."""
         return self._bodies.world_bounds(name)
 
     def entity_state(self, name: str) -> EntityState:
@@ -281,7 +281,7 @@ class World:
         A mocap body has no velocity. The driver of a robot that is put elsewhere restarts.
 
         Raises:
-            NotMovable: it is fixed.
+            NotMovable: the entity is fixed.
         """
         self._bodies.put(name, state)
         if name == self.profile.name:
@@ -293,7 +293,7 @@ class World:
 
         Args:
             name: letters, digits and underscores, beginning with a letter.
-            pose: where its origin is.
+            pose: pose of its origin.
             uri: URI or path of its MJCF file: one top-level body, with a free joint if it can move; or
                 ``FILE.yaml#VARIANT`` for an object of a library.
             resource: the MJCF document itself, instead of a URI.
@@ -302,7 +302,7 @@ class World:
             InvalidName: the name cannot be used.
             NameNotUnique: the world has an entity of that name.
             ResourceNotFound: the file cannot be read.
-            InvalidModel: it is no MJCF model with one top-level body.
+            InvalidModel: the resource is no MJCF model with one top-level body.
         """
         if not VALID_NAME.fullmatch(name):
             raise InvalidName(f"entity name: got '{name}', expected a letter, then letters, digits or underscores")
@@ -314,10 +314,10 @@ class World:
         self._change(self._spawned | {name: entity})
 
     def delete(self, name: str) -> None:
-        """Delete an object that was spawned.
+        """Delete a spawned object.
 
         Raises:
-            NotMovable: it was not spawned.
+            NotMovable: the entity was not spawned.
         """
         if name in self._own:
             raise NotMovable(f"entity '{name}' belongs to the world and cannot be deleted")
@@ -327,10 +327,10 @@ class World:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Have what is spawned and deleted meanwhile take effect together when it ends, which composes only once.
+        """Let all spawning and deleting in this context take effect at its end, with one composition.
 
         Raises:
-            InvalidModel: the parts do not fit together; none of it takes effect then.
+            InvalidModel: the parts do not fit together; then none of it takes effect.
         """
         before, self._waiting = self._spawned, True
         try:
@@ -343,7 +343,7 @@ class World:
     def contacts(self) -> frozenset[tuple[str, str]]:
         """Return the pairs of entities, each in order of names, that touched during the last `step` call.
 
-        Pairs of entities that both sleep in the physics engine, as resting blocks on the board do, are not among them.
+        They do not include pairs that both sleep in the physics engine, as resting blocks on the board do.
         """
         if self._pairs is None:
             self._pairs = self._bodies.touching(self._touched)
@@ -351,7 +351,7 @@ class World:
 
     @property
     def description(self) -> str:
-        """What simulates and draws this world, in words: images of another renderer are other images."""
+        """The simulator and renderer of this world, in words: another renderer draws other images."""
         physics = f"MuJoCo {mujoco.__version__}, one step is {self.step_duration} s"
         return f"{physics}; {self.cameras.renderer}"
 
@@ -360,10 +360,10 @@ class World:
         self.cameras.close()
 
     def _change(self, spawned: Mapping[str, Spawned]) -> None:
-        """Have these objects, and put those that are new where they were spawned.
+        """Change the spawned objects to these, and put new ones to the poses at which they were spawned.
 
         Raises:
-            InvalidModel: the parts do not fit together; all is as before then.
+            InvalidModel: the parts do not fit together; then nothing changes.
         """
         before, self._spawned = self._spawned, dict(sorted(spawned.items()))
         if self._waiting:
@@ -378,7 +378,7 @@ class World:
                 self.set_entity_state(name, EntityState(entity.initial))
 
     def _compose(self) -> None:
-        """Compile the model from its parts, keeping by name where everything is."""
+        """Compile the model from its parts; entities keep their poses and velocities by name."""
         model, roots = compose(
             self._path, self.profile.name, self._mjcf, self._spawned.values(), self._looks, self._tags
         )
@@ -402,7 +402,7 @@ def start_world(
     source: str,
     tags: Mapping[str, Sequence[ObjectTag]] | None = None,
 ) -> World:
-    """Return a world of which each camera has drawn a first image, which takes seconds.
+    """Return a world in which each camera has drawn a first image, which takes seconds.
 
     The arguments are those of ``World``; ``source`` holds them, for the error.
 

@@ -130,6 +130,13 @@ def test_a_run_without_the_scores_has_the_measures_that_need_none(tmp_path):
     }
 
 
+def test_a_run_without_the_scores_is_shown_beside_one_that_has_them(tmp_path):
+    runs = [results_of(tmp_path), results_of(tmp_path, "second", OTHER, scores=False)]
+    for clutter in (clutter_of(runs), clutter_of(runs[::-1])):
+        shares = {row.policy: (row.of("sr").mean, row.of("h_sr").mean) for row in clutter.by("all")}
+        assert shares == {"first": (2 / 5, 1 / 5), "second": (2 / 5, None)}
+
+
 def test_a_run_without_cluttered_trials_has_no_estimates(tmp_path):
     assert clutter_of([results_of(tmp_path, trials=[Ran(0), Ran(1, solved=True)])]) is None
     assert clutter_of([]) is None

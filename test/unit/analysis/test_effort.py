@@ -13,6 +13,7 @@ from line_world import Invert, LineBench, OnlyAtHome, line, line_evaluation
 from rich.console import Console
 
 from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.analysis.data.trials import trials_table
 from robocontrast_ros.analysis.estimates.effort import (
     MeanEffort,
@@ -47,9 +48,16 @@ def ran(tmp_path):
 
 
 def effort_of(journal: Journal):
-    model = EffortModel(journal.started)
-    table = trials_table(journal.events)
-    return compute_effort(journal.events, table, standard_evaluation(journal.events, model), model)
+    model, run = EffortModel(journal.started), RunRecord.of(journal.events)
+    return compute_effort(run, trials_table(run), standard_evaluation(run, model), model)
+
+
+def standard_of(journal: Journal):
+    return standard_evaluation(RunRecord.of(journal.events), EffortModel(journal.started))
+
+
+def table_of(journal: Journal) -> pl.DataFrame:
+    return trials_table(RunRecord.of(journal.events))
 
 
 def empty() -> LineBench:
@@ -61,7 +69,7 @@ def empty() -> LineBench:
 def test_the_standard_evaluation_in_a_contrast_set_costs_what_a_real_one_does(ran, repeats):
     contrast = ran(empty(), test_set_size=6, repeats=repeats)
     real = ran(empty(), test_set_size=6, repeats=repeats, strategy=Standard(), perturbations=())
-    computed = standard_evaluation(contrast.events, EffortModel(contrast.started))
+    computed = standard_of(contrast)
     finished = [e for e in real.events if isinstance(e, TrialFinished)]
     assert [t.effort.metres for t in computed] == pytest.approx([e.cost for e in finished])
     assert [repr(t.result) for t in computed] == [repr(e.result) for e in finished]
@@ -69,7 +77,7 @@ def test_the_standard_evaluation_in_a_contrast_set_costs_what_a_real_one_does(ra
 
 def test_the_scene_that_was_brought_in_is_in_no_mean_but_in_the_sums(ran):
     journal = ran(empty(), test_set_size=4)
-    effort, standard = effort_of(journal), standard_evaluation(journal.events, EffortModel(journal.started))
+    effort, standard = effort_of(journal), standard_of(journal)
     assert [t.brought_in for t in standard] == [True, False, False, False]
     assert standard[0].effort == Effort()
     assert effort.standard_instance.number == 3
@@ -110,7 +118,7 @@ def test_the_means_of_perturbed_instances_add_up_to_what_was_spent_on_them(ran):
 
 def test_without_a_budget_trials_are_counted_within_what_the_standard_evaluation_costs(ran):
     journal = ran(empty(), test_set_size=6)
-    effort, table = effort_of(journal), trials_table(journal.events)
+    effort, table = effort_of(journal), table_of(journal)
     assert effort.within_is == "what the standard evaluation costs"
     assert (effort.standard_within, effort.standard_trials) == (6, 6)
     assert effort.trials_within == sum(table["cumulative_cost"] <= effort.within)
@@ -168,7 +176,7 @@ def test_measured_seconds_are_in_the_journal_and_count_instead_of_the_model(ran)
     journal = ran(Operated(), cost_model=SecondsToMove(), test_set_size=3, budget=100_000.0)
     set_ups = [e for e in journal.events if isinstance(e, SetUp)]
     assert {(e.measured, e.cost) for e in set_ups} == {(60.0, 60.0)}
-    effort, table = effort_of(journal), trials_table(journal.events)
+    effort, table = effort_of(journal), table_of(journal)
     assert effort.measured == effort.set_ups == len(set_ups)
     assert effort.total.seconds == 60.0 * len(set_ups)
     assert table["setup_seconds"].to_list() == [60.0] * len(table)
@@ -180,14 +188,14 @@ def test_measured_seconds_are_in_the_journal_and_count_instead_of_the_model(ran)
 def test_without_a_person_nothing_is_measured(ran):
     journal = ran(test_set_size=2)
     assert effort_of(journal).measured == 0
-    assert not trials_table(journal.events)["setup_measured"].any()
+    assert not table_of(journal)["setup_measured"].any()
 
 
 def test_a_scene_within_the_session_s_tolerance_of_the_one_before_costs_nothing(ran):
     journal = ran(LineBench(present=line(a=0.02, b=0.2, c=0.4, d=0.98)), test_set_size=2)
     wide = {"session": {"setup": {"position_tolerance": 2.0}}}
     started = replace(journal.started, parameters=wide)
-    trials = standard_evaluation(journal.events, EffortModel(started))
+    trials = standard_evaluation(RunRecord.of(journal.events), EffortModel(started))
     assert trials[1].effort == Effort()
 
 
@@ -236,7 +244,7 @@ def test_how_exactly_a_person_placed_things_and_what_they_overruled_is_told(ran)
     words = placing_words(placing)
     assert f"Set-up error of {placed} objects" in words and "4.0 mm" in words
     assert f"1 doubted set-up: {set_ups[1].trial.trial_id}: a is not seen: it is dark." in words
-    table = trials_table(journal.events)
+    table = table_of(journal)
     assert table["setup_overruled"].to_list() == [e.overruled != () for e in set_ups]
     errors = table.filter(pl.col("setup_moves") > 0)["setup_error_m"].drop_nulls()
     assert errors.to_list() == [pytest.approx(0.004)] * len(errors) and len(errors) > 0
@@ -245,4 +253,4 @@ def test_how_exactly_a_person_placed_things_and_what_they_overruled_is_told(ran)
 def test_where_nothing_saw_what_a_person_placed_no_error_is_told(ran):
     journal = ran(Operated(), test_set_size=2)
     assert effort_of(journal).placing is None
-    assert trials_table(journal.events)["setup_error_m"].is_null().all()
+    assert table_of(journal)["setup_error_m"].is_null().all()

@@ -7,6 +7,7 @@ import pytest
 from line_world import LineBench, line_evaluation, with_scores
 
 from robocontrast_ros.analysis.data.golden import UNRELATED, Golden, compared, find_golden, golden_words, trial_digest
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.runs.events import PolicyLoaded, SessionStarted, TrialFinished
 from robocontrast_ros.runs.journal import read_journal
@@ -31,7 +32,7 @@ def events(tmp_path_factory):
 
 @pytest.fixture
 def golden(events):
-    return Golden.of(events, "a command")
+    return Golden.of(RunRecord.of(events), "a command")
 
 
 def with_trial(events, number, **scores):
@@ -48,20 +49,20 @@ def with_start(events, **changes):
 
 def test_a_run_that_is_the_same_to_the_last_bit_is_said_to_be(events, golden):
     number = sum(isinstance(event, TrialFinished) for event in events)
-    said = compared(events, golden)
+    said = compared(RunRecord.of(events), golden)
     assert said == f"golden digest of this version: {number} of {number} trials are the same to the last bit"
 
 
 def test_the_first_trials_alone_are_compared_where_only_they_were_run(events, golden):
     short = [*events[: next(i for i, e in enumerate(events) if isinstance(e, TrialFinished)) + 1]]
-    assert "1 of 1 trials are the same" in compared(short, golden)
+    assert "1 of 1 trials are the same" in compared(RunRecord.of(short), golden)
 
 
 def test_one_bit_more_is_another_trial_and_it_is_named(events, golden):
     finished = [event for event in events if isinstance(event, TrialFinished)]
     longer = finished[2].result.scores["path_length"] * (1 + 2**-52)
     assert longer != finished[2].result.scores["path_length"]
-    said = compared(with_trial(events, 2, path_length=longer), golden)
+    said = compared(RunRecord.of(with_trial(events, 2, path_length=longer)), golden)
     assert "the first that differs is 0002" in said
     assert f"{len(finished) - 1} of {len(finished)}" in said
     assert "Reason: not known" in said or "AVX2" in said
@@ -94,13 +95,14 @@ def test_words_and_wall_clock_times_have_no_part_in_a_digest(events):
 )
 def test_a_difference_has_its_reason(events, golden, changes, reason):
     other = with_start(with_trial(events, 0, path_length=99.0), **changes)
-    assert reason in compared(other, golden)
+    assert reason in compared(RunRecord.of(other), golden)
 
 
 def test_a_renderer_s_vectors_are_no_difference(events):
     here = with_start(events, machine={"vectors": "avx2"}, world="MuJoCo; drawn by llvmpipe (LLVM 15, 512 bits)")
     there = with_start(events, machine={"vectors": "avx2"}, world="MuJoCo; drawn by llvmpipe (LLVM 15, 256 bits)")
-    assert "another renderer" not in compared(with_trial(here, 0, path_length=99.0), Golden.of(there, ""))
+    other = RunRecord.of(with_trial(here, 0, path_length=99.0))
+    assert "another renderer" not in compared(other, Golden.of(RunRecord.of(there), ""))
 
 
 def start_of(events, session, **overrides):
@@ -135,9 +137,9 @@ def test_a_swapped_policy_is_not_compared(events):
     started = start_of(events, "language_table_demo")
     run = [started if isinstance(event, SessionStarted) else event for event in events]
     loaded = PolicyLoaded("film_bc_state", "", "", "one", 0.0, None, 0.0)
-    assert "trials are the same" in golden_words([*run, loaded])
-    assert golden_words([*run, loaded, replace(loaded, digest="another")]) == ""
+    assert "trials are the same" in golden_words(RunRecord.of([*run, loaded]))
+    assert golden_words(RunRecord.of([*run, loaded, replace(loaded, digest="another")])) == ""
 
 
 def test_nothing_is_said_of_a_session_without_golden_digests(events):
-    assert golden_words(events) == ""
+    assert golden_words(RunRecord.of(events)) == ""

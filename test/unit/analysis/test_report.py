@@ -18,6 +18,7 @@ from recorded_runs import recorded_run
 from rich.console import Console
 from typer.testing import CliRunner
 
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.analysis.estimates.comparison import ComparisonError
 from robocontrast_ros.analysis.estimates.latency import latencies
 from robocontrast_ros.analysis.estimates.results import compute_results
@@ -361,12 +362,12 @@ def test_a_page_that_cannot_be_written_is_a_mistake_of_the_user(whole, tmp_path)
 
 def test_latency_is_that_of_all_answers_of_trials_that_count(whole):
     journal = read_journal(whole.journal)
-    (found,) = latencies(journal.events)
+    (found,) = latencies(RunRecord.of(journal.events))
     answers = [t for e in journal.events if hasattr(e, "policy_latency") for t in e.policy_latency]
     assert found.answers == len(answers) == sum(found.counts)
     assert (found.median, found.longest) == (pytest.approx(0.11), pytest.approx(0.21))
     assert found.p95 == pytest.approx(np.percentile(answers, 95))
-    assert latencies(journal.events[:1]) == ()
+    assert latencies(RunRecord.of(journal.events[:1])) == ()
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import pytest
 from line_world import LineBench, line_evaluation
 
 from robocontrast_ros.analysis.data.pacing import pose_sources_of, speed_scaling_of
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.analysis.data.trials import COLUMNS, trials_table, write_trials
 from robocontrast_ros.domain import Fault, ScoreSpec
 from robocontrast_ros.domain.scores import TAKEN
@@ -26,8 +27,12 @@ def events(tmp_path):
     return read_journal(tmp_path / "journal.jsonl").events
 
 
+def table_of(events) -> pl.DataFrame:
+    return trials_table(RunRecord.of(events))
+
+
 def test_every_trial_that_counts_and_every_void_attempt_has_its_row_in_order(events):
-    table = trials_table(events)
+    table = table_of(events)
     expected = [(e.trial.index, e.attempt) for e in events if isinstance(e, (TrialFinished, TrialVoid))]
     assert table.select("index", "attempt").rows() == expected
     assert table.filter(~pl.col("counts")).select("index", "attempt", "outcome", "fault").rows() == [
@@ -36,7 +41,7 @@ def test_every_trial_that_counts_and_every_void_attempt_has_its_row_in_order(eve
 
 
 def test_the_numbers_are_those_of_the_journal_to_the_last_bit(events):
-    table = trials_table(events).filter("counts")
+    table = table_of(events).filter("counts")
     finished = [e for e in events if isinstance(e, TrialFinished)]
     assert table["spl"].to_list() == [e.result.scores["spl"] for e in finished]
     assert table["path_length_m"].to_list() == [e.result.scores["path_length"] for e in finished]
@@ -45,7 +50,7 @@ def test_the_numbers_are_those_of_the_journal_to_the_last_bit(events):
 
 
 def test_perturbed_trials_name_the_row_of_their_base_trial_and_void_attempts_do_too(events):
-    rows = trials_table(events).to_dicts()
+    rows = table_of(events).to_dicts()
     for row in rows:
         if row["perturbation"] == "base":
             assert row["twin"] is None
@@ -56,7 +61,7 @@ def test_perturbed_trials_name_the_row_of_their_base_trial_and_void_attempts_do_
 
 
 def test_the_policys_latency_is_in_every_row_that_counts(events):
-    table = trials_table(events)
+    table = table_of(events)
     counting = table.filter("counts")
     assert counting["policy_answers"].unique().to_list() == [21]
     for column, seconds in (("median", 0.11), ("p95", 0.20), ("max", 0.21)):
@@ -65,32 +70,32 @@ def test_the_policys_latency_is_in_every_row_that_counts(events):
 
 
 def test_where_a_base_has_its_pose_from_is_in_every_row_and_in_one_sentence(events):
-    assert trials_table(events)["pose_source"].null_count() == len(trials_table(events))
-    assert pose_sources_of(events) == ""
+    assert table_of(events)["pose_source"].null_count() == len(table_of(events))
+    assert pose_sources_of(RunRecord.of(events)) == ""
     finished = [e for e in events if isinstance(e, TrialFinished)]
     sources = ["odometry (odom)", *["map -> base by tf"] * (len(finished) - 1)]
     told = [replace(e, pose_source=source) for e, source in zip(finished, sources, strict=True)]
-    assert trials_table([events[0], *told])["pose_source"].to_list() == sources
+    assert table_of([events[0], *told])["pose_source"].to_list() == sources
     others = f"map -> base by tf in {len(finished) - 1} trials"
-    assert pose_sources_of(told) == f"Pose of the base: {others}; odometry (odom) in 1 trial."
+    assert pose_sources_of(RunRecord.of(told)) == f"Pose of the base: {others}; odometry (odom) in 1 trial."
 
 
 def test_how_far_the_robot_was_slowed_is_in_every_row_and_in_one_sentence(events):
-    assert trials_table(events)["speed_scaling"].null_count() == len(trials_table(events))
-    assert speed_scaling_of(events) == "", "in simulation nothing is said"
+    assert table_of(events)["speed_scaling"].null_count() == len(table_of(events))
+    assert speed_scaling_of(RunRecord.of(events)) == "", "in simulation nothing is said"
     finished = [e for e in events if isinstance(e, TrialFinished)]
     unknown = SpeedScalingNoted("speed scaling: not known: nobody publishes /slider", 0.0)
-    assert speed_scaling_of([unknown, *finished]) == "Speed scaling: not known: nobody publishes /slider."
+    assert speed_scaling_of(RunRecord.of([unknown, *finished])) == "Speed scaling: not known: nobody publishes /slider."
     shares = [0.2, 0.5, *[1.0] * (len(finished) - 2)]
     told = [replace(e, speed_scaling=share) for e, share in zip(finished, shares, strict=True)]
-    assert trials_table([events[0], *told])["speed_scaling"].to_list() == shares
+    assert table_of([events[0], *told])["speed_scaling"].to_list() == shares
     words = f"Something outside slowed the robot: 20 % to 50 % of its full speed in 2 of {len(finished)} trials."
-    assert speed_scaling_of(told) == words
-    assert speed_scaling_of(told[2:]) == "", "at full speed nothing is said"
+    assert speed_scaling_of(RunRecord.of(told)) == words
+    assert speed_scaling_of(RunRecord.of(told[2:])) == "", "at full speed nothing is said"
 
 
 def test_the_costs_of_the_rows_add_up_to_what_was_spent(events):
-    table = trials_table(events)
+    table = table_of(events)
     spent = math.fsum(e.cost for e in events if isinstance(e, SetUp))
     assert table["setup_cost"].sum() == pytest.approx(spent)
     assert table["cumulative_cost"][-1] == pytest.approx(spent)
@@ -101,7 +106,7 @@ def test_the_costs_of_the_rows_add_up_to_what_was_spent(events):
 def test_a_session_that_was_resumed_has_the_set_up_costs_of_one_that_was_not_in_the_rows_that_count(tmp_path):
     evaluation = line_evaluation(test_set_size=3)
     run_session(evaluation, LineBench(), tmp_path / "whole.jsonl")
-    whole = trials_table(read_journal(tmp_path / "whole.jsonl").events)
+    whole = table_of(read_journal(tmp_path / "whole.jsonl").events)
     lines = (tmp_path / "whole.jsonl").read_bytes().splitlines(keepends=True)
     columns = ["index", "setup_cost", "setup_metres", "setup_moves", "setup_seconds", "cumulative_cost"]
     cut = 0
@@ -111,7 +116,7 @@ def test_a_session_that_was_resumed_has_the_set_up_costs_of_one_that_was_not_in_
         path = tmp_path / f"{number}.jsonl"
         path.write_bytes(b"".join(lines[:number]))
         run_session(evaluation, LineBench(), path, resume=True)
-        table = trials_table(read_journal(path).events)
+        table = table_of(read_journal(path).events)
         assert table.filter("counts").select(columns).equals(whole.select(columns))
         assert table["setup_cost"].sum() == whole["setup_cost"].sum() > 0.0
         cut += len(table) - len(whole)
@@ -119,14 +124,14 @@ def test_a_session_that_was_resumed_has_the_set_up_costs_of_one_that_was_not_in_
 
 
 def test_a_void_attempt_has_no_score_and_no_column_holds_nan(events):
-    table = trials_table(events)
+    table = table_of(events)
     assert table.filter(~pl.col("counts"))["spl"].to_list() == [None]
     for column in table.select(pl.col(pl.Float64)):
         assert not column.is_nan().any()
 
 
 def test_both_files_read_back_as_the_table(events, tmp_path):
-    table = trials_table(events)
+    table = table_of(events)
     write_trials(table, tmp_path / "trials.parquet", tmp_path / "trials.csv")
     assert pl.read_parquet(tmp_path / "trials.parquet").equals(table)
     read = pl.read_csv(tmp_path / "trials.csv", schema=table.schema)
@@ -136,9 +141,9 @@ def test_both_files_read_back_as_the_table(events, tmp_path):
 
 
 def test_a_journal_without_trials_gives_an_empty_table_of_the_same_columns(events):
-    table = trials_table(events[:1])
+    table = table_of(events[:1])
     assert (len(table), table.columns) == (0, list(COLUMNS))
-    assert table.schema == trials_table(events).schema
+    assert table.schema == table_of(events).schema
 
 
 def test_a_score_cannot_have_the_name_of_another_column():

@@ -36,12 +36,12 @@ from robocontrast_ros.console.console import (
     REMEMBERED,
     UNDO,
     Console,
-    Phase,
+    ConsolePhase,
     Refused,
     SessionFacts,
 )
 from robocontrast_ros.console.new_instances import NewInstances
-from robocontrast_ros.console.questions import Answer
+from robocontrast_ros.console.questions import OperatorAnswer
 from robocontrast_ros.domain import Fault, Judgement
 
 BOARD = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
@@ -57,11 +57,11 @@ def made(checklist=(), **more):
 def test_a_set_up_is_answered_with_what_was_ticked():
     console, _, _ = made()
     asked = Asked(console, SET_UP)
-    assert phase_of(console) is Phase.SET_UP and console.view().limit == 20.0
+    assert phase_of(console) is ConsolePhase.SET_UP and console.view().limit == 20.0
     assert given(console, c.Tick, name="cup").accepted
     assert given(console, c.Ready).accepted
-    assert asked.answer() == Answer("done", moved=("cup",))
-    assert phase_of(console) is Phase.WAITING
+    assert asked.answer() == OperatorAnswer("done", moved=("cup",))
+    assert phase_of(console) is ConsolePhase.WAITING
 
 
 def test_all_moves_are_ticked_and_unticked_at_once_and_one_that_is_not_asked_for_is_refused():
@@ -92,18 +92,18 @@ def test_the_checklist_comes_first_and_once_and_all_of_it_has_to_be_checked():
     long = "the cell is empty, the gates are closed, and the lamp over the door says so to everybody outside"
     console, _, _ = made((long, "E-stop"))
     asked = Asked(console, SET_UP)
-    assert phase_of(console) is Phase.CHECKLIST
+    assert phase_of(console) is ConsolePhase.CHECKLIST
     assert not given(console, c.Ready).accepted and not given(console, c.Checked).accepted
     assert not given(console, c.Tick, name="cup").accepted
     for item in (long, "E-stop"):
         content = f'{{"command": "tick", "id": "{len(item)}", "step": {console.view().step}, "name": "{item}"}}'
         assert console.carry_out(c.read_command(content.encode())).accepted
     assert given(console, c.Checked).accepted
-    assert phase_of(console) is Phase.SET_UP
+    assert phase_of(console) is ConsolePhase.SET_UP
     given(console, c.Ready)
     asked.answer()
     Asked(console, START)
-    assert phase_of(console) is Phase.START
+    assert phase_of(console) is ConsolePhase.START
     console.close()
 
 
@@ -159,7 +159,7 @@ def test_an_attempt_is_void_or_left_out_for_a_reason(question, kind, decision):
         given(console, c.Tick, name=name)
     assert given(console, kind, reason="it fell").accepted
     # What was carried before stays where it is.
-    assert asked.answer() == Answer(decision, "it fell", moved=things)
+    assert asked.answer() == OperatorAnswer(decision, "it fell", moved=things)
 
 
 def test_a_trial_runs_from_its_start_to_its_judgement_and_its_goal_may_be_reached_before():
@@ -167,13 +167,13 @@ def test_a_trial_runs_from_its_start_to_its_judgement_and_its_goal_may_be_reache
     console.set_limit(30.0)
     asked = Asked(console, START)
     given(console, c.Start)
-    assert asked.answer() == Answer("done")
+    assert asked.answer() == OperatorAnswer("done")
     console.tell_moving(True)
     view = console.view()
-    assert (view.phase, view.limit, view.question) == (Phase.RUNNING, 30.0, START)
+    assert (view.phase, view.limit, view.question) == (ConsolePhase.RUNNING, 30.0, START)
     assert given(console, c.Reached).accepted and steered.done == ["reached"] and console.view().reached
     console.trial_ended()
-    assert phase_of(console) is Phase.WAITING
+    assert phase_of(console) is ConsolePhase.WAITING
     asked = Asked(console, JUDGE)
     assert console.view().reached
     given(console, c.Judge, **GOOD)
@@ -199,10 +199,10 @@ def test_a_judgement_is_taken_back_within_the_time_and_given_anew():
     console, _, clock = made()
     asked = Asked(console, JUDGE)
     given(console, c.Judge, success=False, progress=0.5, note="slipped", stage="did not reach it")
-    assert phase_of(console) is Phase.CONFIRMED and console.view().limit == UNDO
+    assert phase_of(console) is ConsolePhase.CONFIRMED and console.view().limit == UNDO
     clock.now += UNDO - 0.1
     assert given(console, c.Undo).accepted
-    assert phase_of(console) is Phase.JUDGE and console.view().draft.note == "slipped"
+    assert phase_of(console) is ConsolePhase.JUDGE and console.view().draft.note == "slipped"
     clock.now += 100.0
     console.tell_problems(("dark",))
     assert asked.open
@@ -231,9 +231,9 @@ def test_a_pause_takes_back_what_was_asked_before_a_trial_as_void_and_waits_for_
     for question in (SET_UP, START):
         asked = Asked(console, question)
         assert console.carry_out(c.Pause(id=f"p{next(NUMBERS)}")).accepted
-        assert asked.answer() == Answer("void", "the session was paused before the trial began")
+        assert asked.answer() == OperatorAnswer("void", "the session was paused before the trial began")
     console.tell(SessionFacts(state="paused"))
-    assert phase_of(console) is Phase.PAUSED
+    assert phase_of(console) is ConsolePhase.PAUSED
     assert given(console, c.Resume).accepted
     console.tell(SessionFacts(state="running"))
     asked = Asked(console, JUDGE)
@@ -290,11 +290,11 @@ def test_what_is_asked_is_hidden_while_the_robot_is_stopped_and_comes_back():
     old = console.view().step
     assert console.carry_out(c.Stop(id="s")).accepted and steered.done == ["stop"]
     console.tell_stop("stopped on the console")
-    assert phase_of(console) is Phase.STOPPED and console.view().stop == "stopped on the console"
+    assert phase_of(console) is ConsolePhase.STOPPED and console.view().stop == "stopped on the console"
     assert not given(console, c.Start).accepted
     assert given(console, c.Release, by="Ada").accepted
     console.tell_stop("")
-    assert phase_of(console) is Phase.START
+    assert phase_of(console) is ConsolePhase.START
     assert not given(console, c.Start, step=old).accepted and asked.open
     assert given(console, c.Start).accepted
     assert asked.answer().decision == "done"
@@ -307,7 +307,7 @@ def test_a_judgement_may_settle_while_the_robot_is_stopped():
     console.tell_stop("near")
     clock.now += UNDO
     console.tell_problems(("x",))
-    assert asked.answer().judgement.success and phase_of(console) is Phase.STOPPED
+    assert asked.answer().judgement.success and phase_of(console) is ConsolePhase.STOPPED
 
 
 @pytest.mark.parametrize("question", [SET_UP, START, JUDGE])
@@ -319,7 +319,7 @@ def test_closing_answers_what_is_asked_as_void_and_nothing_is_asked_any_more(que
     assert asked.answer().decision == "void"
     assert console.ask(question).decision == "void"
     view = console.view()
-    assert view.phase is Phase.FINISHED and view.allowed == () and view.version > before
+    assert view.phase is ConsolePhase.FINISHED and view.allowed == () and view.version > before
     assert not given(console, c.Stop).accepted
 
 
@@ -329,14 +329,14 @@ def test_a_question_that_another_one_takes_the_place_of_is_void():
     second = Asked(console, START)
     assert first.answer().decision == "void"
     given(console, c.Start)
-    assert second.answer() == Answer("done")
-    assert phase_of(console) is Phase.RUNNING
+    assert second.answer() == OperatorAnswer("done")
+    assert phase_of(console) is ConsolePhase.RUNNING
 
 
 def test_a_session_that_ends_shows_it_until_the_console_closes():
     console, _, _ = made()
     console.tell(SessionFacts(state="finished"))
-    assert phase_of(console) is Phase.FINISHED and console.view().allowed == ()
+    assert phase_of(console) is ConsolePhase.FINISHED and console.view().allowed == ()
 
 
 def test_tags_and_notes_of_earlier_judgements_are_offered_newest_first_and_each_once():
@@ -360,14 +360,18 @@ def test_tags_and_notes_of_earlier_judgements_are_offered_newest_first_and_each_
 def test_the_checklist_is_asked_again_after_a_long_pause_and_not_after_a_short_one():
     console, _, clock = made(("lamp",))
     asked = Asked(console, SET_UP)
-    for seconds, phase in ((0.0, Phase.CHECKLIST), (PREPARED - 1.0, Phase.SET_UP), (PREPARED, Phase.CHECKLIST)):
+    for seconds, phase in (
+        (0.0, ConsolePhase.CHECKLIST),
+        (PREPARED - 1.0, ConsolePhase.SET_UP),
+        (PREPARED, ConsolePhase.CHECKLIST),
+    ):
         console.tell(SessionFacts(state="paused"))
         clock.now += seconds
         # A pause is one pause, however often the session says that it is paused.
         console.tell(SessionFacts(state="paused", detail="still"))
         console.tell(SessionFacts(state="running"))
         assert phase_of(console) is phase
-        if phase is Phase.CHECKLIST:
+        if phase is ConsolePhase.CHECKLIST:
             assert console.view().checklist == {"lamp": False}
             given(console, c.Tick, name="lamp")
             assert given(console, c.Checked).accepted
@@ -435,7 +439,7 @@ def test_of_two_answers_at_once_one_is_taken():
             lambda step=step, k=k: console.carry_out(c.Skip(id=f"b{k}", step=step, reason="no")),
         )
         assert start.accepted != skip.accepted
-        assert asked.answer() == (Answer("done") if start.accepted else Answer("skip", "no"))
+        assert asked.answer() == (OperatorAnswer("done") if start.accepted else OperatorAnswer("skip", "no"))
 
 
 def test_an_answer_never_goes_to_the_question_after_the_one_that_it_was_given_to():
@@ -489,7 +493,7 @@ def test_a_command_that_comes_again_while_it_is_carried_out_is_told_what_became_
     for thread in threads[1:]:
         thread.start()
     # The state can be looked at, and other things can be done, meanwhile.
-    assert console.view().phase is Phase.WAITING and console.carry_out(c.Pause(id="p")).accepted
+    assert console.view().phase is ConsolePhase.WAITING and console.carry_out(c.Pause(id="p")).accepted
     assert replies == []
     steered.go.set()
     for thread in threads:
@@ -633,22 +637,22 @@ class AnyOrder(RuleBasedStateMachine):
         ticked = tuple(key for key, done in view.moved.items() if done)
         moved = ticked if self.question in (SET_UP, DOUBTED) else ()
         if name == "ready":
-            self.expected = Answer("done", moved=moved, overruled=more["overrule"], seconds=view.elapsed)
+            self.expected = OperatorAnswer("done", moved=moved, overruled=more["overrule"], seconds=view.elapsed)
         elif name == "start":
-            self.expected = Answer("done")
+            self.expected = OperatorAnswer("done")
         elif name in ("void", "skip"):
-            self.expected = Answer(name, more["reason"], moved=moved)
+            self.expected = OperatorAnswer(name, more["reason"], moved=moved)
         elif name == "next":
-            self.expected = Answer("done", judgement=view.draft)
+            self.expected = OperatorAnswer("done", judgement=view.draft)
         elif name == "pause" and self.question in (SET_UP, DOUBTED, START) and self.asked is not None:
-            self.expected = Answer("void", "the session was paused before the trial began", moved=moved)
+            self.expected = OperatorAnswer("void", "the session was paused before the trial began", moved=moved)
 
     def settle(self):
         if self.expected is not None:
             assert self.asked.answer() == self.expected
             # Until the thread that asked has left, the state may still change.
             self.asked = self.expected = None
-            if self.question is JUDGE and self.console.view().phase is Phase.CONFIRMED:
+            if self.question is JUDGE and self.console.view().phase is ConsolePhase.CONFIRMED:
                 raise AssertionError("still confirmed")
         elif self.asked is not None:
             assert self.asked.open
@@ -686,7 +690,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.clock.now += seconds
         self.console.tell_problems((f"{next(NUMBERS)}",))
         if confirmed and left <= 0.0:
-            self.expected = Answer("done", judgement=view.draft)
+            self.expected = OperatorAnswer("done", judgement=view.draft)
             self.settle()
 
     def confirmed(self):
@@ -697,13 +701,13 @@ class AnyOrder(RuleBasedStateMachine):
         view = self.console.view()
         without = {"propose", "keep", "discard"} if view.recording.scene is None else set()
         without |= {"keep"} if view.recording.draft is None else set()
-        if view.phase in (Phase.WAITING, Phase.RUNNING):
+        if view.phase in (ConsolePhase.WAITING, ConsolePhase.RUNNING):
             without.add("pause" if view.pausing else "resume")
         if not self.moving:
             without.add("reached")
         assert set(view.allowed) == (ALLOWED[view.phase] | {"stop"}) - without
         if view.stop:
-            assert view.phase is Phase.STOPPED
+            assert view.phase is ConsolePhase.STOPPED
 
     def teardown(self):
         self.console.close()
@@ -751,7 +755,7 @@ def test_questions_from_many_threads_get_their_own_answers_or_are_void():
                 assert (answer.judgement is not None) == (question is JUDGE)
             else:
                 assert answer.decision == "void"
-    wait_until(lambda: phase_of(console) in (Phase.WAITING, Phase.RUNNING))
+    wait_until(lambda: phase_of(console) in (ConsolePhase.WAITING, ConsolePhase.RUNNING))
 
 
 @pytest.mark.parametrize("fault", [fault for fault in Fault if fault is not Fault.NONE])

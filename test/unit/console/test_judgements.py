@@ -10,9 +10,9 @@ from recorded_console import Asked, Clock, Steered, given, phase_of
 from tabletop_scenes import asked, scene, tabletop
 
 from robocontrast_ros.console import commands as c
-from robocontrast_ros.console.console import Console, Judged, Phase, SessionFacts
+from robocontrast_ros.console.console import Console, ConsolePhase, Judged, SessionFacts
 from robocontrast_ros.console.judgements import EndedTrial, TrialJudgements
-from robocontrast_ros.console.questions import Answer
+from robocontrast_ros.console.questions import OperatorAnswer
 from robocontrast_ros.domain import Fault, Judgement, TestInstance, Trial
 from robocontrast_ros.episodes.judging import Person, success_in_words
 from robocontrast_ros.perception import Verdict
@@ -49,7 +49,7 @@ class Session:
 
     def answered(self, waiting, **said):
         """Judge as the person does, and return what became of it."""
-        assert phase_of(self.console) is Phase.JUDGE
+        assert phase_of(self.console) is ConsolePhase.JUDGE
         given(self.console, c.Judge, **said)
         given(self.console, c.Next)
         return waiting.answer()
@@ -58,7 +58,7 @@ class Session:
 @pytest.mark.parametrize("verdict", [SUCCESS, FAILURE], ids=["success", "failure"])
 def test_nobody_is_asked_about_a_trial_of_which_the_camera_is_certain_and_it_may_be_corrected(verdict):
     session = Session(verdict)
-    assert session.asks().answer() == Answer("done")
+    assert session.asks().answer() == OperatorAnswer("done")
     assert session.remembered == (("0003", Judged(None, 2)),)
 
 
@@ -82,7 +82,7 @@ def test_a_person_who_is_always_asked_only_advises_where_the_camera_is_certain_a
 
 def test_a_success_that_the_hand_may_have_dropped_there_is_left_to_the_person_and_a_failure_is_not():
     ended = replace(ENDED, may_have_dropped=True)
-    assert Session(FAILURE).asks(ended).answer() == Answer("done")
+    assert Session(FAILURE).asks(ended).answer() == OperatorAnswer("done")
     for ask_always in (False, True):
         session = Session(SUCCESS, ask_always=ask_always)
         answer = session.answered(session.asks(ended), success=False, by="Ada")
@@ -119,7 +119,7 @@ def test_a_trial_that_the_person_declares_void_is_not_offered_to_be_corrected():
 
 @pytest.mark.parametrize(("decision", "fault"), [("void", Fault.VOIDED), ("skip", Fault.SKIPPED), ("done", Fault.NONE)])
 def test_an_answer_says_whether_the_attempt_counts(decision, fault):
-    assert Answer(decision).fault is fault
+    assert OperatorAnswer(decision).fault is fault
 
 
 def test_a_judgement_that_was_confirmed_counts_when_a_session_is_stopped_early_and_says_whether_it_advises():

@@ -12,7 +12,7 @@ from tabletop_scenes import tabletop
 
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.console import commands as c
-from robocontrast_ros.console.console import Console, Phase, SessionFacts
+from robocontrast_ros.console.console import Console, ConsolePhase, SessionFacts
 from robocontrast_ros.console.new_instances import NewInstances
 from robocontrast_ros.console.operator_view import ConsoleOperatorView
 from robocontrast_ros.console.questions import ROBOT, JudgeQuestion, SetUpQuestion
@@ -441,7 +441,7 @@ def test_a_second_tap_or_press_does_not_answer_what_is_asked_next(page):
     person.page.mouse.click(*middle)
     person.page.keyboard.press("PageDown")
     person.until("sending.size === 0")
-    assert phase_of(page.console) is Phase.START, "it was for the set-up"
+    assert phase_of(page.console) is ConsolePhase.START, "it was for the set-up"
     person.page.evaluate("CALM = 0, calm()")
     person.tap_primary()
     assert asked.answer().decision == "done"
@@ -484,7 +484,7 @@ def test_while_an_answer_is_on_its_way_the_robot_can_be_stopped(page, chromium):
     person.choose("stop")
     cable.plug()
     person.until("sending.size === 0")
-    assert page.steered.done == ["stop"] and phase_of(page.console) is Phase.CONFIRMED
+    assert page.steered.done == ["stop"] and phase_of(page.console) is ConsolePhase.CONFIRMED
     person.close()
 
 
@@ -549,24 +549,24 @@ def judge(console):
 
 
 BROUGHT = {
-    Phase.WAITING: lambda console: None,
-    Phase.SET_UP: lambda console: ask(console, DOUBTED),
-    Phase.START: lambda console: ask(console, START),
-    Phase.RUNNING: start,
-    Phase.JUDGE: lambda console: ask(console, JUDGE),
-    Phase.CONFIRMED: judge,
-    Phase.PAUSED: lambda console: console.tell(SessionFacts("paused", "until tomorrow")),
-    Phase.STOPPED: lambda console: console.tell_stop("somebody pressed STOP"),
-    Phase.FINISHED: lambda console: console.tell(SessionFacts("finished", "all trials are done")),
+    ConsolePhase.WAITING: lambda console: None,
+    ConsolePhase.SET_UP: lambda console: ask(console, DOUBTED),
+    ConsolePhase.START: lambda console: ask(console, START),
+    ConsolePhase.RUNNING: start,
+    ConsolePhase.JUDGE: lambda console: ask(console, JUDGE),
+    ConsolePhase.CONFIRMED: judge,
+    ConsolePhase.PAUSED: lambda console: console.tell(SessionFacts("paused", "until tomorrow")),
+    ConsolePhase.STOPPED: lambda console: console.tell_stop("somebody pressed STOP"),
+    ConsolePhase.FINISHED: lambda console: console.tell(SessionFacts("finished", "all trials are done")),
 }
 
 
-@pytest.mark.parametrize("phase", Phase)
+@pytest.mark.parametrize("phase", ConsolePhase)
 def test_in_every_state_targets_are_large_and_the_large_button_is_in_the_lower_half(chromium, phase):
-    page = Page(chromium, ("Nobody at the robot",) if phase is Phase.CHECKLIST else ())
+    page = Page(chromium, ("Nobody at the robot",) if phase is ConsolePhase.CHECKLIST else ())
     page.console.remember("0000", Judgement(False, 0.5, "Ada", "fell over", tags=("slippery",)))
     page.console.tell(SessionFacts("running", void_fault=Fault.VOIDED, void_detail="the lamp fell over"))
-    BROUGHT.get(phase, BROUGHT[Phase.SET_UP])(page.console)
+    BROUGHT.get(phase, BROUGHT[ConsolePhase.SET_UP])(page.console)
     # This looks at targets and buttons.
     page.person.wait_for(phase.value)
     ground = page.person.page.evaluate(GROUND)

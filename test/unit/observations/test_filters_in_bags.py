@@ -12,7 +12,7 @@ from session_runs import Workplace, finished
 from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.configuration import load_plugin, plugin_names
 from robocontrast_ros.domain import BASE, Delivery, Fault, Filter, Pose
-from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.bench import Bench, BenchFault
 from robocontrast_ros.messages.decoding import pose_from_msg, stamp_from_msg
 from robocontrast_ros.observations.protocol import Filters, moves_cameras
 from robocontrast_ros.perturbations.loading import load_perturbation
@@ -158,7 +158,7 @@ def test_the_bag_shows_latency_noise_of_the_robot_and_another_order_of_objects(w
 
 
 @dataclass
-class Interrupted:
+class Interrupted(Bench):
     """A bench that is lost in the middle of the trials of some attempts."""
 
     bench: InProcessBench

@@ -59,7 +59,7 @@ NEED_TORCH = (
     "robocontrast_ros.policies.prompted.",
     "robocontrast_ros.policies.tabletop_bc.",
     "robocontrast_ros.policies.adapters.torch_model.networks",
-    "robocontrast_ros.policies.threads",
+    "robocontrast_ros.policies.networks",
     "robocontrast_ros.training",
 )
 

@@ -93,7 +93,7 @@ def test_its_session_is_run_with_all_of_it(environment, tmp_path):
     parameters = events[0]["parameters"]
     assert parameters["robot"]["name"] == "two_link"
     assert parameters["task"] == {"task": "push_aside"}
-    assert parameters["policy"] == {"policy": "pusher", "step": 0.02}
+    assert parameters["policy"] == {"policy": "pusher", "name": "pusher", "step": 0.02}
     assert events[0]["symbols"] == {"OTHER_SIDE": "ΔOTHER"}
     with (run_folder / "trials.csv").open(encoding="utf-8") as file:
         trials = list(csv.DictReader(file))

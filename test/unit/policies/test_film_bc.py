@@ -33,7 +33,7 @@ from robocontrast_ros.policies.film_bc.model import (  # noqa: E402
     displacement,
     turns,
 )
-from robocontrast_ros.policies.film_bc.pixels import reduced  # noqa: E402
+from robocontrast_ros.policies.film_bc.observations import reduced  # noqa: E402
 from robocontrast_ros.policies.film_bc.traced import TracedFilmBc  # noqa: E402
 from robocontrast_ros.policies.film_bc.tracking import Tracker  # noqa: E402
 from robocontrast_ros.policies.protocol import Observation  # noqa: E402

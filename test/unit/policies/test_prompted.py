@@ -17,13 +17,14 @@ from robocontrast_ros.configuration import ConfigurationError, load_configured, 
 from robocontrast_ros.contracts.policy import PolicyContract  # noqa: E402
 from robocontrast_ros.domain import Crop, ObjectState, Pose, Scene, Segment, SegmentKind  # noqa: E402
 from robocontrast_ros.policies.baselines.language_table.oracle import Oracle  # noqa: E402
-from robocontrast_ros.policies.prompted.description import LONGEST, PICTURES  # noqa: E402
-from robocontrast_ros.policies.prompted.network import Album, Objects, Prompted, PromptedSizes  # noqa: E402
-from robocontrast_ros.policies.prompted.policy import PromptedPolicy  # noqa: E402
-from robocontrast_ros.policies.prompted.prompt import prompt_of  # noqa: E402
+from robocontrast_ros.policies.checkpoints import CheckpointParameters  # noqa: E402
+from robocontrast_ros.policies.prompted.loading import PICTURES, PromptedFile  # noqa: E402
+from robocontrast_ros.policies.prompted.network import Objects, Prompted, PromptedSizes  # noqa: E402
+from robocontrast_ros.policies.prompted.policy import PromptedPolicy, prompt_of  # noqa: E402
 from robocontrast_ros.policies.prompted.structure import (  # noqa: E402
     ARGUMENTS,
     CLASSES,
+    LONGEST,
     ROLES,
     instruction_of,
     labels,
@@ -51,14 +52,15 @@ def network(conditioning, seed=0):
     """A network with random weights and random pictures."""
     generator = torch.manual_seed(seed)
     pictures = torch.randint(0, 256, (len(MODELS), 32, 32, 3), generator=generator).to(torch.uint8)
-    made = Prompted(Album(MODELS, pictures), PromptedSizes(conditioning, width=16, layers=2)).eval()
+    made = Prompted(MODELS, pictures, PromptedSizes(conditioning, width=16, layers=2)).eval()
     torch.nn.init.normal_(made.order)
     return made
 
 
 def policy(conditioning="early", seed=0):
     oracle = Oracle.from_file(CONFIG / "policies/oracle.yaml")
-    return PromptedPolicy("prompted", network(conditioning, seed), ENCODER, oracle)
+    description = PromptedFile.described(CheckpointParameters(policy="prompted", name="prompted"))
+    return PromptedPolicy(description, network(conditioning, seed), ENCODER, oracle)
 
 
 def objects(count=5, seed=0):

@@ -22,7 +22,14 @@ from robocontrast_ros.contracts.policy import PolicyContract  # noqa: E402
 from robocontrast_ros.domain import ObjectState, Pose, Scene  # noqa: E402
 from robocontrast_ros.policies.protocol import Observation  # noqa: E402
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder  # noqa: E402
-from robocontrast_ros.policies.tabletop_bc.grounding import LONGEST, Grounding, GroundingSizes, Things  # noqa: E402
+from robocontrast_ros.policies.tabletop_bc.grounding import (  # noqa: E402
+    LONGEST,
+    Grounding,
+    GroundingSizes,
+    Things,
+    token_vectors,
+)
+from robocontrast_ros.policies.tabletop_bc.loading import describe  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.motion import (  # noqa: E402
     FETCH,
     NEAR,
@@ -30,13 +37,13 @@ from robocontrast_ros.policies.tabletop_bc.motion import (  # noqa: E402
     Choices,
     Motion,
     MotionSizes,
+    Situation,
     carried_line,
     gap_between,
     touching,
 )
 from robocontrast_ros.policies.tabletop_bc.policy import TabletopBc, true_things  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue  # noqa: E402
-from robocontrast_ros.policies.tabletop_bc.words import token_vectors  # noqa: E402
 from robocontrast_ros.tasks.tabletop.hand import ToolPlace, grasp_place  # noqa: E402
 from robocontrast_ros.training.tabletop.motion import Steps, chosen  # noqa: E402
 
@@ -86,7 +93,7 @@ def networks(task):
 
 @pytest.fixture
 def policy(networks):
-    return TabletopBc("learned", *networks, SentenceEncoder.shipped())
+    return TabletopBc(describe("learned", sees=False), *networks, SentenceEncoder.shipped())
 
 
 def _scene(*models: str) -> Scene:
@@ -104,8 +111,6 @@ def _observation(scene: Scene | None, z: float = 0.4, width: float | None = 0.08
 def _steps(catalogue, models, things, tool, line, **changes) -> Steps:
     """Return one step in which the hand is open and goes down on a line."""
     row = {
-        "models": [[catalogue.names.index(m) for m in models]],
-        "things": [things],
         "skill": [1],
         "target": [0],
         "reference": [1],
@@ -122,8 +127,11 @@ def _steps(catalogue, models, things, tool, line, **changes) -> Steps:
         "above": [0.3],
         "action": [[0.0] * 5],
     }
-    values = {key: np.array(value) for key, value in (row | changes).items()}
-    return Steps(**{key: torch.from_numpy(value) for key, value in values.items()})
+    values = {key: torch.from_numpy(np.array(value)) for key, value in (row | changes).items()}
+    step = {key: values.pop(key) for key in ("phase", "line", "above", "action")}
+    numbers = [catalogue.names.index(m) for m in models]
+    known = Situation(things=Things(torch.tensor([numbers]), torch.from_numpy(np.array([things]))), **values)
+    return Steps(known, **step)
 
 
 def _taken(choices: Choices, right) -> Choices:
@@ -150,7 +158,7 @@ def test_every_grasp_of_the_library_is_one_of_the_networks_choices(task, network
     steps = _steps(
         catalogue, [model.model, "red_cube"], [place, (0.5, 0.3, 0.0, 0.0)], tool, (*found.position, found.yaw)
     )
-    situation = steps.situation()
+    situation = steps.situation
     line = motion.grasp_line(situation, _taken(motion.choices(situation), chosen(steps))).place[0].tolist()
     assert np.allclose(line[:3], found.position, atol=1e-9)
     assert abs(math.remainder(line[3] - found.yaw, math.pi)) < 1e-9
@@ -186,7 +194,7 @@ def test_where_a_thing_is_put_is_one_of_the_networks_choices(networks, stood, th
         phase=[1],
         skill=[skill],
     )
-    situation = steps.situation()
+    situation = steps.situation
     found = motion.target_place(situation, _taken(motion.choices(situation), chosen(steps)))[0].tolist()
     assert abs(math.remainder(found[3] - end[3], math.tau)) < 1e-6
     assert np.allclose(found[:3], end[:3], atol=1e-9)
@@ -198,7 +206,7 @@ def test_an_open_hand_leaves_only_what_it_has_handled(networks):
     tool, places = (0.3, 0.0, 0.45, 0.0), [(0.4, 0.0, 0.0, 0.0), (0.5, 0.2, 0.0, 0.0)]
     for handled, phase in ((0.0, FETCH), (1.0, RETREAT)):
         steps = _steps(catalogue, ["red_mug", "red_cube"], places, tool, tool, skill=[NEAR], handled=[handled])
-        assert motion.double().phase(steps.situation()).tolist() == [phase]
+        assert motion.double().phase(steps.situation).tolist() == [phase]
 
 
 SIDES = st.floats(0.01, 0.2)

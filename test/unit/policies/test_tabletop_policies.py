@@ -120,7 +120,7 @@ def test_a_target_without_a_plan_is_refused_in_words():
     target = named(base.instruction)[0]
     away = base.scene.moved(target, Pose.planar(1.0, 0.0))
     with pytest.raises(ValueError, match="is outside the region where things stand"):
-        oracle().made(base.instruction, away)
+        oracle().skill(base.instruction, away)
 
 
 def test_the_control_draws_its_own_instruction_from_the_seed_alone():

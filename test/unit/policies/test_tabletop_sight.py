@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch", reason="the extra `learned` is not installe
 
 from robocontrast_ros.configuration import resolve_uri  # noqa: E402
 from robocontrast_ros.domain import Pose  # noqa: E402
+from robocontrast_ros.policies.networks import one_thread  # noqa: E402
 from robocontrast_ros.policies.protocol import Observation  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.cameras import FRONT, HEIGHT, TOP, WIDTH, on_table  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.sight import (  # noqa: E402
@@ -29,7 +30,6 @@ from robocontrast_ros.policies.tabletop_bc.sight import (  # noqa: E402
     pixels_to_cells,
 )
 from robocontrast_ros.policies.tabletop_bc.tracking import EVERY, PERSISTS, Tracker, Watcher  # noqa: E402
-from robocontrast_ros.policies.threads import one_thread  # noqa: E402
 from robocontrast_ros.training.tabletop.sight import place_loss  # noqa: E402
 
 # A round one, two of one type with one yaw, one with two and one with four.

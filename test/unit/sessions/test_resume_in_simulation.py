@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.bench import Bench, BenchFault
 from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.runs.events import TrialFinished
 from robocontrast_ros.runs.journal import read_journal
@@ -17,7 +17,7 @@ from robocontrast_ros.worlds.mujoco.world import World
 
 
 @dataclass
-class DyingBench:
+class DyingBench(Bench):
     """Loses the simulator at the end of an execution."""
 
     bench: InProcessBench

@@ -11,8 +11,23 @@ import pytest
 
 from robocontrast_ros.configuration import ConfigurationError, parse_record
 from robocontrast_ros.statistics.estimate import Estimate
-from robocontrast_ros.studies.claims import Claim, Claims, Measure, Offered, Region, check_claims
+from robocontrast_ros.studies.claims import Claim, Claims, Region, check_claims
 from robocontrast_ros.studies.evidence import Evidence
+from robocontrast_ros.studies.measures import (
+    Bias,
+    Closer,
+    CostPerTrial,
+    CostRatio,
+    ErrorAtEqualCost,
+    ErrorOverOrders,
+    Offered,
+    PairedSensitivity,
+    PerturbingCost,
+    Selection,
+    Sensitivity,
+    TrialsRatio,
+    TrialsWithin,
+)
 from robocontrast_ros.studies.orders import expected_error
 from robocontrast_ros.studies.report import write_claims
 from robocontrast_ros.studies.seed_run import SeedRun
@@ -74,23 +89,23 @@ def evidence(instances=60, seeds=3, control=None, **given):
 
 
 def verdict(holds, instances=60, seeds=3, measure=None, **given):
-    claim = Claim(id="it", source="ours", says="it is so", measure=Measure(**measure), holds=Region(**holds))
-    return evidence(instances, seeds, **given).decide(claim, "policy").verdict
+    claim = Claim(id="it", source="ours", says="it is so", measure=measure, holds=Region(**holds))
+    return claim.decide(evidence(instances, seeds, **given), "policy").verdict
 
 
-BIAS = {"kind": "bias", "of": ("contrast",)}
-SENSITIVITY = {"kind": "sensitivity", "of": ("contrast",), "perturbation": "P"}
-PAIRED = {"kind": "paired_sensitivity", "of": ("contrast",), "perturbation": "P"}
-RATIO = {"kind": "trials_ratio", "of": ("contrast",), "against": ("standard",)}
-PRICE = {"kind": "cost_per_trial", "of": ("standard",)}
-CHEAPEST = {"kind": "cost_ratio", "of": ("cheap",), "against": ("standard", "contrast", "better")}
-CLOSER = {"kind": "closer", "of": ("better",), "against": ("contrast", "cheap")}
-EQUAL = {"kind": "error_at_equal_cost", "of": ("contrast",), "against": ("better",)}
-EXPECTED = {"kind": "expected_error", "of": ("contrast",), "against": ("standard",)}
-BEYOND = PAIRED | {"less_control": True}
-SELECTION = {"kind": "selection", "of": ("contrast",), "perturbation": "P"}
-WITHIN = {"kind": "trials_within", "of": ("contrast",), "against": ("standard",), "budget": 0.8}
-PERTURBING = {"kind": "perturbing_cost", "of": ("contrast",)}
+BIAS = Bias(of=("contrast",))
+SENSITIVITY = Sensitivity(of=("contrast",), perturbation="P")
+PAIRED = PairedSensitivity(of=("contrast",), perturbation="P")
+RATIO = TrialsRatio(of=("contrast",), against=("standard",))
+PRICE = CostPerTrial(of=("standard",))
+CHEAPEST = CostRatio(of=("cheap",), against=("standard", "contrast", "better"))
+CLOSER = Closer(of=("better",), against=("contrast", "cheap"))
+EQUAL = ErrorAtEqualCost(of=("contrast",), against=("better",))
+EXPECTED = ErrorOverOrders(of=("contrast",), against=("standard",))
+BEYOND = replace(PAIRED, less_control=True)
+SELECTION = Selection(of=("contrast",), perturbation="P")
+WITHIN = TrialsWithin(of=("contrast",), against=("standard",), budget=0.8)
+PERTURBING = PerturbingCost(of=("contrast",))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +133,7 @@ PERTURBING = {"kind": "perturbing_cost", "of": ("contrast",)}
         (EQUAL, {"above": 0.0}, {"perturbed": -0.3}, None, {"instances": 12, "seeds": 1}),
         (EQUAL, {"below": 0.0}, None, {"perturbed": -0.3}, None),
         (EXPECTED, {"below": 0.0}, None, {"perturbed": -0.3}, {"instances": 8, "seeds": 1}),
-        (EXPECTED | {"estimator": "base"}, {"below": 0.0}, None, {"perturbed": -0.3}, None),
+        (replace(EXPECTED, estimator="base"), {"below": 0.0}, None, {"perturbed": -0.3}, None),
         (
             BEYOND,
             {"below": 0.0},
@@ -146,10 +161,7 @@ def test_a_claim_is_true_false_or_undecided_by_the_interval(measure, holds, true
 
 def test_the_mean_of_base_trials_and_the_adjusted_mean_have_no_bias_where_the_plain_mean_has():
     found = evidence(perturbed=-0.3)
-    biases = {
-        name: found.estimate(Measure(kind="bias", of=("contrast",), estimator=name))
-        for name in ("plain", "base", "adjusted")
-    }
+    biases = {name: Bias(of=("contrast",), estimator=name).estimate(found) for name in ("plain", "base", "adjusted")}
     assert biases["plain"].high < -0.1
     for name in ("base", "adjusted"):
         assert biases[name].low < 0.0 < biases[name].high
@@ -158,13 +170,13 @@ def test_the_mean_of_base_trials_and_the_adjusted_mean_have_no_bias_where_the_pl
 
 def test_what_the_control_loses_too_is_taken_off_and_equal_losses_leave_nothing():
     found = evidence(perturbed=-0.15, control=-0.15)
-    assert found.estimate(Measure(**PAIRED)).high < -0.1
-    nothing = found.estimate(Measure(**BEYOND))
+    assert PAIRED.estimate(found).high < -0.1
+    nothing = BEYOND.estimate(found)
     assert nothing.mean == 0.0
     # That 87 instances changed alike does not say that all do.
     assert nothing.low == pytest.approx(-nothing.high)
     assert 0.0 < nothing.high < 0.1
-    assert evidence(perturbed=-0.15).estimate(Measure(**BEYOND)).mean is None
+    assert BEYOND.estimate(evidence(perturbed=-0.15)).mean is None
 
 
 def test_strategies_that_ran_the_same_trials_decide_nothing():
@@ -172,16 +184,16 @@ def test_strategies_that_ran_the_same_trials_decide_nothing():
         id="it",
         source="ours",
         says="it is so",
-        measure=Measure(kind="error_at_equal_cost", of=("contrast",), against=("twin",)),
+        measure=ErrorAtEqualCost(of=("contrast",), against=("twin",)),
         holds=Region(below=0.0),
     )
     table = study(0, 30, perturbed=-0.2)
     twin = table.filter(pl.col("strategy") == "contrast").with_columns(pl.lit("twin").alias("strategy"))
     both = SeedRun(pl.concat([table, twin]), (*LABELS, "twin"), "standard", "spl")
     found = Evidence([both], 50, 100, np.random.default_rng(0))
-    assert found.decide(claim, "policy").verdict == "same trials"
-    changed = Measure(kind="error_at_equal_cost", of=("contrast",), against=("better",))
-    assert found.decide(replace(claim, measure=changed), "policy").verdict != "same trials"
+    assert claim.decide(found, "policy").verdict == "same trials"
+    changed = ErrorAtEqualCost(of=("contrast",), against=("better",))
+    assert replace(claim, measure=changed).decide(found, "policy").verdict != "same trials"
 
 
 def test_applied_and_refused_instances_are_counted_without_the_last_that_the_budget_cut_off():
@@ -191,7 +203,7 @@ def test_applied_and_refused_instances_are_counted_without_the_last_that_the_bud
     # One more, which refuses, may have been cut off before it was asked.
     assert evidence(instances=62, seeds=2, refused=0.1).applied("contrast", "P") == (2 * 20, 2 * 10)
     applied, refused = found.base_means("contrast", "P")
-    selection = found.estimate(Measure(**SELECTION))
+    selection = SELECTION.estimate(found)
     assert selection.mean == pytest.approx(applied.mean - refused.mean)
     assert selection.low < selection.mean < selection.high
 
@@ -202,24 +214,24 @@ def test_the_first_scene_of_a_session_which_is_brought_in_is_in_no_price():
     )
     table = table.with_columns(pl.col("setup_cost").cum_sum().over("strategy").alias("cumulative_cost"))
     found = Evidence([SeedRun(table, LABELS, "standard", "spl")], 50, 100, np.random.default_rng(0))
-    price = found.estimate(Measure(**PRICE))
+    price = PRICE.estimate(found)
     assert (price.mean, price.low, price.high) == pytest.approx((1.0, 1.0, 1.0))
     # Five instances at 1 and ten perturbed trials at 0.1, less the first, are 14 trials for 5.
-    assert found.estimate(Measure(**RATIO)).mean == pytest.approx(14.0 / 5.0)
+    assert RATIO.estimate(found).mean == pytest.approx(14.0 / 5.0)
 
 
 def test_success_and_seconds_are_measured_like_the_metric_and_the_budget():
     tables = [study(seed, 20, perturbed=-0.2) for seed in range(2)]
     own = [SeedRun(table, LABELS, "standard", "success", "seconds") for table in tables]
     found = Evidence(own, 50, 100, np.random.default_rng(0))
-    assert found.estimate(Measure(**PRICE)).mean == pytest.approx(30.0)
-    assert found.estimate(Measure(**PERTURBING)).mean == pytest.approx(42.0)
+    assert PRICE.estimate(found).mean == pytest.approx(30.0)
+    assert PERTURBING.estimate(found).mean == pytest.approx(42.0)
     by_hand = [
         table.filter(pl.col("strategy") == "contrast", pl.col("perturbation") == "P")["success"].mean()
         - table.filter(pl.col("strategy") == "standard")["success"].mean()
         for table in tables
     ]
-    assert found.estimate(Measure(**SENSITIVITY)).mean == pytest.approx(np.mean(by_hand))
+    assert SENSITIVITY.estimate(found).mean == pytest.approx(np.mean(by_hand))
 
 
 def test_the_expected_error_is_that_of_many_shuffled_orders():
@@ -273,13 +285,13 @@ def test_numbers_are_those_that_are_computed_by_hand():
     own = [table.filter(pl.col("strategy") == "contrast") for table in tables]
     target = [table.filter(pl.col("strategy") == "standard")["spl"].mean() for table in tables]
     bias = np.mean([o["spl"].mean() - t for o, t in zip(own, target, strict=True)])
-    assert found.estimate(Measure(**BIAS)).mean == pytest.approx(bias)
+    assert BIAS.estimate(found).mean == pytest.approx(bias)
     perturbed = [o.filter(pl.col("perturbation") == "P")["spl"].mean() for o in own]
-    assert found.estimate(Measure(**SENSITIVITY)).mean == pytest.approx(
+    assert SENSITIVITY.estimate(found).mean == pytest.approx(
         np.mean([p - t for p, t in zip(perturbed, target, strict=True)])
     )
     # Five instances at 1 and ten perturbed trials at 0.1 are fifteen trials for 6; ten standard ones cost 10.
-    assert found.estimate(Measure(**RATIO)).mean == pytest.approx(15.0 / 6.0)
+    assert RATIO.estimate(found).mean == pytest.approx(15.0 / 6.0)
     assert seed_runs[0].within("contrast") == 15
     assert seed_runs[0].within("cheap") == 10
 
@@ -293,9 +305,9 @@ def test_intervals_of_a_bias_cover_what_is_there(kind):
         table = study(int(rng.integers(2**31)), 40, perturbed=-0.1, spread=0.1)
         found = Evidence([SeedRun(table, LABELS, "standard", "spl")], 50, 200, rng)
         if kind == "base":
-            estimate = found.estimate(Measure(kind="bias", of=("contrast",), estimator="base"))
+            estimate = Bias(of=("contrast",), estimator="base").estimate(found)
         else:
-            estimate = found.estimate(Measure(**SENSITIVITY))
+            estimate = SENSITIVITY.estimate(found)
         covered += estimate.low <= offset <= estimate.high
     # Three standard errors below 95 %, and what a percentile bootstrap lacks with 20 instances.
     assert covered / number > 0.95 - 3.0 * np.sqrt(0.95 * 0.05 / number) - 0.03
@@ -323,10 +335,10 @@ def test_files_of_claims_are_the_same_claims_for_people_programs_and_papers(tmp_
         id="lb2",
         source="figure 3",
         says="ΔLB2 is below",
-        measure=Measure(**SENSITIVITY),
+        measure=SENSITIVITY,
         holds=Region(below=0.0),
     )
-    decided = [evidence(perturbed=-0.15).decide(claim, policy) for policy in ("film_bc_state", "other")]
+    decided = [claim.decide(evidence(perturbed=-0.15), policy) for policy in ("film_bc_state", "other")]
     write_claims(decided, tmp_path)
     rows = pd.read_csv(tmp_path / "claims.csv")
     assert list(rows["policy"]) == ["film_bc_state", "other"]
@@ -369,14 +381,14 @@ def test_a_region_that_is_none_is_refused(region):
 
 def test_a_claim_about_what_the_study_does_not_have_is_refused_with_what_it_has():
     offered = Offered({"both": ("LB1",), "standard": ()})
-    claim = Claim(id="it", source="ours", says="it", measure=Measure(kind="bias", of=("bth",)), holds=Region(above=0))
+    claim = Claim(id="it", source="ours", says="it", measure=Bias(of=("bth",)), holds=Region(above=0))
     with pytest.raises(ConfigurationError, match=r"claims\.it\.measure.*'bth'.*Did you mean 'both'"):
         check_claims([claim], offered, "claims.yaml")
-    measure = Measure(kind="sensitivity", of=("both",), perturbation="LB2")
+    measure = Sensitivity(of=("both",), perturbation="LB2")
     claim = Claim(id="it", source="ours", says="it", measure=measure, holds=Region(above=0))
     with pytest.raises(ConfigurationError, match=r"'LB2', expected a known perturbation of 'both': LB1"):
         check_claims([claim], offered, "claims.yaml")
-    measure = Measure(kind="sensitivity", of=("both",), perturbation="LB1", less_control=True)
+    measure = Sensitivity(of=("both",), perturbation="LB1", less_control=True)
     claim = Claim(id="it", source="ours", says="it", measure=measure, holds=Region(above=0))
     with pytest.raises(ConfigurationError, match=r"a study that has a `control`"):
         check_claims([claim], offered, "claims.yaml")

@@ -10,10 +10,17 @@ import pytest
 
 from robocontrast_ros.configuration import ConfigurationError, parse_record
 from robocontrast_ros.statistics.clusters import DIFFERENCES, cluster_mean
-from robocontrast_ros.studies.claims import Claim, Claims, Measure, Offered, Region, check_claims
+from robocontrast_ros.studies.claims import Claim, Claims, Region, check_claims
 from robocontrast_ros.studies.evidence import Evidence
-from robocontrast_ros.studies.figures import Shown, draw_by_measures
-from robocontrast_ros.studies.results import Picture
+from robocontrast_ros.studies.figures import Picture, draw_by_measures
+from robocontrast_ros.studies.measures import (
+    Agreement,
+    Change,
+    FamilyDifference,
+    Offered,
+    PolicyDifference,
+    Slope,
+)
 from robocontrast_ros.studies.seed_run import SeedRun
 
 SIZES = (1, 2, 4, 8, 16)
@@ -67,7 +74,7 @@ def evidence(solved, others=None, control=None, **given):
 
 
 def slope(found, **given):
-    return found.estimate(Measure(kind="slope", of=("contrast",), **given))
+    return Slope(of=("contrast",), **given).estimate(found)
 
 
 def chance(share):
@@ -140,10 +147,10 @@ def test_a_slope_through_equal_scores_or_along_one_value_has_no_interval():
         id="flat",
         source="ours",
         says="it is flat",
-        measure=Measure(kind="slope", of=("contrast",), by="dvfc"),
+        measure=Slope(of=("contrast",), by="dvfc"),
         holds=Region(about_zero=0.1),
     )
-    assert always.decide(claim, "policy").verdict == "undecided"
+    assert claim.decide(always, "policy").verdict == "undecided"
     # The score depends on the number of distractors alone.
     assert slope(evidence(lambda size, *_: size < 8), by="dvfc", within="distractors").low is None
     # A control without a slope leaves what there is.
@@ -175,14 +182,14 @@ def test_the_change_is_of_all_perturbed_trials_and_may_differ_between_families()
             changes[seed_run.family[i]].append(trials.score[own & ~base].mean() - trials.score[base].mean())
 
     def change(**given):
-        return found.estimate(Measure(kind="change", of=("contrast",), **given))
+        return Change(of=("contrast",), **given).estimate(found)
 
     both = changes["pick"] + changes["stack"]
     assert change().mean == pytest.approx(np.mean(both))
     of_stack = change(families=("stack",))
     assert of_stack == cluster_mean(changes["stack"], np.arange(len(changes["stack"])), bounds=DIFFERENCES)
-    grows = Measure(kind="family_difference", of=("contrast",), families=("stack",), other_families=("pick",))
-    difference = found.estimate(grows)
+    grows = FamilyDifference(of=("contrast",), families=("stack",), other_families=("pick",))
+    difference = grows.estimate(found)
     assert difference.mean == pytest.approx(np.mean(changes["stack"]) - np.mean(changes["pick"]))
     assert difference.low < -0.6 < difference.high < 0.0
 
@@ -192,13 +199,13 @@ def test_two_policies_are_compared_in_the_trials_that_both_ran():
     found = evidence(weak, {"strong": runs(strong)})
 
     def two(kind):
-        return found.estimate(Measure(kind=kind, of=("contrast",), policy="weak", than="strong"))
+        return kind(of=("contrast",), policy="weak", than="strong").estimate(found)
 
     # Of five set sizes one is solved by both, one by the weak policy alone, two by the strong one alone.
-    difference = two("policy_difference")
+    difference = two(PolicyDifference)
     assert difference.mean == pytest.approx((1 - 2) / 5)
     assert difference.low < -0.2 < difference.high < 0.0
-    agreement = two("agreement")
+    agreement = two(Agreement)
     assert agreement.mean == pytest.approx(1 / 2)
     assert agreement.low < 0.5 < agreement.high
 
@@ -209,15 +216,15 @@ def test_trials_that_start_in_other_scenes_are_not_the_same_trials():
 
     others = {"other": runs(lambda size, *_: True, proof=moved)}
     found = evidence(lambda size, *_: size == 16, others)
-    measure = Measure(kind="policy_difference", of=("contrast",), policy="one", than="other")
+    measure = PolicyDifference(of=("contrast",), policy="one", than="other")
     # Those with 16 distractors, the only ones that are solved, are left out.
-    assert found.estimate(measure).mean == -1.0
-    assert evidence(FALLS).estimate(measure).mean is None
+    assert measure.estimate(found).mean == -1.0
+    assert measure.estimate(evidence(FALLS)).mean is None
 
 
 def test_success_is_drawn_against_each_measure_for_all_policies(tmp_path):
     def picture(name):
-        return Picture(runs(FALLS), (), Shown(name, "contrast", {}, "success", "m"), {})
+        return Picture(name, "contrast", {}, "success", "m", runs(FALLS))
 
     draw_by_measures([picture("one"), picture("other")], ("dvfc", "distractors"), tmp_path / "measures")
     assert (tmp_path / "measures.pdf").read_bytes().startswith(b"%PDF")
@@ -258,21 +265,21 @@ OFFERED = Offered(
 
 
 @pytest.mark.parametrize(
-    ("measure", "words"),
+    ("kind", "keys", "words"),
     [
-        ({"kind": "slope", "by": "dvcf"}, "'dvcf', expected a known measure of the scenes of 'both'"),
-        ({"kind": "slope", "by": "dvfc", "within": "size"}, "'size', expected a known measure of the scenes of 'both'"),
-        ({"kind": "change", "families": ("pik",)}, "Did you mean 'pick'"),
-        ({"kind": "agreement", "policy": "one", "than": "othr"}, "Did you mean 'other'"),
-        ({"kind": "change", "score": "h_sucess"}, "Did you mean 'h_success'"),
-        ({"kind": "change", "score": "nearest_distance"}, "got 'nearest_distance', expected a score between 0 and 1"),
+        (Slope, {"by": "dvcf"}, "'dvcf', expected a known measure of the scenes of 'both'"),
+        (Slope, {"by": "dvfc", "within": "size"}, "'size', expected a known measure of the scenes of 'both'"),
+        (Change, {"families": ("pik",)}, "Did you mean 'pick'"),
+        (Agreement, {"policy": "one", "than": "othr"}, "Did you mean 'other'"),
+        (Change, {"score": "h_sucess"}, "Did you mean 'h_success'"),
+        (Change, {"score": "nearest_distance"}, "got 'nearest_distance', expected a score between 0 and 1"),
     ],
 )
-def test_what_the_study_does_not_have_is_refused_by_name(measure, words):
-    def claim(measure):
-        return Claim(id="it", source="ours", says="it", measure=Measure(of=("both",), **measure), holds=Region(above=0))
+def test_what_the_study_does_not_have_is_refused_by_name(kind, keys, words):
+    def claim(kind, **keys):
+        return Claim(id="it", source="ours", says="it", measure=kind(of=("both",), **keys), holds=Region(above=0))
 
     with pytest.raises(ConfigurationError, match=r"claims\.it\.measure") as caught:
-        check_claims([claim(measure)], OFFERED, "claims.yaml")
+        check_claims([claim(kind, **keys)], OFFERED, "claims.yaml")
     assert words in str(caught.value)
-    check_claims([claim({"kind": "change", "score": "h_success", "families": ("pick",)})], OFFERED, "claims.yaml")
+    check_claims([claim(Change, score="h_success", families=("pick",))], OFFERED, "claims.yaml")

@@ -10,7 +10,7 @@ import yaml
 
 from robocontrast_ros.configuration import read_yaml, resolve_uri
 from robocontrast_ros.domain import Expectation, Fault, NotApplicable
-from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.episodes.bench import Bench, BenchFault
 from robocontrast_ros.runs.events import SetUp, TrialFinished
 from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.fast_mode import open_bench
@@ -172,7 +172,7 @@ def test_seed_scene_and_words_make_an_execution_another_one_and_its_name_does_no
     assert execution_key(moved, trial) != key
 
 
-class Useless:
+class Useless(Bench):
     """A bench that cannot do anything."""
 
     def scene(self):

@@ -15,8 +15,8 @@ from line_world import LineTask
 
 from robocontrast_ros.configuration import load_plugin, plugin_names
 from robocontrast_ros.domain import Instruction, NotApplicable, Perturbed, Pose, TestInstance
+from robocontrast_ros.perturbations.structure import inverted
 from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, FAMILIES, LOCATIONS, direction_sign
-from robocontrast_ros.tasks.language_table.perturbations import inverted
 
 NAMES = ("LB1", "LB2", "SB1", "SB2")
 ALL = {name: load_plugin("perturbations", name, "test", "")() for name in NAMES}

@@ -110,7 +110,7 @@ def test_rephrasing_changes_form_and_nouns_and_keeps_both_places(base_seed, seed
 @given(few_seeds, seeds, st.data())
 def test_redirecting_keeps_all_words_but_the_last_noun(base_seed, seed, data):
     base = instance(base_seed)
-    there = APARTMENT.neighbourhood.routes.destinations(base.instruction, base.scene)
+    there = APARTMENT.neighbourhood.destinations(base.instruction, base.scene)
     destination = data.draw(st.sampled_from(there))
     said = APARTMENT.rewording.reword(base.instruction, {LAST: destination}, base.scene, np.random.default_rng(seed))
     before, after = choices(base.instruction.text), choices(said.text)

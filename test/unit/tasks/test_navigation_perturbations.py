@@ -16,7 +16,7 @@ from vln_scenes import APARTMENT, ARRANGEMENTS, arranged, few_seeds, instance, s
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, resolve_uri
 from robocontrast_ros.domain import NotApplicable, Perturbed, Pose
-from robocontrast_ros.episodes.scoring.progress import ProgressToGoal
+from robocontrast_ros.episodes.scoring.standard import ProgressToGoal
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.strategies.prediction import result_of_success

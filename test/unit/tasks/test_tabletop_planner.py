@@ -11,10 +11,10 @@ from tabletop_scenes import asked, scene, tabletop
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.products import norm
 from robocontrast_ros.objects import tool_pose
+from robocontrast_ros.tasks.plans import NoPlan
 from robocontrast_ros.tasks.protocol import Infeasible, Plan
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.hand import grasp_place
-from robocontrast_ros.tasks.tabletop.planner import NoPlan
 
 TASK = tabletop()
 

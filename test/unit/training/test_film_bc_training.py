@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="the extra `learned` is not installe
 
 from robocontrast_ros.cli.main import app  # noqa: E402
 from robocontrast_ros.configuration import load_configured, load_record, resolve_uri  # noqa: E402
-from robocontrast_ros.policies.threads import one_thread  # noqa: E402
+from robocontrast_ros.policies.networks import one_thread  # noqa: E402
 from robocontrast_ros.training.film_bc.demonstrations import Shard, make_shard  # noqa: E402
 from robocontrast_ros.training.film_bc.keypoints import KeypointTrainer, Views  # noqa: E402
 from robocontrast_ros.training.film_bc.pushing import Steps, Trainer, Words  # noqa: E402

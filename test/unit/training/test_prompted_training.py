@@ -22,10 +22,10 @@ from hypothesis import strategies as st  # noqa: E402
 from robocontrast_ros.cli.main import app  # noqa: E402
 from robocontrast_ros.configuration import load_configured, load_record, resolve_uri  # noqa: E402
 from robocontrast_ros.domain import Crop, Segment, SegmentKind, plain_text  # noqa: E402
-from robocontrast_ros.policies.prompted.prompt import prompt_of  # noqa: E402
+from robocontrast_ros.policies.networks import one_thread  # noqa: E402
+from robocontrast_ros.policies.prompted.policy import prompt_of  # noqa: E402
 from robocontrast_ros.policies.prompted.structure import ROLES, instruction_of, labels  # noqa: E402
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder  # noqa: E402
-from robocontrast_ros.policies.threads import one_thread  # noqa: E402
 from robocontrast_ros.tasks.language_table import LanguageTable  # noqa: E402
 from robocontrast_ros.tasks.levels import Levels  # noqa: E402
 from robocontrast_ros.training.prompted.recipe import PromptedRecipe  # noqa: E402

@@ -19,7 +19,7 @@ from robocontrast_ros.cli.main import app  # noqa: E402
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record, resolve_uri  # noqa: E402
 from robocontrast_ros.policies.baselines.tabletop.handling import Phase  # noqa: E402
 from robocontrast_ros.policies.baselines.tabletop.oracle import TabletopOracle  # noqa: E402
-from robocontrast_ros.policies.threads import one_thread  # noqa: E402
+from robocontrast_ros.policies.networks import one_thread  # noqa: E402
 from robocontrast_ros.tasks.tabletop import Tabletop  # noqa: E402
 from robocontrast_ros.tasks.tabletop.hand import ToolPlace  # noqa: E402
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES  # noqa: E402
@@ -132,7 +132,7 @@ def test_the_oracle_goes_on_from_what_was_executed(few):
     task = Tabletop.from_file(task_file)
     policy = TabletopOracle(parameters, task)
     instance = task.sample(np.random.default_rng(3), "0", "pick")
-    handler = policy.made(instance.instruction, instance.scene)
+    handler = policy.skill(instance.instruction, instance.scene)
     tool = ToolPlace((0.3, 0.0, 0.45), 0.0).pose
     handler.step(tool, 0.08, instance.scene)
     assert handler.intent.phase is Phase.FETCH

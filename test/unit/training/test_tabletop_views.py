@@ -15,9 +15,9 @@ from robocontrast_ros.configuration import resolve_uri  # noqa: E402
 from robocontrast_ros.domain import ObjectState, Pose, Scene  # noqa: E402
 from robocontrast_ros.images.rendering import Camera  # noqa: E402
 from robocontrast_ros.objects import load_library  # noqa: E402
+from robocontrast_ros.policies.networks import one_thread  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.cameras import FRONT, HEIGHT, TOP, WIDTH  # noqa: E402
 from robocontrast_ros.policies.tabletop_bc.sight import Sight  # noqa: E402
-from robocontrast_ros.policies.threads import one_thread  # noqa: E402
 from robocontrast_ros.robots.profile import load_profile  # noqa: E402
 from robocontrast_ros.tasks.tabletop.task import Tabletop  # noqa: E402
 from robocontrast_ros.training.shards import make_shards  # noqa: E402

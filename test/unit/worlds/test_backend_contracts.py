@@ -8,7 +8,7 @@ from language_table_instances import EIGHT
 from vln_scenes import APARTMENT
 
 from robocontrast_ros.configuration import load_plugin, plugin_names
-from robocontrast_ros.console.questions import Answer
+from robocontrast_ros.console.questions import OperatorAnswer
 from robocontrast_ros.contracts.backend import BackendContract
 from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.worlds.backends import TableReading
@@ -38,7 +38,7 @@ class Obedient:
     """A person who moves all that is asked for, and a camera that sees it where it is expected."""
 
     def ask_moves(self, question):
-        return Answer("done", moved=question.things)
+        return OperatorAnswer("done", moved=question.things)
 
     def read_table(self, expected):
         return TableReading(expected)

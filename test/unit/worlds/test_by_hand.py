@@ -11,7 +11,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robocontrast_ros.console.questions import ROBOT, Answer
+from robocontrast_ros.console.questions import ROBOT, OperatorAnswer
 from robocontrast_ros.console.tolerances import Tolerances
 from robocontrast_ros.domain import Fault, ObjectState, Pose, Scene
 from robocontrast_ros.strategies.effort import Tolerance, scenes_match, setup_moves
@@ -64,11 +64,11 @@ class Scripted:
 
 
 def done(question):
-    return Answer("done", moved=question.things)
+    return OperatorAnswer("done", moved=question.things)
 
 
 def overrules(question):
-    return Answer("done", overruled=True)
+    return OperatorAnswer("done", overruled=True)
 
 
 def moves_all(table):
@@ -256,7 +256,7 @@ def test_what_stands_within_what_the_page_prints_is_never_asked_for_and_all_else
     moves = setup_moves(table.things, target, KINDS)
     assert {move.name for move in moves} == outside, "as the session asks, and pays"
     # Nobody moves anything at first, and the first question had left out what stands wrong.
-    console = Scripted(lambda question: Answer("done"), moves_all(table))
+    console = Scripted(lambda question: OperatorAnswer("done"), moves_all(table))
     ByHand(table, console, KINDS, None).set_up(target, ())
     assert console.asked == [set()] + ([outside] if outside else [])
 
@@ -264,7 +264,7 @@ def test_what_stands_within_what_the_page_prints_is_never_asked_for_and_all_else
 def test_what_is_left_on_the_table_and_what_was_not_brought_is_told():
     table = OwnTable(scene(cup=(0.0, 0.0), old=(0.1, 0.1)))
     target = scene(cup=(0.0, 0.0), new=(0.2, 0.2))
-    console = Scripted(lambda question: Answer("done"), moves_all(table))
+    console = Scripted(lambda question: OperatorAnswer("done"), moves_all(table))
     _, (_, found) = set_up(table, console, target)
     assert console.questions[1].problems == ("old should not be there", "new is missing")
     assert console.asked == [{"old", "new"}] * 2 and set(found.names) == {"cup", "new"}
@@ -302,7 +302,7 @@ def test_a_thing_that_comes_to_the_table_meanwhile_is_told():
 def test_another_thing_under_the_same_name_is_told():
     table = OwnTable(scene(cup=(0.0, 0.0)))
     target = Scene((ObjectState("cup", "blue_cup", Pose.planar(0.0, 0.0)),))
-    console = Scripted(lambda question: Answer("done"), moves_all(table))
+    console = Scripted(lambda question: OperatorAnswer("done"), moves_all(table))
     _, (_, found) = set_up(table, console, target)
     assert console.questions[1].problems == ("cup is not the right one",) and found == target
 
@@ -317,7 +317,7 @@ def test_a_doubt_alone_is_asked_again_as_a_doubt_with_its_reason():
 
     def looks_again(question):
         table.unsure = {}
-        return Answer("done")
+        return OperatorAnswer("done")
 
     console = Scripted(first, looks_again)
     _, (_, found) = set_up(table, console, TARGET)
@@ -333,14 +333,14 @@ def test_what_is_not_seen_and_was_not_ticked_off_is_asked_for_again():
         # A camera looks for it where it should be.
         table.put(question.target, {"cup", "block"})
         table.unsure = {"cup": "its tag is not seen"}
-        return Answer("done", moved=("block",))
+        return OperatorAnswer("done", moved=("block",))
 
     def still_hidden(question):
         return done(question)
 
     def looks_again(question):
         table.unsure = {}
-        return Answer("done")
+        return OperatorAnswer("done")
 
     console = Scripted(forgets_the_cup, still_hidden, looks_again)
     set_up(table, console, TARGET)
@@ -405,7 +405,7 @@ def test_a_robot_that_moves_about_is_brought_to_its_start_each_time():
 
 def test_in_practice_a_robot_that_was_not_brought_is_told_and_asked_for_again_alone():
     simulated = Simulated(replace(BEFORE, robot=Pose.planar(3.0, 2.0, 0.5)))
-    console = Scripted(lambda question: Answer("done", moved=("cup", "block")), done)
+    console = Scripted(lambda question: OperatorAnswer("done", moved=("cup", "block")), done)
     _, (_, found) = set_up(PractisedTable(simulated), console, at_home(1.0, 2.0, 2.0))
     assert console.questions[1].problems == ("the robot is 2.00 m and 86° from its start",)
     assert console.questions[1].things == (ROBOT,) and found == at_home(1.0, 2.0, 2.0)
@@ -413,7 +413,7 @@ def test_in_practice_a_robot_that_was_not_brought_is_told_and_asked_for_again_al
 
 def test_a_person_who_says_that_all_stands_right_has_brought_the_robot_too():
     simulated = Simulated(replace(BEFORE, robot=Pose.planar(3.0, 2.0)))
-    console = Scripted(lambda question: Answer("done"), overrules)
+    console = Scripted(lambda question: OperatorAnswer("done"), overrules)
     _, (_, found) = set_up(PractisedTable(simulated), console, at_home(1.0, 2.0))
     assert found == simulated.things == at_home(1.0, 2.0)
 
@@ -423,7 +423,7 @@ def test_moves_are_asked_for_again_in_an_order_that_is_short_to_walk():
     target = scene(**{name: (0.0, 0.1 * k) for k, name in enumerate(names)})
     table = OwnTable(scene(**{name: (0.3, 0.1 * k) for k, name in enumerate(names)}))
     shuffled = tuple(setup_moves(table.things, target, TOLERANCE)[k] for k in (3, 0, 5, 1, 4, 2))
-    console = Scripted(lambda question: Answer("done"), moves_all(table))
+    console = Scripted(lambda question: OperatorAnswer("done"), moves_all(table))
     set_up(table, console, target, shuffled)
     order = [move.name for move in console.questions[1].moves]
     assert order in (names, names[::-1])
@@ -503,7 +503,7 @@ def test_in_practice_only_what_is_ticked_is_moved(before, target, data):
 @given(SCENES, SCENES)
 def test_in_practice_a_person_who_ticks_all_gets_the_target(before, target):
     simulated = Simulated(before)
-    console = Scripted(lambda question: Answer("done"), done)
+    console = Scripted(lambda question: OperatorAnswer("done"), done)
     _, (_, found) = set_up(PractisedTable(simulated), console, target)
     assert setup_moves(found, target, TOLERANCE) == () and set(found.names) == set(target.names)
     if setup_moves(before, target, TOLERANCE) == ():
@@ -534,7 +534,7 @@ def test_a_camera_looks_where_things_should_be_and_not_at_an_empty_table():
 
 
 def test_what_is_fixed_is_taken_to_stand_and_is_neither_asked_for_nor_looked_at_nor_missing():
-    camera, fixed = Camera(lambda question: Answer("done", moved=("block",))), frozenset({"cup", "spoon"})
+    camera, fixed = Camera(lambda question: OperatorAnswer("done", moved=("block",))), frozenset({"cup", "spoon"})
     table = SeenTable(lambda: 4, "world", camera)
     moves = setup_moves(Scene(), TARGET, Tolerances(TOLERANCE, fixed=fixed))
     _, (_, found) = set_up(table, camera, TARGET, moves, fixed=fixed)

@@ -12,7 +12,7 @@ from perceived_scenes import LENS, drawn_blocks, noisy, put_tag, table
 from tabletop_scenes import scene, tabletop
 
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
-from robocontrast_ros.console.questions import Answer
+from robocontrast_ros.console.questions import OperatorAnswer
 from robocontrast_ros.console.tolerances import Tolerances
 from robocontrast_ros.domain import Pose, Scene
 from robocontrast_ros.perception import CalibratedCamera, ObjectTag, read_block
@@ -62,13 +62,13 @@ def does(*names):
     def person(question, things):
         kept = tuple(o for o in things if o.name not in names)
         brought = tuple(o for o in question.target if o.name in names)
-        return Answer("done", moved=names), replace(things, objects=(*kept, *brought))
+        return OperatorAnswer("done", moved=names), replace(things, objects=(*kept, *brought))
 
     return person
 
 
 def overrules(question, things):
-    return Answer("done", overruled=True), things
+    return OperatorAnswer("done", overruled=True), things
 
 
 def set_up(console, target):

@@ -11,7 +11,7 @@ import shapely
 from shapely import LineString
 from shapely import Point as ShapelyPoint
 
-from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.domain import Instruction, Pose, Scene
 from robocontrast_ros.policies.baselines.navigation.moves import Point, find_moves
 from robocontrast_ros.policies.baselines.navigation.parameters import NavigationOracleParameters
 from robocontrast_ros.robots.action_spaces import Move
@@ -52,10 +52,13 @@ class Driver:
     """Carries out one instruction in one scene."""
 
     def __init__(
-        self, parameters: NavigationOracleParameters, task: VisionLanguageNavigation, text: str, scene: Scene
+        self,
+        parameters: NavigationOracleParameters,
+        task: VisionLanguageNavigation,
+        instruction: Instruction,
+        scene: Scene,
     ) -> None:
         self._p = parameters
-        instruction = task.language.parse(text, scene)
         route = task.planner.route(instruction, scene)
         if isinstance(route, Infeasible):
             raise ValueError(f"vln_oracle: {route.reason}")

@@ -6,15 +6,13 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.policies.baselines.navigation.moves import MoveSizes, Search
+from robocontrast_ros.policies.scripted import OracleParameters
 
 
 @record
-class NavigationOracleParameters:
+class NavigationOracleParameters(OracleParameters):
     """The file config/policies/vln_oracle.yaml."""
 
-    policy: str = Field(description="plug-in that reads this file")
-    name: str = Field(min_length=1, description="name of the policy in results")
-    task: str = Field(description="URI of the navigation task's file")
     moves: MoveSizes
     search: Search
     gaps: tuple[float, ...] = Field(

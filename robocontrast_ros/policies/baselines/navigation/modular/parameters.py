@@ -11,6 +11,7 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.policies.action_spaces import DISCRETE_NAVIGATION
 from robocontrast_ros.policies.baselines.navigation.moves import MoveSizes, Search
 from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.policies.scripted import PolicyParameters
 
 
 @record
@@ -77,11 +78,9 @@ class MemoryParameters:
 
 
 @record
-class ModularParameters:
+class ModularParameters(PolicyParameters):
     """The file config/policies/vln_modular.yaml."""
 
-    policy: str = Field(description="plug-in that reads this file")
-    name: str = Field(min_length=1, description="name of the policy in results")
     language: LanguageParameters
     vision: VisionParameters
     memory: MemoryParameters

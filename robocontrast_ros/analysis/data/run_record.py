@@ -1,0 +1,130 @@
+"""What the journal of a run says, read once: every execution of a trial, with all that belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from robocontrast_ros.analysis.data.serving_policies import serving_policies
+from robocontrast_ros.domain import TestInstance, Trial
+from robocontrast_ros.runs.events import (
+    Event,
+    PolicyLoaded,
+    SessionFinished,
+    SessionStarted,
+    SetUp,
+    SpeedScalingNoted,
+    TrialCorrected,
+    TrialFinished,
+    TrialSkipped,
+    TrialStarted,
+    TrialVoid,
+)
+from robocontrast_ros.runs.journal import corrected_event, corrections_of
+from robocontrast_ros.runs.recorded_session import RecordedSession
+
+
+@dataclass(frozen=True)
+class TrialRecord:
+    """One execution of a trial.
+
+    Attributes:
+        ended: how, with the result and the judgement of its last correction.
+        first: how, as the session wrote it down.
+        policy: name of the policy that served; empty where unknown.
+        set_ups: those for this execution, and for the void attempts of its trial right before it, which then have none.
+        spent: cost of all set-ups up to and including these.
+        corrected_by: who corrected its judgement; None where nobody did.
+    """
+
+    ended: TrialFinished | TrialVoid
+    first: TrialFinished | TrialVoid
+    policy: str
+    set_ups: tuple[SetUp, ...]
+    spent: float
+    corrected_by: str | None
+
+    @property
+    def trial(self) -> Trial:
+        """The trial that was run."""
+        return self.ended.trial
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts: void attempts do not."""
+        return isinstance(self.ended, TrialFinished)
+
+
+@dataclass
+class RunRecord:
+    """What results are made of.
+
+    Attributes:
+        started: the session; None in a journal that does not say it.
+        trials: its executions in order, void attempts included.
+        set_ups: all of them, but those that restored a scene at no cost.
+        skips: what was left out or could not be applied, with the name of the policy that served.
+        policies: names of the policies that served, by when each served last; empty for an unknown one.
+        loaded: the policies, each time that one was loaded.
+        corrections: trial_id -> the last correction of its judgement.
+        instances: name -> test instance, of those whose base trials were begun.
+        speed_notes: what was said of a robot that something outside slows.
+        end: how the session finished; None before.
+    """
+
+    started: SessionStarted | None = None
+    trials: list[TrialRecord] = field(default_factory=list)
+    set_ups: list[SetUp] = field(default_factory=list)
+    skips: list[tuple[str, TrialSkipped]] = field(default_factory=list)
+    policies: list[str] = field(default_factory=list)
+    loaded: list[PolicyLoaded] = field(default_factory=list)
+    corrections: dict[str, TrialCorrected] = field(default_factory=dict)
+    instances: dict[str, TestInstance] = field(default_factory=dict)
+    speed_notes: list[str] = field(default_factory=list)
+    end: SessionFinished | None = None
+
+    @classmethod
+    def of(cls, events: Sequence[Event]) -> RunRecord:
+        """Return what these events say."""
+        policies = serving_policies(events)
+        record = cls(policies=[*dict.fromkeys(reversed(policies))][::-1], corrections=corrections_of(events))
+        spent, set_ups = 0.0, ()
+        for event, policy in zip(events, policies, strict=True):
+            if isinstance(event, (TrialStarted, TrialFinished, TrialVoid)) and event.trial.is_base:
+                record.instances[event.trial.base_id] = event.trial.instance
+            if isinstance(event, SetUp) and not event.restore:
+                record.set_ups.append(event)
+                spent, set_ups = spent + event.cost, (*set_ups, event)
+            elif isinstance(event, (TrialFinished, TrialVoid)):
+                record._add(event, policy, set_ups, spent)
+                set_ups = ()
+            elif isinstance(event, TrialSkipped):
+                record.skips.append((policy, event))
+            elif isinstance(event, PolicyLoaded):
+                record.loaded.append(event)
+            elif isinstance(event, SpeedScalingNoted):
+                record.speed_notes.append(event.detail)
+            elif isinstance(event, SessionStarted):
+                record.started = event
+            elif isinstance(event, SessionFinished):
+                record.end = event
+        return record
+
+    def _add(self, event: TrialFinished | TrialVoid, policy: str, set_ups: tuple[SetUp, ...], spent: float) -> None:
+        if self.trials and not self.trials[-1].counts and self.trials[-1].trial.index == event.trial.index:
+            # It is set up for the attempt that counts, as if the one before had not been.
+            set_ups = self.trials[-1].set_ups + set_ups
+            self.trials[-1] = replace(self.trials[-1], set_ups=())
+        ended = corrected_event(event, self.corrections)
+        by = self.corrections[event.trial.trial_id].judgement.by if ended is not event else None
+        self.trials.append(TrialRecord(ended, event, policy, set_ups, spent, by))
+
+    @property
+    def recorded(self) -> RecordedSession:
+        """What is read of the session's parameters; their defaults where the journal does not say them."""
+        return self.started.recorded if self.started is not None else RecordedSession()
+
+    @property
+    def finished(self) -> tuple[TrialFinished, ...]:
+        """The trials that count, as they were judged last."""
+        return tuple(each.ended for each in self.trials if each.counts)
