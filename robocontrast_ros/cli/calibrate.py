@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-import yaml
 
 from robocontrast_ros.cli.options import BoardOption
 from robocontrast_ros.cli.terminal import Console
-from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record
+from robocontrast_ros.configuration import ConfigurationError, dump_record, load_configured, load_record, write_yaml
 from robocontrast_ros.configuration.files import find_file
 from robocontrast_ros.system.disk import new_file, write_file
 
@@ -172,7 +171,7 @@ def calibrate(
         "k": intrinsics.matrix.ravel().tolist(),
         "d": intrinsics.distortion.tolist(),
     }
-    write_file(to, yaml.safe_dump(content, sort_keys=False))
+    write_yaml(to, content)
     console.print(to)
     if fixed_tags is not None:
         _write_fixed_tags(lying, fixed_tags, console)
@@ -205,17 +204,7 @@ def _write_fixed_tags(tags: tuple[ObjectTag, ...], to: Path, console: Console) -
     for tag in tags:
         x, y, _ = tag.position
         console.print(f"tag {tag.number}: {1e3 * tag.size:.1f} mm, x {x:.4f}, y {y:.4f} m")
-    content = [
-        {
-            "number": tag.number,
-            "size": tag.size,
-            "position": list(tag.position),
-            "orientation": list(tag.orientation),
-            "family": tag.family,
-        }
-        for tag in tags
-    ]
-    write_file(to, yaml.safe_dump({"tags": content}, sort_keys=False))
+    write_yaml(to, {"tags": list(map(dump_record, tags))})
     console.print(to)
 
 
@@ -295,6 +284,8 @@ def _print_object_tags(task_name: str, to: Path, family: str) -> None:
             the YAML file is there already.
         DiskError: a file cannot be written.
     """
+    import yaml
+
     from robocontrast_ros.domain.words import counted
     from robocontrast_ros.images.rendering import RenderingUnavailable
     from robocontrast_ros.images.tag_families import FAMILIES

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from robocontrast_ros.cli.terminal import Console
+from robocontrast_ros.cli.terminal import Console, refused
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.runs.run_folder import RunFolder
 
@@ -45,8 +44,7 @@ def compare(
         with console.status("reading the runs"):
             read = read_runs(folders)
     except ComparisonError as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise typer.Exit(2) from None
+        raise refused(error) from None
     console.print(comparison_report(read.comparisons, read.labels, read.stopped))
     files = write_numbers(read.comparisons, to)
     write_comparison_page(read, to, console.track, pictures=pictures)

@@ -42,7 +42,7 @@ from robocontrast_ros.cli import (
     understanding,
 )
 from robocontrast_ros.cli.signals import exit_code, output_outlasts, signals_raise
-from robocontrast_ros.cli.terminal import Console
+from robocontrast_ros.cli.terminal import Console, refused
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.errors import nearest
 from robocontrast_ros.configuration.files import known_names
@@ -134,8 +134,7 @@ def _one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*args, **kwargs)
         except (ConfigurationError, DiskError, JournalError, BagError) as error:
-            print(f"error: {error}", file=sys.stderr)
-            raise typer.Exit(2) from None
+            raise refused(error) from None
         except KeyboardInterrupt as stop:
             print("stopped", file=sys.stderr)
             raise typer.Exit(exit_code(stop)) from None

@@ -46,7 +46,6 @@ def objects(
     console.print(
         f"{counted(len(types) - fixed, 'type')} of objects in {kinds}, {len(movable)} with their variants; "
         f"{counted(fixed, 'type')} of what is fixed.",
-        highlight=False,
     )
     if picture is not None:
         # matplotlib takes a second to import.

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from robocontrast_ros.analysis.estimates.comparison import ComparisonError, check_distinct
 from robocontrast_ros.analysis.estimates.results import Results, compute_results
-from robocontrast_ros.cli.terminal import Console
+from robocontrast_ros.cli.terminal import Console, refused
 from robocontrast_ros.runs.blinding import is_of_several_policies
 from robocontrast_ros.runs.journal import read_begun
 from robocontrast_ros.runs.policy_runs import write_policy_runs
@@ -38,8 +35,7 @@ def results_of_distinct(runs: Sequence[Path]) -> list[Results]:
     try:
         check_distinct([(str(run), journal.started) for run, journal in zip(runs, journals, strict=True)])
     except ComparisonError as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise typer.Exit(2) from None
+        raise refused(error) from None
     return [compute_results(journal) for journal in journals]
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,11 +11,12 @@ import typer
 from rich.table import Table
 
 from robocontrast_ros.cli.signals import exit_code
-from robocontrast_ros.cli.terminal import Console
+from robocontrast_ros.cli.terminal import Console, refused
 from robocontrast_ros.configuration import ConfigurationError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.status import Status
 
     from robocontrast_ros.studies.results import StudyResults
     from robocontrast_ros.studies.run import StudyProgress
@@ -42,6 +42,7 @@ def study(
     from robocontrast_ros.studies.parameters import load_study
     from robocontrast_ros.studies.report import write_results
     from robocontrast_ros.studies.run import StudyFolder, run_study
+    from robocontrast_ros.system.processes import processors
 
     chosen, console = load_study(name), Console()
     folder = StudyFolder(output / chosen.parameters.name)
@@ -52,8 +53,8 @@ def study(
             "command line", "--output", str(output), "a folder that can be written", f"{error.strerror}."
         ) from None
     try:
-        with _View(console) as view:
-            run_study(chosen, folder, processes or len(os.sched_getaffinity(0)), view.show)
+        with console.status("the processes start") as status:
+            run_study(chosen, folder, processes or processors(), _shown(console, status))
         console.print("curves, figures and claims …")
         _show(write_results(chosen, folder), console)
         console.path("study folder", folder.path)
@@ -61,35 +62,22 @@ def study(
         console.print("stopped; the same command resumes it")
         raise typer.Exit(exit_code(stop)) from None
     except StudyError as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise typer.Exit(1) from None
+        raise refused(error, 1) from None
 
 
-class _View:
-    """Progress: one line that changes, or one line per period."""
+def _shown(console: Console, status: Status) -> Callable[[StudyProgress], None]:
+    """Return what shows the progress: one line that changes; without a terminal, one line per period."""
+    due = 0.0
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._status = console.status("the processes start") if console.is_terminal else None
-        self._next = 0.0
-
-    def __enter__(self) -> _View:
-        if self._status:
-            self._status.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._status:
-            self._status.stop()
-
-    def show(self, progress: StudyProgress) -> None:
-        """Show the progress of the study."""
+    def show(progress: StudyProgress) -> None:
+        nonlocal due
         text = _in_words(progress)
-        if self._status:
-            self._status.update(text)
-        elif time.monotonic() >= self._next:
-            self._console.print(f"{time.strftime('%H:%M:%S')} {text}", soft_wrap=True)
-            self._next = time.monotonic() + EVERY
+        status.update(text)
+        if not console.is_terminal and time.monotonic() >= due:
+            console.say(f"{time.strftime('%H:%M:%S')} {text}")
+            due = time.monotonic() + EVERY
+
+    return show
 
 
 def _in_words(progress: StudyProgress) -> str:
@@ -104,10 +92,9 @@ def _in_words(progress: StudyProgress) -> str:
 def _show(results: StudyResults, console: Console) -> None:
     from robocontrast_ros.studies import tables
 
-    console.print(
+    console.say(
         f"{results.asked} trials requested, {results.simulated} of them simulated; the others were known from another "
-        "strategy",
-        soft_wrap=True,
+        "strategy"
     )
     for policy, frame in tables.strategies_frame(results).groupby("policy", sort=False):
         _print(frame.drop(columns=["policy", "trials"]), console, str(policy))
@@ -117,11 +104,7 @@ def _show(results: StudyResults, console: Console) -> None:
     for policy, frame in tables.perturbations_frame(results).groupby("policy", sort=False):
         own = frame.drop(columns="policy")
         if (own["refused"] != "0").any():
-            _print(
-                own.iloc[:, :6],
-                console,
-                f"{policy}: base trials of applied and refused instances",
-            )
+            _print(own.iloc[:, :6], console, f"{policy}: base trials of applied and refused instances")
         _print(own.iloc[:, [0, *range(6, own.shape[1])]], console, f"{policy}: changes from base trials")
     console.print(tables.PERTURBATION_WORDS)
     if results.decided:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import rich.console
+import typer
 from rich.text import Text
+
+
+def refused(error: object, code: int = 2) -> typer.Exit:
+    """Print an error as one line on stderr, and return what ends the command with an exit code."""
+    print(f"error: {error}", file=sys.stderr)
+    return typer.Exit(code)
 
 
 class Console(rich.console.Console):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 from pathlib import Path
@@ -39,14 +38,15 @@ def train(
             "PyTorch, which training needs",
             f"Install the extra `learned` (docs/film_bc.md). Python says: {error}.",
         ) from None
+    from robocontrast_ros.system.processes import processors
     from robocontrast_ros.training.recipes import train as train_policies
 
     console = Console()
     trained = train_policies(
         file,
         output / file.stem,
-        processes or len(os.sched_getaffinity(0)),
-        lambda line: console.print(f"{time.strftime('%H:%M:%S')} {line}", soft_wrap=True),
+        processes or processors(),
+        lambda line: console.say(f"{time.strftime('%H:%M:%S')} {line}"),
     )
     for policy in trained.policies:
         console.say(shlex.join(["robocontrast", "evaluate", trained.session, "--policy", str(policy)]))
