@@ -80,7 +80,7 @@ class Column:
         form: of its numbers, as ``words`` takes it.
         brief: whether a terminal shows the means of its estimates alone.
         roomy: whether a narrow page leaves it out.
-        page: whether only pages have room for it.
+        page: whether a terminal has no room for it.
         kind: in files: str, int, float, bool, or Estimate, which is three columns (``frames``).
         meaning: in files, in words.
     """
