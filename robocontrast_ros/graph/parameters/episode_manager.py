@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from pydantic import Field
+from typing_extensions import Self
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.graph.names import OPERATOR, WATCHDOG

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Self
 
 from pydantic import Field
+from typing_extensions import Self
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.graph.names import LEADER

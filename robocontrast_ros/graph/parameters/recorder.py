@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from pydantic import Field
+from typing_extensions import Self
 
 from robocontrast_ros.bags.writer import Compression, MetadataFormat
 from robocontrast_ros.configuration import record

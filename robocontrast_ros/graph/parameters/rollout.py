@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
+from typing_extensions import Self
 
 from robocontrast_ros.bags.recorder_lag import SMALLEST_DEPTH, history_depth
 from robocontrast_ros.configuration import record

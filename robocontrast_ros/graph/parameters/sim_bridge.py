@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from pydantic import Field
+from typing_extensions import Self
 
 from robocontrast_ros.configuration import load_record, record
 from robocontrast_ros.console.tolerances import PERSON
