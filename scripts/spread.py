@@ -18,6 +18,7 @@ EXAMPLES = {
     "key of a session that reaches a node": "answer_time",
     "field of a message": "period_errors",
     "score": "ndtw",
+    "table of results": "set_ups_block",
     "perturbation": "gobbledygook_words",
     "feature of a backend": "moves_cameras",
     "kind of robot": "differential_drive",

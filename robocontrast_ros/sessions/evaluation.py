@@ -18,6 +18,7 @@ from robocontrast_ros.sessions.seeding import generator
 from robocontrast_ros.strategies.effort import AnyTolerance, CostModel, MetresMoved, Tolerance
 from robocontrast_ros.strategies.protocol import Strategy, StrategyContext
 from robocontrast_ros.tasks.protocol import Task
+from robocontrast_ros.worlds.backends import BackendFeatures
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,8 @@ class Evaluation:
         stop_early: the question after whose answer the session ends; None without one.
         tolerance: how far an object may be from its wanted pose and still stay.
         scores: those of the session, in the order of tables.
-        moves_cameras: whether the world can move cameras for a trial.
         blind: the policies of which each runs every trial, and nobody is to know which runs; None where one runs.
-        person: whether a person sets scenes up, who is told the moves in the cheapest order.
+        features: what the world can do; a person who sets scenes up is told the moves in the cheapest order.
         metric: name of the one that summaries show; the task's when empty.
         parameters: the resolved parameters, by file, as JSON; a resumed session must have the same.
     """
@@ -65,8 +65,7 @@ class Evaluation:
     tolerance: AnyTolerance = field(default_factory=Tolerance)
     scores: tuple[type[Score], ...] = STANDARD
     metric: str = ""
-    moves_cameras: bool = True
-    person: bool = False
+    features: BackendFeatures = field(default_factory=lambda: BackendFeatures(moves_cameras=True))
     blind: Blind | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
 

@@ -363,7 +363,7 @@ class Session:
         """Return a perturbation that applies where each policy of the next trial takes in what becomes of it."""
         readers = self._policies.readers() if self._evaluation.blind is not None else (self._next_policy,)
         for reader in readers:
-            perturbation = AsRead(perturbation, reader, self._evaluation.moves_cameras)
+            perturbation = AsRead(perturbation, reader, self._evaluation.features.moves_cameras)
         return perturbation
 
     def _next_policy(self) -> PolicyDescription | None:
@@ -563,7 +563,7 @@ class Session:
             _Finished: the budget does not allow it.
         """
         self._report(SessionState.RUNNING, "setting up the scene")
-        if self._restore and not self._evaluation.person:
+        if self._restore and not self._evaluation.features.person:
             self._restore_scene(trial)
         after = self._set_up(trial)
         instruction, premise = trial.instance.instruction, self._evaluation.task.premise
@@ -626,7 +626,9 @@ class Session:
 
     def _moves(self, before: Scene, target: Scene) -> tuple[SetupMove, ...]:
         moves = setup_moves(before, target, self._evaluation.tolerance)
-        return in_cheapest_order(moves, self._evaluation.cost_model.store) if self._evaluation.person else moves
+        return (
+            in_cheapest_order(moves, self._evaluation.cost_model.store) if self._evaluation.features.person else moves
+        )
 
     def _present_scene(self) -> Scene:
         """Return the actual scene: the last known one, unless somebody has moved something since.
@@ -635,7 +637,7 @@ class Session:
         session computes the same costs. A person is asked for what stands wrong, not for what stood wrong.
         """
         actual, known = self._bench.scene(), self._history.scene
-        if self._evaluation.person:
+        if self._evaluation.features.person:
             return actual
         return known if known is not None and scenes_match(actual, known, self._evaluation.tolerance) else actual
 

@@ -220,8 +220,7 @@ class ResolvedSession:
             tolerance=self.tolerance,
             scores=self.scores,
             metric=parameters.metric or "",
-            moves_cameras=self.world.features.moves_cameras,
-            person=self.world.features.person,
+            features=self.world.features,
             blind=self._blind,
             parameters=self.snapshot(),
         )

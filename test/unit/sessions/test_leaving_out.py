@@ -21,6 +21,7 @@ from robocontrast_ros.strategies.effort import MetresMoved, Tolerance, setup_mov
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
 from robocontrast_ros.strategies.protocol import PerturbationUse, Proposal
 from robocontrast_ros.strategies.standard import Standard
+from robocontrast_ros.worlds.backends import BackendFeatures
 
 
 @pytest.fixture
@@ -224,9 +225,9 @@ class Carrier(LineBench):
 
 def test_what_was_carried_before_a_set_up_was_broken_off_is_paid_for_once(path, tmp_path):
     whole = tmp_path / "undisturbed.jsonl"
-    run_session(line_evaluation(person=True), Carrier(Fault.VOIDED), whole)
+    run_session(line_evaluation(features=BackendFeatures(person=True)), Carrier(Fault.VOIDED), whole)
     bench = Carrier(Fault.VOIDED, 0, 1, 3, 6)
-    assert run_session(line_evaluation(person=True), bench, path).reason == "all_trials"
+    assert run_session(line_evaluation(features=BackendFeatures(person=True)), bench, path).reason == "all_trials"
     assert [e.fault for e in of(path, TrialVoid)] == [Fault.VOIDED] * 4
     paid, expected = of(path, SetUp), of(whole, SetUp)
     assert [(e.before, e.moves, e.cost, e.measured) for e in paid] == [
@@ -239,7 +240,7 @@ def test_what_was_carried_before_a_set_up_was_broken_off_is_paid_for_once(path, 
 
 def test_what_was_carried_for_a_trial_that_was_skipped_is_paid_for_with_the_next(path):
     bench = Carrier(Fault.SKIPPED, 2)
-    assert run_session(line_evaluation(person=True), bench, path).reason == "all_trials"
+    assert run_session(line_evaluation(features=BackendFeatures(person=True)), bench, path).reason == "all_trials"
     (void,) = of(path, TrialVoid)
     events = read_journal(path).events
     before = next(e for e in reversed(events[: events.index(void)]) if isinstance(e, TrialFinished)).scene_left

@@ -31,6 +31,7 @@ from robocontrast_ros.sessions.seeding import trial_seed
 from robocontrast_ros.strategies.effort import Tolerance
 from robocontrast_ros.strategies.standard import Standard
 from robocontrast_ros.strategies.tour import in_cheapest_order
+from robocontrast_ros.worlds.backends import BackendFeatures
 
 
 @pytest.fixture
@@ -625,6 +626,8 @@ def test_a_person_is_told_the_moves_in_the_cheapest_order_and_a_simulator_as_the
     far = LineBench(present=line(a=0.9, b=0.2, c=0.7, d=0.98))
     told = LineBench(present=far.present)
     run_session(line_evaluation(test_set_size=1), far, path)
-    run_session(line_evaluation(test_set_size=1, person=True), told, tmp_path / "person.jsonl")
+    run_session(
+        line_evaluation(test_set_size=1, features=BackendFeatures(person=True)), told, tmp_path / "person.jsonl"
+    )
     assert sorted(m.name for m in far.moved[0]) == sorted(m.name for m in told.moved[0])
     assert far.moved[0] != told.moved[0] == in_cheapest_order(far.moved[0], None)

@@ -29,6 +29,7 @@ from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.reading import AsRead, unread
 from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.worlds.backends import BackendFeatures
 
 SHORT = PolicyDescription("short", "planar_delta", 2, max_tokens=12, tokenizer=MINILM)
 BASE = instance(3)
@@ -109,7 +110,7 @@ def test_a_moved_camera_is_left_out_with_the_reason_where_the_world_moves_none(p
     moved = load_perturbation({"name": "moved_camera", "severity": 5}, "test", "")
     noisy = load_perturbation("noise", "test", "")
     session = line_evaluation(perturbations=(moved, noisy), test_set_size=2)
-    run_session(replace(session, moves_cameras=False), LineBench(), path)
+    run_session(replace(session, features=BackendFeatures()), LineBench(), path)
     skipped = [(event.perturbation, event.reason) for event in of(path, TrialSkipped)]
     assert skipped == [("moved_camera_5", "the world moves no cameras, as 'moved_camera' needs")] * 2
     assert {event.trial.perturbation for event in of(path, TrialFinished)} == {"base", "noise_3"}
@@ -118,7 +119,7 @@ def test_a_moved_camera_is_left_out_with_the_reason_where_the_world_moves_none(p
     backends = {"embedded": True, "simulation_interfaces": False}
     for backend, moves in backends.items():
         settings_ = {"world.backend": backend}
-        assert resolve("tabletop_observations", Overrides(settings=settings_)).evaluation().moves_cameras is moves
+        assert resolve("tabletop_observations", Overrides(settings=settings_)).evaluation().features.moves_cameras is moves
 
 
 def test_pictures_are_for_policies_that_take_them_and_take_no_tokens():

@@ -30,6 +30,7 @@ from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.strategies.cost_ordered import CostOrdered
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
 from robocontrast_ros.strategies.standard import Standard
+from robocontrast_ros.worlds.backends import BackendFeatures
 
 FAMILIES = ("block_to_place",)
 
@@ -135,7 +136,12 @@ def test_a_session_that_was_killed_and_resumed_has_the_trials_scores_and_costs_o
     strategy, survives, deaths, seed, budget, person
 ):
     evaluation = line_evaluation(
-        strategy=strategy, seed=seed, budget=budget, test_set_size=3, families=FAMILIES, person=person
+        strategy=strategy,
+        seed=seed,
+        budget=budget,
+        test_set_size=3,
+        families=FAMILIES,
+        features=BackendFeatures(person=person),
     )
     with tempfile.TemporaryDirectory() as folder:
         whole, broken = Path(folder, "whole.jsonl"), Path(folder, "broken.jsonl")
@@ -182,7 +188,9 @@ def test_every_single_moment_to_die_is_survived(tmp_path, where):
 
 
 def test_a_person_who_resumes_a_session_sets_the_next_trial_up_at_once(tmp_path):
-    evaluation = line_evaluation(families=FAMILIES, test_set_size=2, strategy=Standard(), person=True)
+    evaluation = line_evaluation(
+        families=FAMILIES, test_set_size=2, strategy=Standard(), features=BackendFeatures(person=True)
+    )
     path = tmp_path / "journal.jsonl"
     # It dies when the second trial is to be set up: its scene is another one than the first trial left.
     kinds = [event.event for event in _whole(tmp_path, evaluation)]
