@@ -210,6 +210,7 @@ def test_bins_have_equal_populations_and_do_not_overlap(values, bins):
 
 def test_a_run_needs_no_more_than_its_table_and_its_step_limit(tmp_path):
     whole = results_of(tmp_path)
-    lean = SimpleNamespace(trials=whole.trials, run=whole.run, recorded=RecordedSession())
+    record = SimpleNamespace(recorded=RecordedSession())
+    lean = SimpleNamespace(trials=whole.trials, run=whole.run, record=record)
     (row,) = clutter_of([lean]).by("all")
     assert "er" not in row.measures and row.of("sr").mean == 2 / 5
