@@ -29,6 +29,7 @@ from robocontrast_ros.episodes.bench import Recording
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.runs.recorded_session import RecordedSession
+from robocontrast_ros.strategies.effort import angle_between
 
 Amount = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 """A cost, or a duration [s]: finite and not negative."""
@@ -260,6 +261,15 @@ class SetUp:
     read: Scene | None = None
     overruled: tuple[str, ...] = ()
     event: Literal["set_up"] = "set_up"
+
+    @property
+    def errors(self) -> tuple[tuple[float, float], ...]:
+        """Distance [m] and angle [rad] from where it should be of each object that was placed and seen."""
+        if self.read is None:
+            return ()
+        placed = [move.name for move in self.moves if move.goal is not None and move.name in self.read]
+        pairs = [(self.read[name].pose, self.target[name].pose) for name in placed]
+        return tuple((seen.distance_to(wanted), angle_between(seen, wanted)) for seen, wanted in pairs)
 
 
 @dataclass(frozen=True)

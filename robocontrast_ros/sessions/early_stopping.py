@@ -195,7 +195,7 @@ def begin_stopping(evaluation: Evaluation, begun: SessionStarted | None = None) 
         ConfigurationError: the run to compare with cannot be read, or is not of the same seed, task and test set; or
             it has repeats by now.
     """
-    parameters, repeats = evaluation.stop_early, evaluation.repeats
+    parameters, repeats = evaluation.session.stop_early, evaluation.session.repeats
     if parameters is None:
         return None
     score = stopping_score(parameters, evaluation)
@@ -229,7 +229,7 @@ def begin_stopping(evaluation: Evaluation, begun: SessionStarted | None = None) 
         return Stopping(parameters, score, repeats, reference, begun.pairs)
     pairs = None
     if parameters.score == "success" and repeats == 1 and reference.single:
-        pairs = min(len(reference.scores), evaluation.max_trials or len(reference.scores))
+        pairs = min(len(reference.scores), evaluation.session.max_trials or len(reference.scores))
     return Stopping(parameters, score, repeats, reference, pairs)
 
 

@@ -13,7 +13,7 @@ from robocontrast_ros.domain import ScoreSpec, TestInstance, find_spec
 from robocontrast_ros.episodes.scoring import STANDARD, Score
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.sessions.blinding import Blind
-from robocontrast_ros.sessions.schema import StopEarlyParameters
+from robocontrast_ros.sessions.schema import SessionParameters
 from robocontrast_ros.sessions.seeding import generator
 from robocontrast_ros.strategies.effort import AnyTolerance, CostModel, MetresMoved, Tolerance
 from robocontrast_ros.strategies.protocol import Strategy, StrategyContext
@@ -26,48 +26,35 @@ class Evaluation:
     """One evaluation, ready to be run on a bench.
 
     Attributes:
-        name: name of the session.
-        seed: the seed that every draw is made from.
+        session: the session's record; what it names is loaded below.
         task: the task.
         strategy: the order of trials.
-        test_set_size: |X|, the number of i.i.d. test instances.
         perturbations: the perturbation set P, in the order they are applied.
-        recorded: instances to take, the first ``test_set_size`` of them; drawn where there are none.
-        families: the task's families to sample from, in turn; as the task draws them when empty.
-        repeats: how often each instance is run.
+        recorded: instances to take, as many as the session's test set has; drawn where there are none.
         cost_model: what a set-up costs.
-        budget: K, in the cost model's unit; infinity for no limit.
-        max_trials: trials after which the session ends; None for no limit.
-        void_retries: how often a void trial is tried again before the session stops.
-        stop_early: the question after whose answer the session ends; None without one.
         tolerance: how far an object may be from its wanted pose and still stay.
         scores: those of the session, in the order of tables.
         blind: the policies of which each runs every trial, and nobody is to know which runs; None where one runs.
         features: what the world can do; a person who sets scenes up is told the moves in the cheapest order.
-        metric: name of the one that summaries show; the task's when empty.
         parameters: the resolved parameters, by file, as JSON; a resumed session must have the same.
     """
 
-    name: str
-    seed: int
+    session: SessionParameters
     task: Task
     strategy: Strategy
-    test_set_size: int
     perturbations: tuple[Perturbation, ...] = ()
-    families: tuple[str, ...] = ()
     recorded: tuple[TestInstance, ...] = ()
-    repeats: int = 1
     cost_model: CostModel = field(default_factory=MetresMoved)
-    budget: float = math.inf
-    max_trials: int | None = None
-    void_retries: int = 2
-    stop_early: StopEarlyParameters | None = None
     tolerance: AnyTolerance = field(default_factory=Tolerance)
     scores: tuple[type[Score], ...] = STANDARD
-    metric: str = ""
     features: BackendFeatures = field(default_factory=lambda: BackendFeatures(moves_cameras=True))
     blind: Blind | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def budget(self) -> float:
+        """K, in the cost model's unit; infinity for no limit."""
+        return math.inf if self.session.budget is None else self.session.budget
 
     @property
     def metric_spec(self) -> ScoreSpec:
@@ -76,7 +63,7 @@ class Evaluation:
         Raises:
             KeyError: it is none of the session's scores.
         """
-        return find_spec((score.spec for score in self.scores), self.metric or self.task.metric)
+        return find_spec((score.spec for score in self.scores), self.session.metric or self.task.metric)
 
     @property
     def digest(self) -> str:
@@ -93,13 +80,14 @@ class Evaluation:
 
     @cached_property
     def _test_set(self) -> tuple[TestInstance, ...]:
-        drawn = self.recorded[: self.test_set_size] or [self._draw(number) for number in range(self.test_set_size)]
-        order = generator(self.seed, "order").permutation(self.test_set_size)
+        size = self.session.test_set.size or len(self.recorded)
+        drawn = self.recorded[:size] or [self._draw(number) for number in range(size)]
+        order = generator(self.session.seed, "order").permutation(size)
         return tuple(drawn[i] for i in order)
 
     def _draw(self, number: int) -> TestInstance:
-        rng = generator(self.seed, "test_set", number)
-        family = self.families[number % len(self.families)] if self.families else None
+        rng, families = generator(self.session.seed, "test_set", number), self.session.test_set.families
+        family = families[number % len(families)] if families else None
         return self.task.sample(rng, f"x{number:04d}", family)
 
     def context(self) -> StrategyContext:
@@ -108,8 +96,8 @@ class Evaluation:
             task=self.task,
             test_set=self.test_set(),
             perturbations=self.perturbations,
-            repeats=self.repeats,
-            rng=partial(generator, self.seed),
+            repeats=self.session.repeats,
+            rng=partial(generator, self.session.seed),
             budget=self.budget,
             cost=self.cost_model,
             tolerance=self.tolerance,

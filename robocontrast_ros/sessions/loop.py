@@ -113,7 +113,8 @@ def run_session(
     """
     if evaluation.blind is not None and not isinstance(bench, PolicyBench):
         cure = "Run it by `robocontrast evaluate`, or on another bench."
-        raise ConfigurationError(evaluation.name, "blind", type(bench).__name__, "a bench that loads policies", cure)
+        expected = "a bench that loads policies"
+        raise ConfigurationError(evaluation.session.name, "blind", type(bench).__name__, expected, cure)
     with JournalWriter(journal) if isinstance(journal, Path) else contextlib.nullcontext(journal) as writer:
         past = writer.past
         if past.events and not resume:
@@ -181,7 +182,7 @@ class Session:
         self._policies = (
             PolicySwapping(*parts)
             if evaluation.blind is None
-            else BlindPolicies(evaluation.blind, evaluation.seed, *parts, secret)
+            else BlindPolicies(evaluation.blind, evaluation.session.seed, *parts, secret)
         )
         self._restore = False
         self._begun: _Begun | None = None
@@ -251,8 +252,8 @@ class Session:
         if past is None:
             self._append(
                 SessionStarted(
-                    session=evaluation.name,
-                    seed=evaluation.seed,
+                    session=evaluation.session.name,
+                    seed=evaluation.session.seed,
                     versions=session_versions(),
                     parameters=evaluation.parameters,
                     digest=evaluation.digest,
@@ -310,7 +311,7 @@ class Session:
         each = self._policies.each
         firsts = {index // each * each for index in self._history.retracted}
         taken = {index for first in firsts for index in range(first, first + each)}
-        return TrialSequence(self._evaluation.seed, self._evaluation.blind is None, taken)
+        return TrialSequence(self._evaluation.session.seed, self._evaluation.blind is None, taken)
 
     def _follow(self, context: StrategyContext) -> None:
         """Send results to the strategy until it has no more trials.
@@ -320,7 +321,7 @@ class Session:
             _LeftOut: a trial was left out, so that the strategy has to be asked anew.
             BenchFault: it is interrupted.
         """
-        evaluation, each = self._evaluation, self._policies.each
+        limit, each = self._evaluation.session.max_trials, self._policies.each
         self._context, self._next = context, 0
         done = tuple(self._history.finished)
         steps = self._steps(context)
@@ -345,7 +346,7 @@ class Session:
                 refuse_other_trial(done[number].trial, trial)
             else:
                 # What one policy ran, each of the others runs, too.
-                if evaluation.max_trials is not None and number >= evaluation.max_trials // each * each:
+                if limit is not None and number >= limit // each * each:
                     detail = f"max_trials: {counted(number, 'trial is', 'trials are')} done"
                     raise _Finished("max_trials", detail)
                 self._run_trial(trial)
@@ -435,7 +436,7 @@ class Session:
                     or (fault.fault is Fault.ROBOT_NOT_READY and self._bench.not_home())
                 )
                 retries += not by_person
-                if retries > self._evaluation.void_retries:
+                if retries > self._evaluation.session.void_retries:
                     detail = (
                         f"trial {trial.trial_id} was void {retries} times in a row, the last time because of "
                         f"{fault}. Fix the cause, then resume the session."
@@ -732,7 +733,8 @@ class Session:
         )
 
     def _trials_expected(self) -> int:
-        each, limit, repeats = self._policies.each, self._evaluation.max_trials, self._evaluation.repeats
+        each, session = self._policies.each, self._evaluation.session
+        limit, repeats = session.max_trials, session.repeats
         skipped = len(self._history.skipped) * repeats
         skipped += sum(repeats - skip.repeat for skip in self._history.left_out.values() if skip.repeat)
         expected = max(self._expected - skipped * each, 0)

@@ -87,7 +87,7 @@ def plan_session(evaluation: Evaluation, observer: Callable[[SessionStatus], Non
     events = EventsInMemory()
     bench = _PredictingBench(evaluation)
     session = Session(
-        replace(evaluation, stop_early=None),
+        replace(evaluation, session=replace(evaluation.session, stop_early=None)),
         bench,
         events,
         SessionControl(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -201,25 +200,15 @@ class ResolvedSession:
 
     def evaluation(self) -> Evaluation:
         """Return what the session's loop needs."""
-        parameters = self.parameters
         return Evaluation(
-            name=parameters.name,
-            seed=parameters.seed,
+            session=self.parameters,
             task=self.task,
             strategy=self.strategy,
-            test_set_size=parameters.test_set.size,
             perturbations=self.perturbations,
-            families=parameters.test_set.families or (),
             recorded=self.recorded,
-            repeats=parameters.repeats,
             cost_model=self.cost_model,
-            budget=math.inf if parameters.budget is None else parameters.budget,
-            max_trials=parameters.max_trials,
-            void_retries=parameters.void_retries,
-            stop_early=parameters.stop_early,
             tolerance=self.tolerance,
             scores=self.scores,
-            metric=parameters.metric or "",
             features=self.world.features,
             blind=self._blind,
             parameters=self.snapshot(),

@@ -43,6 +43,7 @@ from robocontrast_ros.episodes.bench import (
 )
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.sessions.evaluation import Evaluation
+from robocontrast_ros.sessions.schema import SessionParameters, StrategyParameters, TestSetParameters
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.tasks.protocol import Infeasible, Plan, Task
 from robocontrast_ros.tasks.wording import FixedLanguage
@@ -365,14 +366,25 @@ def with_scores(result: TrialResult, **scores: float) -> TrialResult:
     return replace(result, scores={**result.scores, **scores})
 
 
-def line_evaluation(**changes: object) -> Evaluation:
-    """Return a contrast-set evaluation of the line, with some of its attributes changed."""
+KEYS = ("seed", "repeats", "metric", "budget", "max_trials", "void_retries", "stop_early")
+"""Keys of a session that the evaluation of the line may have other values of."""
+
+
+def line_evaluation(test_set_size: int = 4, families: tuple[str, ...] | None = None, **changes: object) -> Evaluation:
+    """Return a contrast-set evaluation of the line; changed are attributes of it, or ``KEYS`` of its session."""
+    session = SessionParameters(
+        name="line",
+        task="line",
+        robot="line",
+        policy="line",
+        strategy=StrategyParameters(name="contrast_set"),
+        test_set=TestSetParameters(size=test_set_size, families=families),
+        **{"seed": 1, **{key: changes.pop(key) for key in KEYS if key in changes}},
+    )
     attributes = {
-        "name": "line",
-        "seed": 1,
+        "session": session,
         "task": LineTask(),
         "strategy": ContrastSet(),
-        "test_set_size": 4,
         "perturbations": (Invert(), MoveSource()),
         "parameters": {"session": {"seed": 1, "strategy": {"name": "contrast_set"}}},
     }

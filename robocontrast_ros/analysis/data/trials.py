@@ -15,7 +15,6 @@ import polars as pl
 from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
 from robocontrast_ros.analysis.data.pacing import pacing_of_trial
 from robocontrast_ros.analysis.data.run_record import RunRecord
-from robocontrast_ros.analysis.data.set_up_errors import set_up_errors
 from robocontrast_ros.domain import Fault, Outcome, ScoreSpec, Trial, TrialResult, segments_digest
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.runs.events import SetUp, TrialFinished, TrialVoid
@@ -229,7 +228,7 @@ def _set_up(events: Sequence[SetUp], model: EffortModel) -> dict[str, object]:
         "setup_metres": spent.metres,
         "setup_seconds": spent.seconds,
         "setup_measured": bool(events) and all(e.measured is not None for e in events),
-        "setup_error_m": max((off for e in events[-1:] for off, _ in set_up_errors(e)), default=None),
+        "setup_error_m": max((off for e in events[-1:] for off, _ in e.errors), default=None),
         "setup_overruled": any(e.overruled for e in events[-1:]),
         "setup_cost": sum(e.cost for e in events),
     }

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robocontrast_ros.analysis.data.set_up_errors import set_up_errors
 from robocontrast_ros.runs.events import SetUp
 
 
@@ -50,6 +49,6 @@ def placing_of(set_ups: Sequence[SetUp]) -> Placing | None:
     overruled = tuple((event.trial.trial_id, "; ".join(event.overruled)) for event in set_ups if event.overruled)
     if not seen and not overruled:
         return None
-    errors = [error for event in seen for error in set_up_errors(event)]
+    errors = [error for event in seen for error in event.errors]
     position, orientation = (Spread.of(some) for some in zip(*errors, strict=True)) if errors else (None, None)
     return Placing(len(seen), len(errors), position, orientation, overruled)

@@ -98,9 +98,7 @@ def draw_test_set(run: RunFolder) -> Runnable | str:
         recorded = load_instances(run.parameters / f"{TEST_SET}.yaml", task) if session.test_set.file else ()
     except ConfigurationError as error:
         return f"the test set cannot be drawn again: {error}"
-    asked = session.test_set
-    of = {"families": asked.families or (), "recorded": recorded}
-    drawn = Evaluation(session.name, session.seed, task, Standard(), asked.size or len(recorded), **of)
+    drawn = Evaluation(session, task, Standard(), recorded=recorded)
     return tuple(x for x in drawn.test_set() if not solved_at_start(task, x))
 
 

@@ -130,7 +130,9 @@ def begun(tmp_path):
     session = resolve("language_table_demo", Overrides(output=str(tmp_path), policy="oracle"))
     run = session.new_run(0.0)
     bench = open_bench(session)
-    run_session(replace(session.evaluation(), max_trials=1), bench, run.journal)
+    evaluation = session.evaluation()
+    one = replace(evaluation, session=replace(evaluation.session, max_trials=1))
+    run_session(one, bench, run.journal)
     bench.close()
     return run
 

@@ -438,7 +438,7 @@ def test_a_question_that_cannot_be_asked_is_refused(tmp_path, changes, message):
 def test_the_run_to_compare_with_is_a_path_relative_to_the_sessions_file(tmp_path):
     question = {"compare_with": "runs/there", "error_rate": 0.1}
     resolved = resolve(session_file(tmp_path, stop_early=question))
-    assert resolved.evaluation().stop_early.compare_with == str(tmp_path / "runs" / "there")
+    assert resolved.evaluation().session.stop_early.compare_with == str(tmp_path / "runs" / "there")
 
 
 def session_file(folder: Path, **changes) -> Path:

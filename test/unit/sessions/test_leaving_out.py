@@ -189,7 +189,7 @@ def test_a_strategy_that_cannot_go_on_without_a_result_has_the_trial_run_again(p
     (void,) = of(path, TrialVoid)
     assert void.fault is Fault.VOIDED
     assert "'needy' does not go on without it (AttributeError: " in void.detail
-    assert len(run_of(path)) == evaluation.test_set_size
+    assert len(run_of(path)) == len(evaluation.test_set())
     assert not of(path, TrialSkipped)
 
 

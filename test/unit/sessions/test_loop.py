@@ -218,7 +218,7 @@ def test_a_premise_that_is_false_in_the_scene_as_read_back_makes_the_trial_void(
     (void,) = of(path, TrialVoid)
     assert void.fault is Fault.PREMISE_FALSE
     assert "makes no sense in the scene as it was read back: the block" in void.detail
-    assert len(bench.executed) == evaluation.test_set_size
+    assert len(bench.executed) == len(evaluation.test_set())
 
 
 def test_a_scene_that_solves_the_instance_when_it_is_read_back_is_never_run(path):

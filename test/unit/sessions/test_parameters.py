@@ -191,7 +191,9 @@ def test_every_key_of_the_file_may_be_set_on_the_command_line(write):
     assert (parameters.setup.position_tolerance, parameters.setup.orientation_tolerance) == (0.01, 0.05)
     assert (parameters.timeouts.policy, parameters.name) == (3, "mine")
     named = write(test_set={"size": 3, "families": ["separate_blocks"]})
-    assert resolve(named, Overrides(settings={"test_set.families": None})).evaluation().families == ()
+    assert (
+        resolve(named, Overrides(settings={"test_set.families": None})).evaluation().session.test_set.families is None
+    )
     taken_away = resolve(write(max_trials=3), Overrides(settings={"max_trials": None}))
     assert taken_away.parameters.max_trials is None
 

@@ -119,7 +119,9 @@ def test_a_moved_camera_is_left_out_with_the_reason_where_the_world_moves_none(p
     backends = {"embedded": True, "simulation_interfaces": False}
     for backend, moves in backends.items():
         settings_ = {"world.backend": backend}
-        assert resolve("tabletop_observations", Overrides(settings=settings_)).evaluation().features.moves_cameras is moves
+        assert (
+            resolve("tabletop_observations", Overrides(settings=settings_)).evaluation().features.moves_cameras is moves
+        )
 
 
 def test_pictures_are_for_policies_that_take_them_and_take_no_tokens():

@@ -17,6 +17,7 @@ from robocontrast_ros.domain import BASE, Scene
 from robocontrast_ros.runs.events import SessionFinished, SetUp, TrialFinished
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.plan import plan_session
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.strategies.contrast_set import ContrastSet
@@ -61,13 +62,8 @@ def test_a_path_through_many_places_is_near_the_lower_bound_and_always_the_same(
 
 @pytest.mark.parametrize("perturbed", [False, True], ids=["standard", "contrast_set"])
 def test_on_the_language_table_the_order_costs_much_less_than_the_shuffled_one(perturbed):
-    session = resolve("language_table_contrast").evaluation()
-    session = replace(
-        session,
-        test_set_size=24,
-        budget=math.inf,
-        perturbations=session.perturbations[-1:] if perturbed else (),
-    )
+    session = resolve("language_table_contrast", Overrides(size=24, budget=math.inf)).evaluation()
+    session = replace(session, perturbations=session.perturbations[-1:] if perturbed else ())
     shuffled = plan_session(replace(session, strategy=ContrastSet() if perturbed else Standard()))
     ordered = plan_session(replace(session, strategy=CostOrdered()))
     assert {t.trial.base_id for t in ordered.trials} == {t.trial.base_id for t in shuffled.trials}
