@@ -19,11 +19,12 @@ from pydantic import Field
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.policies.adapters.remote.openpi_wire import MOST_VALUES, array_type
-from robocontrast_ros.policies.adapters.remote.parameters import check_url, last_line, server_error
 from robocontrast_ros.policies.adapters.remote.server_policy import (
-    SERVER_CURE,
     ServerParameters,
     ServerPolicy,
+    check_url,
+    last_line,
+    server_error,
 )
 from robocontrast_ros.policies.protocol import PolicyFault
 
@@ -66,17 +67,13 @@ class HttpPolicy(ServerPolicy):
             ConfigurationError: the file does not fit, or no server answers.
         """
         super().__init__(parameters, path)
-        # The fault of a failed trial, until the next reset.
-        self._fault: PolicyFault | None = PolicyFault(
-            Fault.POLICY_RAISED, "act before reset; call reset(instruction, seed) first"
-        )
         self._client = self._connect()
         try:
             # The server computes nothing for it, and any status shows that it is there.
             status, _ = self._client.request("HEAD", parameters.url, None, parameters.connect_timeout)
         except PolicyFault as fault:
             self.close()
-            raise server_error(path, "url", parameters.url, fault, SERVER_CURE) from None
+            raise server_error(path, parameters.url, fault) from None
         if status in (401, 403):
             self.close()
             raise ConfigurationError(

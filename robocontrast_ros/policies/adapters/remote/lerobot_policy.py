@@ -17,7 +17,7 @@ from robocontrast_ros.configuration import ConfigurationError, load_record, reco
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.policies.adapters.packing import InputParameters, check_sizes, state_size
 from robocontrast_ros.policies.adapters.remote.openpi_policy import OpenpiParameters, OpenpiPolicy
-from robocontrast_ros.policies.adapters.remote.parameters import RemoteParameters
+from robocontrast_ros.policies.adapters.remote.server_policy import RemoteParameters
 from robocontrast_ros.policies.protocol import PolicyFault
 
 SERVER = Path(__file__).with_name("lerobot_server.py")

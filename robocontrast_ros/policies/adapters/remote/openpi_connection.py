@@ -14,7 +14,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.policies.adapters.remote.openpi_wire import LARGEST_ANSWER, Packer, unpack
-from robocontrast_ros.policies.adapters.remote.parameters import last_line
+from robocontrast_ros.policies.adapters.remote.server_policy import last_line
 from robocontrast_ros.policies.protocol import PolicyFault
 
 _CLOSE_TIMEOUT = 0.5

@@ -15,11 +15,11 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.policies.adapters.remote.parameters import check_url, server_error
 from robocontrast_ros.policies.adapters.remote.server_policy import (
-    SERVER_CURE,
     ServerParameters,
     ServerPolicy,
+    check_url,
+    server_error,
 )
 from robocontrast_ros.policies.protocol import PolicyFault
 
@@ -62,11 +62,10 @@ class OpenpiPolicy(ServerPolicy):
         """
         super().__init__(parameters, path)
         self._connection: OpenpiConnection | None = None
-        self._fault = PolicyFault(Fault.POLICY_RAISED, "act before reset; call reset(instruction, seed) first")
         try:
             connection = self._connect()
         except PolicyFault as fault:
-            raise server_error(path, "url", parameters.url, fault, SERVER_CURE) from None
+            raise server_error(path, parameters.url, fault) from None
         for key, got, expected in self._differences(connection.metadata):
             connection.close()
             cure = f"The server says {got!r}; start the server of the checkpoint that the file describes."
