@@ -42,7 +42,6 @@ setup(
         "numpy",
         "opencv-python-headless>=4.9",
         "ortools",
-        "pandas",
         "pillow",
         "polars",
         "pydantic>=2.6",

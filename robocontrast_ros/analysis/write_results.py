@@ -12,8 +12,7 @@ from rich.console import Console
 from robocontrast_ros.analysis.data.trials import write_trials
 from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
-from robocontrast_ros.analysis.tables.latex import estimates_tex, scores_tex, summary_tex
-from robocontrast_ros.analysis.tables.summary import summary_report
+from robocontrast_ros.analysis.tables.summary import estimates_tex, scores_tex, summary_report, summary_tex
 from robocontrast_ros.runs.journal import Journal, read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.system.disk import make_folder, write_file

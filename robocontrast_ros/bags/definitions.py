@@ -58,8 +58,8 @@ def find_definition(type_name: str, prefixes: Iterable[Path] | None = None) -> D
 
     Args:
         type_name: ``package/msg/Type`` or ``package/Type``.
-        prefixes: install prefixes in the order they are searched; those of AMENT_PREFIX_PATH, then the
-            Python environment's, when None.
+        prefixes: install prefixes in the order they are searched; those of AMENT_PREFIX_PATH, then the Python
+            environment's, if None.
 
     Raises:
         BagError: the type, or one within it, is in none of them, or is not in the .msg format.

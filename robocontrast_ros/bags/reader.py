@@ -211,7 +211,7 @@ LONGEST = 1 << 28
 """Elements of a list in a message, at most."""
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
-"""First bytes of a compressed message; another one begins with a zero."""
+"""First bytes of a compressed message; an uncompressed one begins with a zero."""
 
 _YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -484,7 +484,7 @@ class TrialRecording:
         session: name of the session's run folder.
         robot: name of the robot profile.
         policy: name of the policy.
-        task_digest: SHA-256, in hex, of the task's parameter file; empty when unknown.
+        task_digest: SHA-256, in hex, of the task's parameter file; empty if unknown.
         start_scene: the scene as it was read back after set-up.
         samples: scene and tool pose of each control step, in order.
         progress: progress by the live scorer, in order.

@@ -31,7 +31,7 @@ FLUSH_PERIOD = 1_000_000_000
 class TrialRecorder:
     """The ``worlds.recording.TrialRecorder`` that writes bags.
 
-    Nothing waits in a queue: the trial goes on when a message is written, so none can be lost.
+    Nothing waits in a queue: the trial continues when a message is written, so none can be lost.
 
     Attributes:
         images: whether images are recorded.

@@ -30,7 +30,7 @@ Compression = Literal["zstd", "none"]
 MetadataFormat = Literal["jazzy", "humble"]
 """Version of ROS for a bag's ``metadata.yaml``.
 
-They differ in how the offered QoS is written. ``jazzy``, for Jazzy and later: as YAML, each policy by its name.
+They differ in the form of the offered QoS. ``jazzy``, for Jazzy and later: as YAML, each policy by its name.
 ``humble``: as a text that holds YAML, each policy by its number; Humble, Iron and all later ones read it. Source:
 rosbag2, ``rosbag2_storage``, ``metadata_io.cpp`` (Humble) and ``yaml.hpp`` (Jazzy).
 """
@@ -95,7 +95,7 @@ class BagWriter:
         Args:
             bag: the folder; it must not exist yet. Folders above it are made.
             topics: its topics.
-            compression: of the file's chunks, which every reader of MCAP undoes by itself.
+            compression: compression of the file's chunks, which every reader of MCAP undoes by itself.
             metadata: form of ``metadata.yaml``.
 
         Raises:

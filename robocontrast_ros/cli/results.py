@@ -48,8 +48,9 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
     from robocontrast_ros.analysis.data.pacing import pacing_of, pose_sources_of, speed_scaling_of
     from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
     from robocontrast_ros.analysis.figures.maps import write_maps
-    from robocontrast_ros.analysis.tables.sample_size import sample_size_report
+    from robocontrast_ros.analysis.tables.sample_size import sample_size_block
     from robocontrast_ros.analysis.tables.summary import summary_report
+    from robocontrast_ros.analysis.tables.terminal import Table
     from robocontrast_ros.analysis.write_results import write_results
     from robocontrast_ros.domain.words import counted
     from robocontrast_ros.runs.blinding import blinding_of, is_of_several_policies
@@ -76,7 +77,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
     for words in filter(None, (kept, pacing_of(results.record).words, pose_sources_of(results.record))):
         console.print(words)
     if within is not None:
-        console.print("", sample_size_report(sample_sizes(results, (within,))), sep="\n")
+        console.print("", Table(sample_size_block(sample_sizes(results, (within,)))), sep="\n")
     console.path("picture", results.figure)
     # With images in the bags this takes minutes for a long run.
     write_maps(run, journal.corrected, lambda missing: console.track(missing, "maps"))

@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from robocontrast_ros.cli.signals import exit_code
 from robocontrast_ros.cli.terminal import Console, refused
 from robocontrast_ros.configuration import ConfigurationError
 
 if TYPE_CHECKING:
-    import pandas as pd
     from rich.status import Status
 
     from robocontrast_ros.studies.results import StudyResults
@@ -90,30 +88,14 @@ def _in_words(progress: StudyProgress) -> str:
 
 
 def _show(results: StudyResults, console: Console) -> None:
-    from robocontrast_ros.studies import tables
+    from robocontrast_ros.analysis.tables.terminal import Table
+    from robocontrast_ros.studies.tables import claims_block, errors_block, perturbations_block, strategies_block
 
     console.say(
         f"{results.asked} trials requested, {results.simulated} of them simulated; the others were known from another "
         "strategy"
     )
-    for policy, frame in tables.strategies_frame(results).groupby("policy", sort=False):
-        _print(frame.drop(columns=["policy", "trials"]), console, str(policy))
-    console.print(tables.STRATEGY_WORDS)
-    _print(tables.errors_frame(results), console, "error at equal cost")
-    console.print(tables.ERROR_WORDS)
-    for policy, frame in tables.perturbations_frame(results).groupby("policy", sort=False):
-        own = frame.drop(columns="policy")
-        if (own["refused"] != "0").any():
-            _print(own.iloc[:, :6], console, f"{policy}: base trials of applied and refused instances")
-        _print(own.iloc[:, [0, *range(6, own.shape[1])]], console, f"{policy}: changes from base trials")
-    console.print(tables.PERTURBATION_WORDS)
+    for block in (strategies_block(results), errors_block(results), perturbations_block(results)):
+        console.print(Table(block), "")
     if results.decided:
-        frame = tables.claims_frame(results.decided).drop(columns=["claim", "where", "found there", "decided by"])
-        _print(frame, console, "claims")
-
-
-def _print(frame: pd.DataFrame, console: Console, title: str) -> None:
-    table = Table(*map(str, frame.columns), title=title)
-    for row in frame.itertuples(index=False):
-        table.add_row(*map(str, row))
-    console.print(table)
+        console.print(Table(claims_block(results.decided)))

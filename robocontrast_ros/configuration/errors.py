@@ -40,7 +40,7 @@ def raised(error: BaseException, located: bool = True) -> str:
     """
     try:
         message = " ".join(str(error).split())
-    except Exception as of_message:  # the user's class, too
+    except Exception as of_message:  # the error's class is also the user's code
         message = f"its message cannot be read ({type(of_message).__name__})"
     words = cut(f"{type(error).__name__}: {message}" if message else type(error).__name__, LONGEST)
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame.filename)]

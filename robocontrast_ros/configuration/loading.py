@@ -180,7 +180,7 @@ EXPECTED = {
     "list_type": "a list",
     "tuple_type": "a list",
 }
-"""Kind of pydantic's finding -> our words for what was expected; any other kind has pydantic's own."""
+"""Kind of pydantic's finding -> our words for the expected value; other kinds have pydantic's own."""
 
 
 def _explain(cls: type, error: ValidationError, source: str, data: Any) -> ConfigurationError:

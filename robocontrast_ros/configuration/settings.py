@@ -18,7 +18,7 @@ def parse_settings(settings: Iterable[str], example: str) -> dict[str, Any]:
         example: a right one, for the error.
 
     Raises:
-        ConfigurationError: one is not of that form, its value is not YAML, or a key is given twice.
+        ConfigurationError: a text is not of that form, its value is not YAML, or a key is given twice.
     """
     parsed: dict[str, Any] = {}
     for setting in settings:

@@ -39,8 +39,8 @@ def parse_yaml(text: str, source: str, key: str = "") -> Any:
         key: its key there, for errors.
 
     Raises:
-        ConfigurationError: it is not YAML, has a key twice, too many aliases, is too deep, or a value does not suit
-            its tag.
+        ConfigurationError: the text is not YAML, has a key twice or too many aliases, is too deep, or a value does not
+            suit its tag.
     """
     try:
         return _load(text)

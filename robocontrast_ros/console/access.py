@@ -25,7 +25,7 @@ class Access:
     """The address of the console and the token that opens it.
 
     Attributes:
-        url: of the page, without the token.
+        url: address of the page, without the token.
         token: sent by a page with each request.
     """
 

@@ -20,7 +20,7 @@ from robocontrast_ros.console.questions import JudgeQuestion, OperatorAnswer, Qu
 from robocontrast_ros.domain import Fault, Judgement, Scene
 
 UNDO = 10.0
-"""How long a judgement can be taken back [s]."""
+"""Time for which a judgement can be taken back [s]."""
 
 REMEMBERED = 10_000
 """Commands whose answers are kept, so that a command that comes again is not carried out again."""

@@ -70,7 +70,7 @@ class JudgeContract(OnATask):
             )
 
     def test_what_it_says_is_in_range(self) -> None:
-        """Progress is in [0, 1], and a distance at least 0; both may be NaN if unknown."""
+        """Progress is in [0, 1], or NaN for a judge that asks; a distance is at least 0, or NaN if not measured."""
         asks = self.make().asks
         for instance in self.drawn():
             for distance, progress, *_ in self.judged(instance):

@@ -42,7 +42,7 @@ class RobotContract:
 
     Attributes:
         robot: name in config/robots/, or path of a file.
-        world: URI or path of the world model that the robot is put into; the shipped world of its kind when empty.
+        world: URI or path of the world model that the robot is put into; the shipped world of its kind if empty.
         board: least and greatest x, then y, of the places that an arm with `planar_delta` has to reach, `world` frame
             [m].
     """

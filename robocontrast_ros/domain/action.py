@@ -29,7 +29,7 @@ class ActionConventions:
     gripper: Gripper | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an unknown word: a misspelt convention would otherwise fit nothing, or anything."""
+        """Refuse an unknown word: a misspelt convention would fit nothing, or anything."""
         for name, hint in get_type_hints(type(self)).items():
             known = [value for choice in get_args(hint) for value in get_args(choice)]
             if getattr(self, name) not in (None, *known):

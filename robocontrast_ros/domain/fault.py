@@ -1,4 +1,4 @@
-"""Whose fault a failure was, and so whether its trial counts as failed or is void."""
+"""The party at fault for a failure, which decides whether its trial counts as failed or is void."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Fault(IntEnum):
-    """The cause of a failure, and so whose fault it was. The values are those of ``Fault.msg``.
+    """The cause of a failure, and so the party at fault. The values are those of ``Fault.msg``.
 
     Codes of 100 to 199 are the policy's: the trial counts as failed. Codes of 200 and more are the
     bench's: the trial is void and counts nowhere.

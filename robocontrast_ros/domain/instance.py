@@ -45,9 +45,9 @@ class TestInstance:
         task: name of the task.
         instruction: the instruction l.
         scene: the starting scene s.
-        optimal_path_length: length of the planner's robot path [m], the l_i of SPL; NaN when unknown.
+        optimal_path_length: length of the planner's robot path [m], the l_i of SPL; NaN if unknown.
         reference_path: the planner's robot path in the scene's frame, shape (n, 2), or (n, 3) if the task's paths count
-            in space [m], if the path itself is part of the expected behaviour (nDTW); else empty.
+            in space [m]; empty unless the path itself is part of the expected behaviour (nDTW).
         proof: claim and proof of the perturbation that made it; None for an unperturbed instance, or without a claim.
         observation: o: the filters between the sensors and the policy, in the order in which they are applied.
     """

@@ -68,7 +68,7 @@ class Segment:
     """A part of an instruction (seed 004, section III: words and visual referents in one prompt).
 
     Attributes:
-        kind: whether it refers to something, and to which kind.
+        kind: kind of the thing that it refers to, if any.
         text: its words, with the blanks and marks around them; for a referent its descriptor, for instance ``red
             moon``.
         name: name of a referent, ``referent_1`` for the first in the text; it does not identify the referent. Empty for
@@ -156,5 +156,5 @@ class Instruction:
         return any(segment.crop is not None and segment.visible for segment in self.segments)
 
     def get(self, key: str) -> str | None:
-        """Return the argument's value, or None when the instruction has no such argument."""
+        """Return the argument's value, or None if the instruction has no such argument."""
         return dict(self.arguments).get(key)

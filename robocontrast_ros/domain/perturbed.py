@@ -22,7 +22,7 @@ class Expectation(str, Enum):
     SHOULD_FAIL = "should_fail"
     """It cannot know the expectation: a success would mean that it acts without understanding (seed 004)."""
     UNKNOWN = "unknown"
-    """Nobody can say."""
+    """The expectation is unknown."""
 
 
 @dataclass(frozen=True)

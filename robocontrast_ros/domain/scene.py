@@ -89,8 +89,8 @@ class SetupMove:
     Attributes:
         name: the object.
         model: its model.
-        start: its present pose, or None when it is brought in from outside the scene.
-        goal: its new pose, or None when it is taken out of the scene.
+        start: its present pose, or None if it is brought in from outside the scene.
+        goal: its new pose, or None if it is taken out of the scene.
     """
 
     name: str
@@ -100,5 +100,5 @@ class SetupMove:
 
     @property
     def distance(self) -> float:
-        """Distance that the object is carried [m]; 0 when it comes from, or goes to, outside the scene."""
+        """Distance that the object is carried [m]; 0 if it comes from, or goes to, outside the scene."""
         return self.start.distance_to(self.goal) if self.start and self.goal else 0.0

@@ -51,9 +51,9 @@ class Trial:
         note: in words, the perturbation or the reason of a reset; never shown to the policy.
         start: its start scene; never shown to the policy.
         twin: trial_id of the base trial of the same repeat, for comparison; never shown to the policy. Empty for a base
-            trial, if no such trial was proposed before it, and in older journals and bags.
-        block: position in the session, from 0, of its block: the successive trials of one test instance. -1 when
-            unknown, in older journals and bags.
+            trial, without such a trial before it, and in older journals and bags.
+        block: position in the session, from 0, of its block: the successive trials of one test instance. -1 if unknown,
+            in older journals and bags.
     """
 
     index: int
@@ -215,5 +215,5 @@ class TrialResult:
 
     @property
     def success(self) -> float:
-        """S: 1.0 or 0.0; NaN when void."""
+        """S: 1.0 or 0.0; NaN if void."""
         return self.scores["success"]

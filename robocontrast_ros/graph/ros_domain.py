@@ -139,7 +139,7 @@ class Domain:
             self.start_probe(self._environment)
 
     def record_run(self, run: Path) -> None:
-        """Write the run folder into the lock, for the message to a session that is refused."""
+        """Write the run folder into the lock, for the message to a refused session."""
         self._write(str(run))
 
     def _write(self, run: str) -> None:

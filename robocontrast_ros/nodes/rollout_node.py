@@ -35,13 +35,13 @@ from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.system.sockets import wanted_limit
 
 FEEDBACK_EVERY = 10
-"""Control steps from one feedback to the next: it shows that the episode goes on; `progress` has every step."""
+"""Control steps between two feedbacks, which show that the episode goes on; `progress` has every step."""
 
 
 class Rollout(Node):
     """Serves RunEpisode."""
 
-    threads = 3  # an episode, another one that waits for its end, and what cancels it
+    threads = 3  # an episode, another one that waits for its end, and a cancel request
 
     def __init__(self) -> None:
         """Declare the parameters; wait for the policy server and check that it fits the robot."""
@@ -101,7 +101,7 @@ class Rollout(Node):
 
     @contextlib.contextmanager
     def _episode(self) -> Iterator[None]:
-        """Have nothing else move the robot: one that was given up may still be on its way."""
+        """Keep others from moving the robot, such as an episode that was given up and still runs."""
         guard = self._bench.guard
         with self._busy, contextlib.nullcontext() if guard is None else guard.episode():
             yield
@@ -125,7 +125,7 @@ class Rollout(Node):
             lambda: handle.is_cancel_requested,
         )
         if not report.fault.voids and (reason := bench.slowed()):
-            # Whatever else happened, a slower robot is not the policy's fault, and no merit of it either.
+            # Whatever else happened, a slower robot is neither the policy's fault nor its merit.
             return replace(report, fault=Fault.ROBOT_FAULT, detail=reason)
         return report
 

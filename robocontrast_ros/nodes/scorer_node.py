@@ -40,7 +40,7 @@ from robocontrast_ros.srv import FinishScoring, StartScoring
 class Scorer(Node):
     """Pairs `scene` with `tool_pose` by stamp and scores each pair of the present trial.
 
-    Where the scene is known only at set-up and at the end, it scores each `tool_pose`.
+    If the scene is known only at set-up and at the end, it scores each `tool_pose`.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""sim_bridge: sets scenes up and publishes the ground truth, through a backend: a simulator's services, or another."""
+"""sim_bridge: sets scenes up and publishes the ground truth, through a backend such as a simulator's services."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from robocontrast_ros.worlds.timing import Periodic
 class SimBridge(Node):
     """Serves SetupScene and GetScene of a backend; publishes `scene`.
 
-    Where the scene is streamed, that is once a control period of simulated time, or, in a world that goes on by itself,
-    for each `tool_pose`; else whenever it was asked for.
+    A streamed scene is published once a control period of simulated time, or, in a world that runs by itself, for each
+    `tool_pose`; any other scene whenever it was requested.
     """
 
     threads = 2
@@ -108,7 +108,7 @@ class SimBridge(Node):
             self._backend.request(self._on_scene, self._on_failure)
 
     def _on_tool_pose(self, message: PoseStamped) -> None:
-        """Have the scene read: it is paired with this pose, and is later by what that takes, a few milliseconds."""
+        """Request the scene for this pose; it is later than the pose by the time of the request, a few milliseconds."""
         if self._backend is not None:
             stamp = stamp_from_msg(message.header.stamp)
             self._backend.request(lambda _, scene: self._on_scene(stamp, scene), self._on_failure)
@@ -131,17 +131,17 @@ class SimBridge(Node):
             self._publisher.publish(scene_to_msg(scene, stamp))
 
     def _forget_contacts(self, stamp: int) -> None:
-        """Forget what was touched up to a time [ns], once it is known.
+        """Forget the contacts up to a time [ns], once they are known.
 
         Raises:
-            BenchFault: it does not arrive, so that no scene of the trial would be complete.
+            BenchFault: they do not arrive, so that no scene of the trial would be complete.
         """
         topic, timeout = self._node_parameters.contacts_topic, self._node_parameters.sensor_timeout
         if self._streams and topic and not self._join.forget(stamp, timeout):
             raise BenchFault(Fault.SENSOR_LOST, f"nothing on {topic} of {stamp_text(stamp)} within {timeout:g} s")
 
     def _answered(self, stamp: int, scene: Scene) -> SceneMsg:
-        """Return the scene for an answer, and publish it where no stream has it."""
+        """Return the scene for an answer, and publish it if no stream has it."""
         message = scene_to_msg(scene, stamp)
         if not self._streams:
             self._publisher.publish(message)
@@ -166,7 +166,7 @@ class SimBridge(Node):
             self.get_logger().error(str(error))
             response.fault = fault_to_msg(error.fault, error.detail)
             return response
-        except Exception as error:  # of a backend of somebody's own: rclpy would say nothing, and nobody would answer
+        except Exception as error:  # of a user's own backend: rclpy would log nothing, and no answer would come
             words = f"the backend '{self._node_parameters.backend}' raised {raised(error)}"
             self.get_logger().error(words)
             response.fault = fault_to_msg(Fault.SETUP_FAILED, words)

@@ -1,7 +1,7 @@
-"""Which version of simulation_interfaces is installed, and which one a simulator speaks: ours is 1.x.
+"""The versions of simulation_interfaces that are installed, and that a simulator uses: ours is 1.x.
 
 From 2.0 on SpawnEntity and SetEntityState have other fields under the same names. Some middlewares connect the two
-versions all the same and drop the fields that the other side does not know; with others (Fast DDS of Kilted) the
+versions in spite of this and drop the fields that the other side does not know; with others (Fast DDS of Kilted) the
 service never comes up, without an error.
 """
 
@@ -18,14 +18,14 @@ from robocontrast_ros.configuration import ConfigurationError
 CURE = "Humble, Jazzy and Kilted bring 1.4 to 1.6: apt install ros-$ROS_DISTRO-simulation-interfaces"
 
 _OF_2 = {"SpawnEntity": "entity_resource", "SetEntityState": "set_pose"}
-"""Service -> a field of its request that came with 2.0."""
+"""Service -> a field of its request that is new in 2.0."""
 
 
 def check_installed(requests: Iterable[type] = (SpawnEntity.Request, SetEntityState.Request)) -> None:
     """Refuse installed interfaces of another version.
 
     Raises:
-        ConfigurationError: they are 2.x.
+        ConfigurationError: the interfaces are 2.x.
     """
     fields: dict[str, Mapping[str, str]] = {
         cls.__name__.partition("_")[0]: cls.get_fields_and_field_types() for cls in requests
@@ -43,7 +43,7 @@ def check_spoken(node: Node, clients: Iterable[Client]) -> None:
     Endpoints have the hash of their type from Jazzy on and with DDS; without it nothing is refused.
 
     Raises:
-        ConfigurationError: one of its services is of another version.
+        ConfigurationError: one of its services has another version.
     """
     for client in clients:
         topic = f"rq{client.service_name}Request"

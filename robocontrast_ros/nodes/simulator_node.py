@@ -55,7 +55,7 @@ from robocontrast_ros.worlds.table_camera import Tags, load_tags, standard_tags
 Done = TypeVar("Done")
 
 MOVING = ("step_simulation", "reset_simulation")
-"""Services before which commands are carried out that were sent before."""
+"""Services that first let earlier commands take effect."""
 
 UNHURRIED = ("get_entities_states",)
 """Services that change nothing, and are answered before images are drawn."""
@@ -64,15 +64,15 @@ UNHURRIED = ("get_entities_states",)
 class Simulator(Node):
     """Serves simulation_interfaces relative to its name.
 
-    It starts PAUSED, to be moved by StepSimulation, and publishes `clock`; or, in real time, PLAYING: it then stamps
-    with the system clock, as the drivers of a real robot do.
+    It starts PAUSED, to be moved by StepSimulation, and publishes `clock`; or, in real time, PLAYING: then its stamps
+    are of the system clock, as those of a real robot's drivers.
 
-    Nodes of its own process may call its services in their threads: each has the world alone, and OpenGL, which wants
-    one thread, has a thread of its own.
+    Nodes of its own process may call its services in their threads: each call has the world alone, and OpenGL, which
+    needs one thread, has a thread of its own.
 
     Attributes:
-        exit_code: set when somebody wants the simulator to quit.
-        failed: whether an answer failed with an error that is none of the request's.
+        exit_code: set when a request ends the simulator.
+        failed: whether an answer failed with an error that the request did not cause.
     """
 
     parameters_type: ClassVar[type[SimulatorParameters]] = SimulatorParameters
@@ -106,13 +106,13 @@ class Simulator(Node):
             **{topic: HandingPublisher(self, message_class(k), topic, RECORDED) for topic, k in profile.driver_topics},
             **{topic: self.create_publisher(message_class(k), topic, LATCHED) for topic, k in profile.simulated_topics},
         }
-        # What a driver's robot_state_publisher would say of the links; a base's driver says it with its odometry.
+        # The links' frames, as from a driver's robot_state_publisher; a base's driver publishes them with its odometry.
         transforms = Topic(profile.transforms_topic, TF_MESSAGE)
         silent = transforms not in profile.driver_topics
         self._frames = self.create_publisher(TFMessage, transforms.name, RECORDED) if silent else None
         self._cameras = self.cameras_type(self, self._world, parameters.camera_period, self._now)
         self._cameras.thread = self._thread
-        # Messages of this node that come back to it would wake its thread at each control step.
+        # Messages of this process that come back would wake the node's thread at each control step.
         self._unserved = Channel(self) if hands_over() else None
         listener = self if self._unserved is None else self._unserved.node
         self._commands = [
@@ -150,7 +150,7 @@ class Simulator(Node):
             self._unserved.close()
 
     def _drawing(self, work: Callable[[], Done]) -> Done:
-        """Return what a function returns that may use OpenGL."""
+        """Return the result of a function that may use OpenGL."""
         return work() if self._thread is None else self._thread.submit(work).result()
 
     def _serve(self, kind: type, name: str, answer: Callable[[Any, Any], Any]) -> None:
@@ -170,7 +170,7 @@ class Simulator(Node):
         serve(self, kind, f"~/{name}", alone)
 
     def _serving(self, answer: Callable[[Any, Any], None], draws: bool) -> Callable[[Any, Any], Any]:
-        """Return a service's callback, which has the images that are due drawn first where they must be."""
+        """Return a service's callback; if ``draws``, it first draws the images that are due."""
 
         def callback(request: Any, response: Any) -> Any:
             if draws:
@@ -181,7 +181,7 @@ class Simulator(Node):
         return callback
 
     def _poses(self) -> tuple[int, dict[str, Pose]]:
-        """Return the time [ns] and every entity's pose: what is read of GetEntitiesStates at each control step."""
+        """Return the time [ns] and every entity's pose, the part of GetEntitiesStates for each control step."""
         with self._alone:
             return self._now(), self._world.poses()
 
@@ -225,7 +225,7 @@ class Simulator(Node):
         return response
 
     def _take_commands(self) -> None:
-        """Apply what has arrived but was not delivered yet: it was sent before this step or reset was asked for."""
+        """Apply the commands that have arrived: they were sent before the request of this step or reset."""
         for commands in self._commands:
             take_arrived(commands)
 
@@ -241,14 +241,14 @@ class Simulator(Node):
         self._cameras.draw_due()
 
     def _publish(self) -> None:
-        """See whether images of this time are due, and publish time and sensors as they are now."""
+        """Check whether images of this time are due, and publish the present time and sensors."""
         self._cameras.time_passed()
         self._publish_clock()
         self._publish_sensors(self._world.sensors())
         self._publish_frames()
 
     def _publish_frames(self) -> None:
-        # They cost time, are not recorded, for they follow from the joint states, and mostly nobody looks.
+        # They take time, mostly have no subscriber, and are not recorded, because they follow from the joint states.
         if self._frames is not None and self._frames.get_subscription_count():
             sensor = Sensor(self._frames.topic, "", Transforms(self._world.moving_frames()))
             self._frames.publish(sensor_to_msg(sensor, self._now()))
@@ -267,7 +267,7 @@ class Simulator(Node):
 
 
 def _tags(parameters: SimulatorParameters) -> Tags | None:
-    """Return the tags on objects of a library; None where they carry none."""
+    """Return the tags on objects of a library; None if they have none."""
     if not parameters.tags:
         return None
     return load_tags(Path(parameters.tags_file)) if parameters.tags_file else standard_tags(parameters.spawnables)

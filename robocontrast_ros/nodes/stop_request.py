@@ -1,4 +1,4 @@
-"""Ask a running session's watchdog for a stop, or its release: the process of `robocontrast stop`."""
+"""Request to a running session's watchdog for a stop, or its release: the process of `robocontrast stop`."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def _stop(channel: Channel, watchdog: str) -> tuple[bool, str]:
     client = channel.node.create_client(Trigger, f"{watchdog}/stop")
     channel.start()
     wait_for(client, TIMEOUT)
-    # It may be asked twice: sooner is better.
+    # The request may come twice: an early stop is better.
     answer = first_call(client, Trigger.Request(), TIMEOUT)
     return answer.success, answer.message
 
 
 def _release(channel: Channel, watchdog: str, by: str, note: str) -> tuple[bool, str]:
     client = channel.node.create_client(ReleaseStop, f"{watchdog}/release")
-    # A second release would be told that nothing is stopped.
+    # A second release would be refused, because nothing is stopped.
     probe = DiscoveryProbe(channel.node, watchdog)
     channel.start()
     wait_for(client, TIMEOUT)

@@ -1,4 +1,4 @@
-"""Ask a running session for another policy: the process of `robocontrast swap`, which needs no ros2cli."""
+"""Request to a running session for another policy: the process of `robocontrast swap`, which needs no ros2cli."""
 
 from __future__ import annotations
 

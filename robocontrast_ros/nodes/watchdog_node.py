@@ -1,4 +1,4 @@
-"""watchdog: stops the robot when its control loop, its sensors or its policy are silent, or somebody asks for it."""
+"""watchdog: stops the robot if its control loop, its sensors or its policy are silent, or on request."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from robocontrast_ros.srv import ReleaseStop
 from robocontrast_ros.system.scheduling import run_before_others
 
 LOOKS = {BEATS: 20, 1: 1}
-"""Heartbeats in a control period -> looks at what is silent."""
+"""Heartbeats in a control period -> checks for silence in a control period."""
 
 
 class Watchdog(Node):
-    """Tells the robot to stop, through a port to its driver of its own.
+    """Stops the robot, through its own port to the robot's driver.
 
-    All of it runs in one thread: between two looks, the executor takes what has arrived.
+    All work runs in one thread: between two looks, the executor takes the messages that have arrived.
     """
 
     def __init__(self) -> None:
-        """Declare the parameters; make the robot's port, the inputs, the services and the look."""
+        """Declare the parameters; make the robot's port, the inputs, the services and the timer of the looks."""
         super().__init__("watchdog")
         self._node_parameters = parameters = declare_record(self, WatchdogParameters)
         profile = load_profile(parameters.robot)
@@ -63,14 +63,14 @@ class Watchdog(Node):
                 CameraInfo, topic, stream.put, qos_profile_sensor_data, raw=True
             )
         self.create_subscription(String, "stop", self._asked_by_topic, LOCKSTEP)
-        # What a service or the command asks for is published there as well, so that the bag has every request.
+        # Requests by a service or the command are also published on `stop`, so that the bag has every request.
         self._requests = self.create_publisher(String, "stop", LOCKSTEP)
         self._publisher = self.create_publisher(Stopped, "stopped", LATCHED)
         self.create_service(Trigger, "~/stop", self._stop)
         self.create_service(ReleaseStop, "~/release", self._release)
         self._failure, self._due, self._stop_due, self._proven = "", 0.0, 0.0, False
-        # The first line of a log takes some 50 ms of a processor, and this process lets no other have it: that was seen
-        # to keep the driver from reading the stop command. So it is written now.
+        # The first line of a log takes some 50 ms of a processor, and this process runs before others: this kept the
+        # driver from reading the stop command. So a line is written now.
         self.get_logger().info(f"watches the rollout, {', '.join(inputs)}")
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._looks = self.create_timer(self._look_period, self._look, clock=steady)
@@ -82,7 +82,7 @@ class Watchdog(Node):
         if before.beats != beat.phase.beats:
             self._change_pace()
         if beat.phase is Phase.PROVING and not self._proven and self._inbox.newest(self._robot.topic) is not None:
-            # A publisher's first message may take long: it must not be the one that counts.
+            # A publisher's first message may take long: it must not be a stop that is needed.
             self._command_stop()
             self._tell()
 
@@ -95,7 +95,7 @@ class Watchdog(Node):
         return self._node_parameters.control_period / LOOKS[self._phase.beats]
 
     def _change_pace(self) -> None:
-        """Look and tell as often as the phase needs from now on, and at once."""
+        """Look and report at once, and then at the period of the phase."""
         self._looks.timer_period_ns = nanoseconds(self._look_period)
         self._looks.reset()
         self._tell()
@@ -138,7 +138,7 @@ class Watchdog(Node):
         now = time.monotonic()
         stop = self._watch.look(now)
         changed, self._latched = stop is not self._latched, stop
-        # Half a look, so that one that comes a little early is not one that leaves a command or a message out.
+        # Half a look, so that a look that comes a little early does not skip a command or a message.
         early = 0.5 * self._look_period
         if stop is not None and (changed or now >= self._stop_due):
             self._command_stop()
@@ -152,9 +152,9 @@ class Watchdog(Node):
     def _command_stop(self) -> None:
         try:
             self._robot.stop()
-            # A port of somebody else's may not say whether its driver answers.
+            # A user's own port may not report whether its driver answers.
             self._proven = self._proven or getattr(self._robot, "stop_answered", True)
-        except Exception as error:  # a watchdog goes on, whatever a driver's port does
+        except Exception as error:  # a watchdog goes on, whatever a driver's port raises
             if self._failure != (failure := f"{type(error).__name__}: {error}"):
                 self._failure = failure
                 self.get_logger().error(f"the robot's port cannot stop it: {failure}")

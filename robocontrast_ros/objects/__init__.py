@@ -1,4 +1,4 @@
-"""Objects: what stands on a table, what it looks like, and how it is grasped, put into and stood on."""
+"""Objects on a table: their looks, grasps, and places in and on them."""
 
 from robocontrast_ros.objects.library import (
     SHIPPED,

@@ -55,4 +55,4 @@ GLYPHS = {
     letter: np.array([[dot == "1" for dot in row] for row in rows.split()], dtype=bool)
     for letter, rows in _ROWS.items()
 }
-"""Letter -> where it is inked, shape (7, 5), the first row at the top."""
+"""Letter -> its inked dots, shape (7, 5), the first row at the top."""

@@ -1,4 +1,4 @@
-"""Poses in poses: what geometry objects need, in plain numbers with the same bits everywhere."""
+"""Geometry of poses for objects, in plain numbers with the same bits everywhere."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def rotate(turn: Quaternion, vector: Sequence[float]) -> Vector3:
 
 
 def compose(outer: Pose, inner: Pose) -> Pose:
-    """Return the pose, in the frame of ``outer``, of what has the pose ``inner`` in the frame that ``outer`` is."""
+    """Return the pose, in the frame of ``outer``, of a thing with the pose ``inner`` relative to ``outer``."""
     (x, y, z), (dx, dy, dz) = outer.position, rotate(outer.orientation, inner.position)
     turned = multiply(outer.orientation, inner.orientation)
     length = math.sqrt(sum(part * part for part in turned))
@@ -44,7 +44,7 @@ def compose(outer: Pose, inner: Pose) -> Pose:
 
 
 def inverse(pose: Pose) -> Pose:
-    """Return the pose, in the frame that has this pose, of the frame in which it is given."""
+    """Return the inverse: the pose of the frame in which ``pose`` is given, in the frame at ``pose``."""
     x, y, z, w = pose.orientation
     back = (-x, -y, -z, w)
     dx, dy, dz = rotate(back, pose.position)

@@ -1,4 +1,4 @@
-"""The objects that can stand in a scene, from their YAML files."""
+"""The objects for scenes, from their YAML files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def load_library(places: Iterable[str | Path] = (SHIPPED,)) -> dict[str, ObjectM
         The models in the order of the places, of the files' names in a folder, and of the variants in a file.
 
     Raises:
-        ConfigurationError: a place or a file is not there or does not fit, or two objects have one name.
+        ConfigurationError: a place or a file does not exist or does not fit, or two objects have one name.
     """
     library: dict[str, ObjectModel] = {}
     for place in places:
@@ -51,10 +51,10 @@ def load_library(places: Iterable[str | Path] = (SHIPPED,)) -> dict[str, ObjectM
 
 
 def find_model(library: Mapping[str, ObjectModel], name: str, source: str, key: str) -> ObjectModel:
-    """Return an object by the name of its model; ``source`` and ``key`` say where it was written.
+    """Return an object by the name of its model; ``source`` and ``key`` name its place, for the error.
 
     Raises:
-        ConfigurationError: there is none of that name.
+        ConfigurationError: there is none with this name.
     """
     if name not in library:
         raise ConfigurationError.unknown(source, key, name, library, "object")
@@ -65,7 +65,7 @@ def model_of_uri(uri: str) -> ObjectModel:
     """Return the object that ``FILE.yaml#VARIANT`` names.
 
     Raises:
-        ConfigurationError: the file is not there or does not fit, or it has no such variant.
+        ConfigurationError: the file does not exist or does not fit, or it has no such variant.
     """
     file, _, variant = uri.partition("#")
     models = {model.uri.partition("#")[2]: model for model in load_object(resolve_uri(file), file)}
@@ -81,7 +81,7 @@ def library_of(uris: Iterable[str]) -> dict[str, ObjectModel]:
 
 
 def fixed_models(uris: Iterable[str]) -> frozenset[str]:
-    """Return the models among spawnable resources that never move once they stand: tables, backgrounds, lights."""
+    """Return the models among spawnable resources that never move in a scene: tables, backgrounds, lights."""
     return frozenset(name for name, model in library_of(uris).items() if model.fixed)
 
 
@@ -90,7 +90,7 @@ def load_object(path: Path, uri: str = "") -> tuple[ObjectModel, ...]:
 
     Args:
         path: the file.
-        uri: what names it; the path when empty.
+        uri: its URI; the path if empty.
 
     Raises:
         ConfigurationError: it cannot be read, or does not fit.
@@ -98,12 +98,12 @@ def load_object(path: Path, uri: str = "") -> tuple[ObjectModel, ...]:
     try:
         changed = path.stat().st_mtime_ns
     except OSError:
-        changed = 0  # reading it says what is wrong
+        changed = 0  # reading it raises the error
     return _load(path, uri or str(path), changed)
 
 
 def _files(place: str) -> list[tuple[str, Path]]:
-    """Return the files of a place, each with the URI that names it."""
+    """Return the files of a place, each with its URI."""
     path = resolve_uri(place)
     if not path.is_dir():
         return [(place, path)]
@@ -123,8 +123,7 @@ def _load(path: Path, uri: str, changed: int) -> tuple[ObjectModel, ...]:
     models = tuple(_variant(file, base, name, uri, source) for name in file.variants)
     if path.parent == resolve_uri(SHIPPED):
         return models  # tried by the tests of this package
-    # All variants have one shape.
-    # It drops the object in MuJoCo, which takes long to import.
+    # All variants have one shape. This check drops the object in MuJoCo, which takes long to import.
     from robocontrast_ros.objects.validation import check_object
 
     grasps = check_object(models[0], source).grasps
@@ -132,7 +131,7 @@ def _load(path: Path, uri: str, changed: int) -> tuple[ObjectModel, ...]:
 
 
 def _check(file: ObjectFile, source: str) -> None:
-    """Refuse what no single key shows.
+    """Refuse errors that no single key shows.
 
     Raises:
         ConfigurationError: keys that do not go together.
@@ -150,7 +149,7 @@ def _check(file: ObjectFile, source: str) -> None:
 
 
 def _of_parts(file: ObjectFile, type_: str, source: str) -> ObjectModel:
-    """Return an object as its file has it, with the paints of no variant."""
+    """Return the object of a file, without the paints of a variant."""
     if not file.parts and not file.lights and not any(variant.lights for variant in file.variants.values()):
         raise ConfigurationError(source, "parts", "nothing", "one part or more")
     parts = []
@@ -161,35 +160,19 @@ def _of_parts(file: ObjectFile, type_: str, source: str) -> ObjectModel:
         parts += [Primitive(*geom, paint, part.weight, part.collides) for geom in shapes.geoms(part)]
     boxes = [shapes.bounds(part.type, part.pose, part.size) for part in parts] or [((0.0,) * 3,) * 2]
     lower, upper = shapes.around(boxes)
-    # The frame of what is fixed is that of its file: a table's top is at z = 0.
+    # The frame of a fixed object is that of its file: a table's top is at z = 0.
     origin = (0.0, 0.0, 0.0) if file.fixed else _on_ground(lower, upper)
     parts = [replace(part, pose=Pose(_minus(part.pose.position, origin), part.pose.orientation)) for part in parts]
     touched = [part for part in parts if part.collides]
     if file.parts and not file.fixed and not touched:
         raise ConfigurationError(source, "parts", "nothing that collides", "a part that can be touched")
     points = [point for part in touched for point in shapes.shadow(part.type, part.pose, part.size)]
-    return ObjectModel(
-        model="",
-        type=type_,
-        nouns=file.nouns,
-        category=file.category,
-        colour="",
-        size=_minus(upper, lower),
-        mass=file.mass,
-        footprint=shapes.hull(points),
-        parts=tuple(parts),
-        cavity=_cavity(file.cavity, origin),
-        top=_top(file.top, origin),
-        stackable=file.stackable,
-        grasps=_grasps(file.grasps, origin, source),
-        fixed=file.fixed,
-        uri="",
-        lights=file.lights,
-    )
+    footprint = shapes.hull(points)
+    return _object(file, type_, _minus(upper, lower), footprint, origin, source, parts=tuple(parts), lights=file.lights)
 
 
 def _of_mesh(file: ObjectFile, path: Path, source: str) -> ObjectModel:
-    """Return an object whose shape another file has, with the paint of no variant."""
+    """Return an object with the shape of another file, without the paint of a variant."""
     if file.parts:
         raise ConfigurationError(source, "parts", "parts beside a mesh", "one of the two")
     if file.size is None:
@@ -209,25 +192,31 @@ def _of_mesh(file: ObjectFile, path: Path, source: str) -> ObjectModel:
             expected = "a model whose origin is at the centre of its footprint, on the ground"
             raise ConfigurationError(source, "mesh", f"{mesh.name}, with that at ({at}) m", expected)
         origin = (0.0, 0.0, 0.0)
+    footprint = shapes.hull((x - origin[0], y - origin[1]) for x, y, _ in corners.tolist())
+    of_mesh = {"parts": (), "mesh": mesh, "origin": origin, "paint": Paint()}
+    return _object(file, path.stem, size, footprint, origin, source, **of_mesh)
+
+
+def _object(
+    file: ObjectFile, type_: str, size: Vector3, footprint: Polygon, ground: Vector3, source: str, **shape: Any
+) -> ObjectModel:
+    """Return an object of no variant; its frame is at ``ground`` in that of its file [m]."""
     return ObjectModel(
         model="",
-        type=path.stem,
+        type=type_,
         nouns=file.nouns,
         category=file.category,
         colour="",
         size=size,
         mass=file.mass,
-        footprint=shapes.hull((x - origin[0], y - origin[1]) for x, y, _ in corners.tolist()),
-        parts=(),
-        cavity=_cavity(file.cavity, origin),
-        top=_top(file.top, origin),
+        footprint=footprint,
+        cavity=_cavity(file.cavity, ground),
+        top=_top(file.top, ground),
         stackable=file.stackable,
-        grasps=_grasps(file.grasps, origin, source),
+        grasps=_grasps(file.grasps, ground, source),
         fixed=file.fixed,
         uri="",
-        mesh=mesh,
-        origin=origin,
-        paint=Paint(),
+        **shape,
     )
 
 

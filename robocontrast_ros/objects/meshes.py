@@ -1,4 +1,4 @@
-"""A user's own shape: a mesh (OBJ), or a model of MuJoCo (MJCF), of a size and a closed surface that are checked."""
+"""A user's own shape: a mesh (OBJ), or a model of MuJoCo (MJCF), with a checked size and a closed surface."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     import mujoco
 
 SAME = 1e-6
-"""How far apart two vertices are that are one [m]."""
+"""Greatest distance of two vertices that count as one [m]."""
 
 MJCF = (".xml", ".mjcf")
 
 OFF = 0.003
-"""How far the size of a mesh may be from what its object's file says, and its origin from where it has to be [m]."""
+"""Greatest error of a mesh's size against its object's file, and of its origin's place [m]."""
 
 HEAVIER = 0.05
-"""Share by which the mass of a model may differ from what its object's file says."""
+"""Share by which the mass of a model may differ from that in its object's file."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ def corners_of(path: Path, mass: float, source: str) -> NDArray[np.float64]:
 
     Args:
         path: an OBJ or MJCF file.
-        mass: of the object, which an MJCF model has to have [kg].
+        mass: mass of the object, which an MJCF model has to have [kg].
         source: the object's file, for errors.
 
     Raises:
-        ConfigurationError: the file cannot be read, its surface is not closed, or the mass is another.
+        ConfigurationError: the file cannot be read, its surface is not closed, or the mass differs.
     """
     if path.suffix.lower() not in (*MJCF, ".obj"):
         raise ConfigurationError(source, "mesh", path.name, "a file that ends in .obj, .xml or .mjcf")
@@ -92,10 +92,10 @@ def read_obj(path: Path, source: str) -> Mesh:
 
 
 def check_closed(faces: Iterable[Iterable[int]], name: str, source: str) -> None:
-    """Refuse a surface with holes: each edge belongs to two triangles that are turned alike.
+    """Refuse a surface with holes: each edge belongs to two triangles with the same orientation.
 
     Raises:
-        ConfigurationError: an edge does not.
+        ConfigurationError: an edge does not belong to two such triangles.
     """
     edges = Counter((a, b) for face in faces for a, b in _around([int(corner) for corner in face]))
     loose = sum(1 for (a, b), times in edges.items() if times != 1 or edges.get((b, a)) != 1)
@@ -114,7 +114,7 @@ def _around(corners: list[int]) -> list[tuple[int, int]]:
 
 
 def _index(word: str, count: int) -> int:
-    """Return the vertex that a corner of a face names: from 1 on, or from the end when negative."""
+    """Return the vertex that a corner of a face names: from 1 on, or from the end if negative."""
     number = int(word.partition("/")[0])
     index = number - 1 if number > 0 else count + number
     if not 0 <= index < count:
@@ -123,7 +123,7 @@ def _index(word: str, count: int) -> int:
 
 
 def _joined(vertices: NDArray[np.float64], faces: NDArray[np.int64]) -> Mesh:
-    """Return a mesh in which vertices at one place are one, without triangles that have no area then."""
+    """Return a mesh with the vertices at one place joined, without triangles that then have no area."""
     places: dict[tuple[int, ...], int] = {}
     rounded = np.round(vertices / SAME).astype(np.int64).tolist()
     renamed = np.array([places.setdefault(tuple(place), len(places)) for place in rounded])
@@ -135,7 +135,7 @@ def _joined(vertices: NDArray[np.float64], faces: NDArray[np.int64]) -> Mesh:
 
 
 def mesh_geom(spec: mujoco.MjSpec, body: mujoco.MjsBody, path: Path, origin: Vector3, mass: float) -> mujoco.MjsGeom:
-    """Add the geom of an OBJ file to a body, and return it. MuJoCo touches it at its convex hull."""
+    """Add the geom of an OBJ file to a body, and return it. MuJoCo uses its convex hull for contacts."""
     import mujoco
 
     mesh = read_obj(path, str(path))

@@ -20,13 +20,13 @@ GEOM = {
 }
 
 FREE = "free"
-"""Name of the joint of what can move."""
+"""Name of the joint of a movable object."""
 
 FRICTION = (1.0, 0.005, 0.0001)
-"""Sliding, torsional [m] and rolling [m] friction of what has edges."""
+"""Sliding, torsional [m] and rolling [m] friction of objects with edges."""
 
 ROLLING = 0.002
-"""Rolling friction of what is round [m]: a real apple or banana is not smooth enough to roll away, a perfect one is."""
+"""Rolling friction of round objects [m]: a real apple or banana is not smooth enough to roll away, an ideal one is."""
 
 ROUND = ("sphere", "ellipsoid", "capsule", "cylinder")
 
@@ -37,11 +37,11 @@ SOLIMP = (0.95, 0.99, 0.001, 0.5, 2.0)
 def object_spec(model: ObjectModel, looks: bool = True) -> mujoco.MjSpec:
     """Return an object as a model with one top-level body, named as the object, at the origin.
 
-    What is fixed is a mocap body: it can be put elsewhere, and physics never moves it.
+    A fixed object is a mocap body: it can be put elsewhere, and physics never moves it.
 
     Args:
         model: the object.
-        looks: False leaves textures and lamps away; the physics is the same.
+        looks: False leaves out textures and lamps; the physics is the same.
     """
     if model.mesh is not None and model.mesh.suffix.lower() in MJCF:
         return model_spec(model.mesh, model.model)
@@ -85,7 +85,7 @@ def set_contact(geom: mujoco.MjsGeom, is_round: bool, collides: bool = True) -> 
 
 
 def _material(spec: mujoco.MjSpec, part: Primitive, known: dict[tuple, str]) -> str:
-    """Return the name of the material of a part, which it makes where it is new."""
+    """Return the name of the material of a part, and make it if it is new."""
     drawn = texture(part.type, part.size, part.paint)
     key = (part.paint, (part.type, part.size) if drawn else None)
     if key in known:

@@ -1,4 +1,4 @@
-"""What is known of an object: its shape, its looks, and how it is grasped, put into and stood on."""
+"""The description of an object: its shape, its looks, its grasps, and places in and on it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Polygon = tuple[tuple[float, float], ...]
 """Corners of a convex polygon in the x-y plane of the object's frame, counter-clockwise [m]."""
 
 FINGER_BEYOND = 0.009
-"""How far fingers reach beyond a grasp's point along its approach, at most [m]; its point is further above ground."""
+"""Greatest reach of fingers beyond a grasp's point along its approach [m]; its point is further above ground."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class Primitive:
 
     Attributes:
         type: ``box``, ``cylinder``, ``capsule``, ``sphere`` or ``ellipsoid``.
-        pose: of its centre, in the object's frame.
-        size: as MuJoCo has it: half lengths of a box or an ellipsoid, radius and half length of a cylinder or a
-            capsule (without its caps), radius of a sphere; 0 for the rest [m].
+        pose: pose of its centre, in the object's frame.
+        size: as in MuJoCo: half lengths of a box or an ellipsoid, radius and half length of a cylinder or a capsule
+            (without its caps), radius of a sphere; 0 for the rest [m].
         paint: colour and texture.
         weight: its density compared with the object's other parts.
-        collides: False where it is seen, but not touched.
+        collides: False if it is visible, but has no contacts.
     """
 
     type: str
@@ -41,10 +41,10 @@ class Primitive:
 
 @dataclass(frozen=True)
 class Cavity:
-    """Where something can be put in, in the object's frame.
+    """A cavity for other objects, in the object's frame.
 
     Attributes:
-        polygon: of the opening's inside.
+        polygon: polygon of the opening's inside.
         floor: height of its floor [m].
         rim: height of its rim [m].
     """
@@ -56,10 +56,10 @@ class Cavity:
 
 @dataclass(frozen=True)
 class Top:
-    """Where something can be put on, in the object's frame.
+    """A surface for other objects, in the object's frame.
 
     Attributes:
-        polygon: of the surface.
+        polygon: polygon of the surface.
         z: its height [m].
     """
 
@@ -73,9 +73,9 @@ class Grasp:
 
     Attributes:
         point: centre between the finger tips [m]; the fingers reach up to ``FINGER_BEYOND`` further along the approach.
-        approach: unit vector along which the hand comes, the z axis of the frame ``tool``.
+        approach: unit vector of the hand's approach, the z axis of the frame ``tool``.
         closing: unit vector along which the fingers close, the y axis of ``tool``.
-        width: of the object there, along ``closing`` [m].
+        width: width of the object there, along ``closing`` [m].
         turns: equally spaced turns about the approach that are the same grasp.
     """
 
@@ -93,23 +93,23 @@ class ObjectModel:
     Attributes:
         model: its name, such as ``red_mug``.
         type: the name of its file, such as ``mug``.
-        nouns: what people call it, the usual name first.
+        nouns: its names for people, the usual one first.
         category: the word for its kind, such as ``fruit``.
-        colour: the word for its colour; empty where it has none worth saying.
-        size: of the box around it, standing, along x, y and z [m].
+        colour: the word for its colour; empty if its colour is not part of its name.
+        size: size of the box around the upright object, along x, y and z [m].
         mass: [kg].
         footprint: convex polygon around its projection to the ground.
-        parts: its shape and looks; empty where it has a mesh.
-        cavity: where something can be put in, or None.
-        top: where something can be put on, or None.
+        parts: its shape and looks; empty if it has a mesh.
+        cavity: cavity for other objects, or None.
+        top: surface for other objects, or None.
         stackable: whether things of its kind are stacked on each other.
         grasps: ways to grasp it, the preferred ones first.
         fixed: True for tables, backgrounds and lights, which physics never moves.
         uri: its file and variant, ``….yaml#variant``.
-        lights: that it has.
+        lights: its lights.
         mesh: a user's file with its shape, OBJ or MJCF; None for one of parts.
-        origin: of the object's frame in that of the mesh [m].
-        paint: of the mesh.
+        origin: origin of the object's frame in that of the mesh [m].
+        paint: paint of the mesh.
     """
 
     model: str
@@ -134,12 +134,12 @@ class ObjectModel:
 
 
 def tool_pose(object_pose: Pose, grasp: Grasp, turn: int = 0) -> Pose:
-    """Return where the frame ``tool`` is when the hand is at a grasp, in the frame of ``object_pose``.
+    """Return the pose of the frame ``tool`` with the hand at a grasp, in the frame of ``object_pose``.
 
     Args:
-        object_pose: of the object.
+        object_pose: pose of the object.
         grasp: one of its grasps.
-        turn: which of the grasp's equal turns, 0 to ``grasp.turns`` - 1.
+        turn: number of the grasp's equal turn, 0 to ``grasp.turns`` - 1.
 
     Raises:
         ValueError: the grasp has no such turn.

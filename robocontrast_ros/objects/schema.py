@@ -21,10 +21,10 @@ Texture = Literal[
 ]
 
 PLAIN = "plain"
-"""The variant of an object whose colour is not worth saying."""
+"""The variant of an object whose colour is not part of its name."""
 
 LENGTHS = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 1, "ellipsoid": 3, "ring": 3}
-"""Shape of a part -> how many lengths it has."""
+"""Shape of a part -> number of its lengths."""
 
 
 @record
@@ -34,8 +34,8 @@ class Paint:
     Attributes:
         colour: its colour, the ground of a texture.
         second: the texture's other colour.
-        texture: how it is drawn; ``plain`` has one colour.
-        text: what a label says, capital letters.
+        texture: its pattern; ``plain`` has one colour.
+        text: text of a label, in capital letters.
         shine: 0 dull to 1 polished.
         opacity: 1 opaque, less for glass.
         grain: length after which the texture repeats, or of its details [m].
@@ -52,7 +52,7 @@ class Paint:
 
 @record
 class PaintChange:
-    """What a variant changes of a paint; see ``Paint``."""
+    """Changes of a variant to a paint; see ``Paint``."""
 
     colour: Rgb | None = Field(default=None, description="red, green, blue")
     second: Rgb | None = Field(default=None, description="of the texture's pattern")
@@ -105,7 +105,7 @@ class Region:
 
 @record
 class CavityRegion(Region):
-    """Where something can be put in."""
+    """A cavity for other objects."""
 
     floor: float = Field(ge=0.0, description="height of its floor")
     rim: float = Field(gt=0.0, description="height of its rim")
@@ -118,7 +118,7 @@ class CavityRegion(Region):
 
 @record
 class TopRegion(Region):
-    """Where something can be put on."""
+    """A surface for other objects."""
 
     z: float = Field(ge=0.0, description="its height")
 
@@ -145,7 +145,7 @@ class GraspEntry:
 
 @record
 class Light:
-    """A lamp; ``towards`` is a point that it shines at. One without a place is as far away as the sun."""
+    """A lamp; ``towards`` is a point that it shines at. A lamp without a place is as far away as the sun."""
 
     at: Triple = Field(description="where it is, or where it shines from")
     towards: Triple = Field(default=(0.4, 0.0, 0.0), description="point that it shines at")

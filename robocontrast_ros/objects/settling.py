@@ -1,4 +1,4 @@
-"""Scenes at rest: physics, without a robot, moves what was placed to where it stays."""
+"""Scenes at rest: physics, without a robot, moves placed objects until they stay."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from robocontrast_ros.objects.mjcf import FREE, object_spec
 from robocontrast_ros.objects.model import ObjectModel
 
 WORLD = "package://robocontrast_ros/models/tabletop.xml"
-"""The world that scenes settle in, for its solver."""
+"""The world for settling scenes, because of its solver."""
 
 PHYSICS = f"MuJoCo {mujoco.__version__}"
-"""What settles; another version may settle elsewhere."""
+"""The physics engine; in another version objects may settle elsewhere."""
 
 STILL = 0.002
-"""Speed of what is at rest, of each of its points [m/s]."""
+"""Greatest speed of any point of an object at rest [m/s]."""
 
 REST, LONGEST = 0.1, 2.0
-"""How long everything has to be at rest, and how long is waited for that [s]."""
+"""Time for which everything has to be at rest, and longest wait for that [s]."""
 
 
 @dataclass(frozen=True)
 class Settled:
-    """A scene after physics had its way.
+    """A scene after physics moved it to rest.
 
     Attributes:
-        scene: the scene, each movable object where it came to rest.
+        scene: the scene, each movable object at its place of rest.
         still: whether everything came to rest.
-        duration: how long that took, in simulated time [s].
-        physics: what settled it, with its version.
+        duration: simulated time until then [s].
+        physics: the physics engine, with its version.
     """
 
     scene: Scene
@@ -48,7 +48,7 @@ def settle(scene: Scene, library: Mapping[str, ObjectModel], world: str = WORLD)
     """Let a scene come to rest. The same scene gives the same poses to the last bit, on every machine.
 
     Args:
-        scene: objects of the library, among them what they stand on.
+        scene: objects of the library, among them those that carry others.
         library: models by name.
         world: URI of the world, for its solver and floor.
 
@@ -81,7 +81,7 @@ def settle(scene: Scene, library: Mapping[str, ObjectModel], world: str = WORLD)
 
 
 def compiled(scene: Scene, library: Mapping[str, ObjectModel], world: str, looks: bool = False) -> mujoco.MjModel:
-    """Return the model of a world with a scene's objects; what can move is at the origin until it is put somewhere.
+    """Return the model of a world with a scene's objects; movable objects are at the origin until they are placed.
 
     Args:
         scene: objects of the library.
@@ -93,7 +93,7 @@ def compiled(scene: Scene, library: Mapping[str, ObjectModel], world: str, looks
         KeyError: the library has no such model.
     """
     spec = mujoco.MjSpec.from_file(str(resolve_uri(world)))
-    parts = []  # a part must outlive the compilation of what it is attached to
+    parts = []  # a part must outlive the compilation of its parent
     for item in sorted(scene, key=_name):
         model = library[item.model]
         part = object_spec(model, looks)

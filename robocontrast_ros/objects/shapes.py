@@ -1,4 +1,4 @@
-"""From the parts of an object's file to geoms, and what follows from their shape: size, footprint, regions."""
+"""From the parts of an object's file to geoms, and the results of their shape: size, footprint, regions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROUND = 24
 
 
 def geoms(part: Part) -> list[tuple[str, Pose, Vector3]]:
-    """Return type, pose and size, as MuJoCo has them, of what a part is made of."""
+    """Return type, pose and size, as in MuJoCo, of the geoms of a part."""
     pose = Pose(part.at, from_degrees(*part.turn))
     if part.type == "ring":
         return [("box", compose(pose, own), size) for own, size in _staves(part)]
@@ -113,7 +113,7 @@ def _flat(pose: Pose, point: Sequence[float]) -> tuple[float, float]:
 
 
 def _support(pose: Pose, reach: Callable[[float, float], float]) -> list[tuple[float, float]]:
-    """Return the corners of the polygon of tangents, given how far the shape reaches in a direction (cos, sin)."""
+    """Return the corners of the polygon of tangents, given the shape's reach in a direction (cos, sin)."""
     angles = [math.tau * index / ROUND for index in range(ROUND)]
     lines = [(math.cos(a), math.sin(a), reach(math.cos(a), math.sin(a))) for a in angles]
     corners = []

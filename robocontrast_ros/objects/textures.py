@@ -25,7 +25,7 @@ Mask = NDArray[np.bool_]
 Mixed = NDArray[np.uint32]
 
 AT_ONCE = 8192
-"""Points whose noise is computed together, so that all of it stays in a processor's cache."""
+"""Points whose noise is computed together, so that it stays in a processor's cache."""
 
 SMALL, LARGE = 128, 256
 """Texels along an edge of the cube, for things that fit in a hand and for furniture."""
@@ -39,14 +39,14 @@ FINE = 2
 
 @dataclass(frozen=True)
 class Surface:
-    """The points of a geom that the texels belong to, each array of shape (6, n, n).
+    """The points of a geom for the texels, each array of shape (6, n, n).
 
     Attributes:
-        type: of the geom.
+        type: type of the geom.
         half: half lengths of the box around it [m].
         x: coordinate in the geom's frame [m].
-        y: likewise.
-        z: likewise.
+        y: coordinate in the geom's frame [m].
+        z: coordinate in the geom's frame [m].
     """
 
     type: str
@@ -61,9 +61,9 @@ def texture(type_: str, size: Vector3, paint: Paint) -> tuple[int, bytes] | None
     """Return the texels along an edge, and the six faces as RGB bytes in MuJoCo's order; None for one colour.
 
     Args:
-        type_: of the geom.
-        size: of the geom, as MuJoCo has it.
-        paint: what it shows.
+        type_: type of the geom.
+        size: size of the geom, as in MuJoCo.
+        paint: its paint.
     """
     if paint.texture not in PATTERNS:
         return None
@@ -102,7 +102,7 @@ def _surface(type_: str, half: Vector3, edge: int) -> Surface:
     return Surface(type_, half, x * scale * half[0], y * scale * half[1], z * scale * half[2])
 
 
-# -- what patterns are made of ---------------------------------------------------------------------
+# -- parts of patterns -----------------------------------------------------------------------------
 
 
 def _noise(x: Array, y: Array, z: Array, seed: int) -> Array:
@@ -133,7 +133,7 @@ def _noise_at(x: Array, y: Array, z: Array, seed: int) -> Array:
 
 
 PRIMES = (np.uint32(374761393), np.uint32(668265263), np.uint32(2147483647))
-"""What the coordinates of a lattice's point are multiplied by, without what overflows 32 bits."""
+"""Factors of the coordinates of a lattice's point; bits beyond 32 are lost."""
 
 
 def _lattice(i: ArrayLike, j: ArrayLike, k: ArrayLike, seed: int) -> Array:
@@ -142,7 +142,7 @@ def _lattice(i: ArrayLike, j: ArrayLike, k: ArrayLike, seed: int) -> Array:
 
 
 def _part(coordinate: ArrayLike, prime: np.uint32) -> Mixed:
-    """Return what a coordinate adds to the number of a lattice's point."""
+    """Return a coordinate's addition to the number of a lattice's point."""
     return np.atleast_1d(coordinate).astype(np.int64).astype(np.uint32) * prime
 
 
@@ -300,7 +300,7 @@ def _label(surface: Surface, paint: Paint) -> Array:
     image = np.broadcast_to(np.asarray(paint.colour), (*surface.x.shape, 3)).copy()
     a, b, c = surface.half
     if surface.type != "box":
-        # Printed three times around, so that one label can always be seen.
+        # Printed three times around, so that one label is always visible.
         half = math.pi * a / 3
         right = (_angle(surface.x, surface.y) + math.pi / 3) * a
         right = right - 2.0 * half * np.floor((right + half) / (2.0 * half))
@@ -308,7 +308,7 @@ def _label(surface: Surface, paint: Paint) -> Array:
         image = np.where(side[..., None], _print(right, surface.z, half * 0.9, c, paint, True), image)
         lid = _mixed(paint.colour, (0.75, 0.76, 0.78), ~side & (surface.z > 0))
         return np.where(side[..., None], image, lid)
-    # What a viewer in front of each face has to the right, and above; the lid is read along its longer side.
+    # Directions to the right and up for a viewer in front of each face; the lid is read along its longer side.
     wide = a >= b
     lid = (surface.x, surface.y, a, b) if wide else (surface.y, -surface.x, b, a)
     views = {
@@ -326,13 +326,13 @@ def _label(surface: Surface, paint: Paint) -> Array:
 
 
 def _print(right: Array, up: Array, across: float, along: float, paint: Paint, front: bool) -> Array:
-    """Return what is printed on a rectangle, given coordinates from its centre and its half lengths [m]."""
+    """Return the print on a rectangle, given coordinates from its centre and its half lengths [m]."""
     bright = _brightness(paint.colour)
     ink = (0.08, 0.08, 0.10) if bright > 0.5 else (0.97, 0.96, 0.93)
     u, v = right / across, up / along
     image = _mixed(paint.colour, paint.second, np.abs(np.abs(v) - 0.88) < 0.05)
     if front:
-        # The picture: what is inside, in a bowl.
+        # The picture: the content, in a bowl.
         radius = min(across, along) * 0.42
         x, y = right / radius, (up + along * 0.22) / radius
         disc = x * x + y * y < 1.0
@@ -355,7 +355,7 @@ def _small_print(u: Array, v: Array, seed: int) -> Mask:
 
 
 def _written(right: Array, up: Array, across: float, along: float, text: str) -> Mask:
-    """Return where letters are, centred, as large as they fit into half lengths [m]."""
+    """Return the places of letters, centred, as large as they fit into half lengths [m]."""
     if not text:
         return np.zeros(right.shape, dtype=bool)
     columns = len(text) * (WIDTH + 1) - 1
@@ -382,4 +382,4 @@ PATTERNS: dict[str, Callable[[Surface, Paint], Array]] = {
     "tiles": _tiles,
     "wood": _wood,
 }
-"""Texture -> what draws it; what is not here has one colour."""
+"""Texture -> function that draws it; a texture without one has one colour."""

@@ -1,6 +1,6 @@
-"""Whether an object can be used: it stands where it is put, and a free-standing pair of jaws holds it.
+"""A test of an object: it stays at its place, and a free-standing pair of jaws holds it.
 
-The jaws are what all parallel grippers have in common: two box pads on slides that close with the force of a small
+The jaws are the common part of all parallel grippers: two box pads on slides that close with the force of a small
 gripper, on a carriage that lifts, holds and shakes. Pads, force and friction are the weaker of Franka's hand and
 Robotiq's 2F-85 (docs/tabletop.md).
 """
@@ -19,29 +19,29 @@ from robocontrast_ros.objects.mjcf import SOLIMP, SOLREF, object_spec
 from robocontrast_ros.objects.model import FINGER_BEYOND, Grasp, ObjectModel, tool_pose
 
 FORCE = 70.0
-"""Of the drive that closes both fingers; each presses with half of it [N]."""
+"""Force of the drive that closes both fingers; each presses with half of the force [N]."""
 
 PAD_FRICTION = (0.7, 0.01, 0.0001)
 PAD = (0.010, 0.004, 0.012)
 """Half width, thickness and length of a pad [m]."""
 
 LIFT, LIFTING = 0.10, 0.4
-"""How far the jaws lift [m], and how long that takes [s]."""
+"""Height by which the jaws lift [m], and time for it [s]."""
 
 SHAKE, SHAKING, TIMES = 0.03, 0.8, 2
-"""How far they then shake [m], how long [s], and how often: twice the speed of the arms, 0.24 m/s."""
+"""Distance [m], time [s] and number of the shakes after that: twice the speed of the arms, 0.24 m/s."""
 
 SLIPPED = 0.02
-"""How far an object may move in the jaws from where they closed on it [m]."""
+"""Greatest motion of an object in the jaws after they closed on it [m]."""
 
 STANDING = math.radians(3.0)
-"""How far an object that stands may have turned [rad]."""
+"""Greatest turn of an object that counts as stable [rad]."""
 
 SHIFTED = 0.005
-"""How far it may have moved meanwhile [m]."""
+"""Greatest motion of such an object [m]."""
 
 SIZES = (0.005, 0.4)
-"""Of an object's least and greatest side [m]."""
+"""Bounds of an object's least and greatest side [m]."""
 
 MASSES = (0.003, 3.0)
 """Least and greatest mass [kg]."""
@@ -54,12 +54,12 @@ STEP = 0.002
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found about an object.
+    """The findings about an object.
 
     Attributes:
-        stands: whether it stays where it is put.
+        stands: whether it stays at its place.
         held: whether each of its grasps holds, in their order.
-        widths: between the fingers where they closed, likewise [m].
+        widths: distances between the closed fingers, in the same order [m].
     """
 
     stands: bool
@@ -71,7 +71,7 @@ def check_object(model: ObjectModel, source: str) -> ObjectModel:
     """Return an object with those of its grasps that hold.
 
     Raises:
-        ConfigurationError: it is too large, too small, too heavy or too light, does not stand, or no grasp holds.
+        ConfigurationError: it is too large, too small, too heavy or too light, is not stable, or no grasp holds.
     """
     if model.fixed:
         return model
@@ -163,7 +163,7 @@ class _Jaws:
         self._tallest = model.size[2]
 
     def stands(self) -> bool:
-        """Tell whether the object stays where it is put, for one second."""
+        """Return whether the object stays at its place for one second."""
         self._put(Pose((0.0, 0.0, 1.0 + self._tallest)), 0.0)
         self._run(1.0)
         x, y, _ = self._data.xpos[self._object].tolist()
@@ -171,7 +171,7 @@ class _Jaws:
         return bool(math.hypot(x, y) < SHIFTED and up > math.cos(STANDING))
 
     def try_grasp(self, grasp: Grasp) -> tuple[bool, float]:
-        """Tell whether the object stays in the jaws while they lift and shake it; return how far open they are [m]."""
+        """Return whether the object stays in the jaws while they lift and shake it, and their opening [m]."""
         self._put(tool_pose(Pose(), grasp), grasp.width / 2 + 0.008)
         self._run(0.1)
         self._data.ctrl[3] = -0.02
@@ -204,7 +204,7 @@ class _Jaws:
         mujoco.mj_step(self._model, self._data, nstep=round(duration / STEP))
 
     def _in_hand(self) -> tuple[float, float, float]:
-        """Return where the object's centre of mass is, seen from the carriage [m]."""
+        """Return the position of the object's centre of mass relative to the carriage [m]."""
         x, y, z = (self._data.xipos[self._object] - self._data.xpos[self._hand]).tolist()
         return x, y, z
 

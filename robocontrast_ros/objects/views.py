@@ -1,4 +1,4 @@
-"""What cameras see of a scene without a robot: images, and how much of a thing others hide."""
+"""Camera views of a scene without a robot: images, and the hidden share of a thing."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from robocontrast_ros.objects.model import ObjectModel
 from robocontrast_ros.objects.settling import compiled
 
 ALL_HIDDEN = 1.0
-"""Occlusion of what is outside a camera's image."""
+"""Occlusion of a thing outside a camera's image."""
 
 OWN = 5
-"""Group of the geometries that rays are sent to."""
+"""Group of the geometries that rays can meet."""
 
 
 class SceneViews:
-    """Looks at scenes; the robot is not there. OpenGL is opened at the first look; use it from one thread."""
+    """Views of scenes without the robot. OpenGL is opened at the first view; use it from one thread."""
 
     def __init__(self, library: Mapping[str, ObjectModel], world: str, cameras: Sequence[Camera]) -> None:
-        """Take the cameras, which are those of the world.
+        """Take the cameras of the world.
 
         Args:
             library: models by name.
             world: URI of the world, for its cameras and light.
-            cameras: that look; each keeps its vertical field of view.
+            cameras: the cameras; each keeps its vertical field of view.
         """
         self._library, self._world, self._cameras = library, world, tuple(cameras)
         self._renderer: Renderer | None = None
-        # With and without looks, whose textures take longest; the last things that stood there, in both.
+        # With and without looks, whose textures take longest: the last things in the scene, and their model.
         self._compiled: dict[bool, tuple[tuple[tuple[str, str], ...], mujoco.MjModel, mujoco.MjData]] = {}
 
     def image(self, scene: Scene, camera: str) -> NDArray[np.uint8]:
-        """Return what a camera sees, shape (height, width, 3), RGB.
+        """Return a camera's image, shape (height, width, 3), RGB.
 
         Raises:
             RenderingUnavailable: OpenGL does not work on this machine.
@@ -52,7 +52,7 @@ class SceneViews:
         return self._opened().render(model, data, camera, model.camera(camera).id)
 
     def occlusion(self, scene: Scene, name: str, camera: str) -> float:
-        """Return which share of a thing's pixels other things hide from a camera, 0 to 1; 1 where it is out of view.
+        """Return the share of a thing's pixels that other things hide from a camera, 0 to 1; 1 if it is out of view.
 
         A ray is sent through the middle of each pixel, as a segmentation image would be drawn, but without OpenGL,
         whose drivers differ: scenes are chosen by this number.
@@ -76,7 +76,7 @@ class SceneViews:
     def _rays(
         self, model: mujoco.MjModel, data: mujoco.MjData, camera: str, geoms: NDArray[np.intp]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return where a camera is, and the directions of its pixels in a box around geometries, shape (n, 3)."""
+        """Return a camera's position, and the directions of its pixels in a box around geometries, shape (n, 3)."""
         index, size = model.camera(camera).id, next(c for c in self._cameras if c.name == camera)
         eye, axes = data.cam_xpos[index].copy(), data.cam_xmat[index].reshape(3, 3).copy()
         focal = size.height / 2.0 / math.tan(math.radians(model.cam_fovy[index]) / 2.0)
@@ -100,7 +100,7 @@ class SceneViews:
 
     @cached_property
     def positions(self) -> dict[str, tuple[float, float, float]]:
-        """Where each camera of the world is, world frame [m]."""
+        """Position of each camera of the world, world frame [m]."""
         spec = mujoco.MjSpec.from_file(str(resolve_uri(self._world)))
         return {camera.name: tuple(camera.pos.tolist()) for camera in spec.cameras}
 
@@ -135,14 +135,14 @@ def _hit(
     rays: NDArray[np.float64],
     only: bool = False,
 ) -> NDArray[np.int32]:
-    """Return which geometry each ray meets first, shape (n,); -1 for none.
+    """Return the geometry that each ray meets first, shape (n,); -1 for none.
 
     Args:
         model: the model.
         data: its state.
-        eye: where the rays begin, shape (3,) [m].
+        eye: start of the rays, shape (3,) [m].
         rays: their directions, shape (n, 3).
-        only: whether nothing but the group ``OWN`` is there.
+        only: whether rays can meet the group ``OWN`` alone.
     """
     groups = np.zeros(mujoco.mjNGROUP, dtype=np.uint8)
     groups[OWN] = 1

@@ -148,7 +148,7 @@ class _FromThenOn(_OfImages):
 
 
 class Frozen(_FromThenOn):
-    """A camera that delivers its last image for ever."""
+    """A camera that repeats its last image without end."""
 
     description = "images stand still from some observation on"
     amounts, words = (16, 8, 4, 2, 1), "after {} observations"

@@ -79,7 +79,7 @@ class TimedDelayFilter(DelayFilter, Protocol):
     """Knows the time of an answer in advance, or its median: results then show success by latency.
 
     Attributes:
-        seconds: that time at each severity [s].
+        seconds: the time at each severity [s].
     """
 
     seconds: ClassVar[tuple[float, ...]]

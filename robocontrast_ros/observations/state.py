@@ -25,7 +25,7 @@ class Latency:
         self._before: deque[Observation] = deque(maxlen=self.amounts[severity - 1] + 1)
 
     def apply(self, observation: Observation) -> Observation:
-        """Return the observation of so many requests before, or the first; it keeps the new one's stamp."""
+        """Return the observation from some requests before, by severity, or the first; it keeps the new one's stamp."""
         images = {name: image.copy() for name, image in observation.images.items()}
         self._before.append(replace(observation, images=images))
         return replace(self._before[0], stamp=observation.stamp)

@@ -1,8 +1,8 @@
 """Blocks without tags: found by colour, and fitted by their outline.
 
-Each colour gives a map of how much of each pixel it covers. A block's pose is the one whose drawn silhouette, top and
-sides, is most like that map: first the best of a few yaws, then least squares over x, y and yaw. Blocks that are nearer
-to the camera hide those behind them; anything that is neither background nor a block also hides, and gives no
+Each colour gives a map of the share of each pixel that it covers. A block's pose is the one whose drawn silhouette, top
+and sides, is most like that map: first the best of a few yaws, then least squares over x, y and yaw. Blocks that are
+nearer to the camera hide those behind them; anything that is neither background nor a block also hides, and gives no
 information.
 """
 
@@ -21,7 +21,7 @@ from robocontrast_ros.perception.camera import CalibratedCamera, Floats
 from robocontrast_ros.perception.solids import Block
 
 Map = NDArray[np.float32]
-"""How much of each pixel something covers, 0 to 1, shape (rows, columns)."""
+"""Covered share of each pixel, 0 to 1, shape (rows, columns)."""
 
 FINE = 3
 """Drawn pixels along each side of a pixel."""
@@ -47,21 +47,21 @@ COMMON = 0.03
 LEAST_PART = 0.10
 """Share of a block's silhouette that a patch of its colour needs to count."""
 MERGED = 1.35
-"""A patch larger than so many silhouettes may be several blocks."""
+"""Size of a patch, in silhouettes, above which it may be several blocks."""
 
 YAWS = 14
 """Yaws that are tried in a whole turn, shared among the turns that look the same."""
 WIDE = 2.0
 """Blur of pictures and silhouettes that are still far from each other, standard deviation [pixel]."""
 FIRST_STEPS, STEPS, ROUNDS = 6, 8, 2
-"""Steps of least squares, first and with the others in place, and how often all blocks are fitted with them."""
+"""Steps of least squares, first and with the others in place, and number of the latter rounds over all blocks."""
 
 HIDDEN = 0.35
 """Hidden share of a block from which its pose is unsure."""
 LEAST_MATCH = 0.8
 """Overlap of silhouette and patch, divided by their union, below which the pose is unsure."""
 CLEAR = 0.88
-"""Overlap from which it is this block, whatever else has its colour."""
+"""Overlap from which it is this block, even if other things have its colour."""
 AREA = 0.30
 """Share of the silhouette by which the visible area may differ from the expected area."""
 ALIKE = 0.08
@@ -81,7 +81,7 @@ class Found:
     """A block in the picture.
 
     Attributes:
-        x, y: of its origin, world frame [m].
+        x, y: place of its origin, world frame [m].
         yaw: [rad].
         position_std, yaw_std: standard deviations [m], [rad].
         hidden: share that something hides.
@@ -195,7 +195,7 @@ class BlockFinder:
     # -- colours ----------------------------------------------------------------------------------
 
     def _maps(self, image: NDArray[np.uint8]) -> tuple[dict[tuple[float, float, float], Map], NDArray[np.bool_]]:
-        """Return how much of each pixel each colour covers, and which pixels are neither blocks nor background."""
+        """Return each colour's cover of each pixel, and the pixels that are neither blocks nor background."""
         smooth = cv2.GaussianBlur(image, (0, 0), 0.6)
         inside = self._inside > 0
         # The light's tint and the table's own are taken away: most of the inside is table, and becomes grey.
@@ -238,7 +238,7 @@ class BlockFinder:
 
     @staticmethod
     def _hiding(lab: NDArray[np.uint8], any_block: NDArray[np.bool_], inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which pixels are neither of a block nor of a common colour, shape (rows, columns)."""
+        """Return the pixels that are neither of a block nor of a common colour, shape (rows, columns)."""
         bins = (lab[..., 0] >> 4).astype(np.int32) * 256 + (lab[..., 1] >> 4).astype(np.int32) * 16 + (lab[..., 2] >> 4)
         free = inside & ~cv2.dilate(any_block.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
         counts = np.bincount(bins[free], minlength=4096).reshape(16, 16, 16)

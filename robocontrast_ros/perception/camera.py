@@ -1,4 +1,4 @@
-"""A calibrated camera: how it maps points of the world to pixels."""
+"""A calibrated camera: the map from points of the world to pixels."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class CalibratedCamera:
 
     Attributes:
         intrinsics: size, K and distortion.
-        pose: of its optical frame (REP-103: x right, y down, z forward) in the world frame [m].
+        pose: pose of its optical frame (REP-103: x right, y down, z forward) in the world frame [m].
         frame_id: the world frame.
         position_error: standard deviation of the position [m].
-        orientation_error: of the rotation [rad].
+        orientation_error: standard deviation of the rotation [rad].
     """
 
     intrinsics: Intrinsics
@@ -73,7 +73,7 @@ class CalibratedCamera:
         return np.einsum("ij,j->i", world, self._turn[2]) + self._translation[2, 0]
 
     def on_plane(self, pixels: ArrayLike, z: float) -> Floats:
-        """Return the points of pixels at a height.
+        """Return the points on a horizontal plane that pixels show.
 
         Args:
             pixels: columns and rows, shape (n, 2).

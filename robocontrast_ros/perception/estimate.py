@@ -13,11 +13,11 @@ class ObjectEstimate:
     """The estimate of one object.
 
     Attributes:
-        name: of the object in the scene.
+        name: name of the object in the scene.
         model: its model.
         pose: its pose in the world frame, as in ``domain.Scene``; None if it is not seen.
         position_std: standard deviation of the position, along each of x and y [m]; NaN without a pose.
-        yaw_std: of the yaw, up to ``turns`` [rad]; NaN without a pose.
+        yaw_std: standard deviation of the yaw, up to ``turns`` [rad]; NaN without a pose.
         turns: equally spaced turns about z that look the same: the yaw is one of these.
         unsure: reasons for a person to look, each a sentence without the object's name; empty if nothing but the height
             is in doubt.
@@ -60,7 +60,7 @@ class SceneEstimate:
     """The estimate of a scene.
 
     Attributes:
-        objects: in the order of the expected scene.
+        objects: estimates in the order of the expected scene.
         problems: those of the whole picture, in plain words; with any, nothing is certain.
         frame_id: frame of the poses.
     """

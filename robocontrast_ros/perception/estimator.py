@@ -28,7 +28,7 @@ from robocontrast_ros.perception.tags import (
 )
 
 MISFIT = 3.0
-"""Distance of a tag fixed to the world from its expected place from which something was moved [pixel]."""
+"""Least distance of a world-fixed tag from its expected place that shows that something was moved [pixel]."""
 AROUND = 0.015
 """Greatest distance from a support at which something on it may be seen [m]."""
 WELL_INSIDE = 0.004

@@ -18,7 +18,7 @@ FLAT = 0.04
 
 
 class NotFlat(ValueError):
-    """A tag is seen that does not lie flat at the height that was given."""
+    """A seen tag does not lie flat at the given height."""
 
 
 def lying_tags(
@@ -35,7 +35,7 @@ def lying_tags(
         camera: the camera of the images.
         height: height of the tags, world frame [m].
         others: numbers of tags to ignore, such as the board's.
-        family: of the tags, that of the board.
+        family: family of the tags, that of the board.
 
     Raises:
         NotFlat: a tag is upright, higher, lower or bent.

@@ -60,7 +60,7 @@ def edge_width(grey: Picture) -> float | None:
     slope = cv2.magnitude(
         cv2.Sobel(smooth, cv2.CV_32F, 1, 0, scale=0.125), cv2.Sobel(smooth, cv2.CV_32F, 0, 1, scale=0.125)
     )
-    # An edge's height: how much brightness changes in the neighbourhood of the steepest places.
+    # An edge's height: change of brightness in the neighbourhood of the steepest places.
     around = np.ones((15, 15), np.uint8)
     step = cv2.dilate(smooth, around) - cv2.erode(smooth, around)
     steep = slope >= np.quantile(slope[::2, ::2], 0.995)

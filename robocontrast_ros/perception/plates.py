@@ -97,8 +97,8 @@ def tags_for(
     Args:
         models: the objects; fixtures get none.
         size: side of the black square [m].
-        first: number of the first tag; a lower one where the family has too few numbers after it.
-        family: of the tags.
+        first: number of the first tag; a lower one if the family has too few numbers after it.
+        family: family of the tags.
 
     Raises:
         ValueError: there are more tags than the family has numbers.

@@ -23,7 +23,7 @@ Picture = NDArray[np.uint8]
 PAGE = 210.0, 297.0
 """Width and height of A4 [mm]."""
 LEFT, TOP, FOOT = 10.0, 16.0, 266.0
-"""Where tags begin and the foot begins [mm]. Letter paper is 18 mm shorter than A4: 9 mm at each end."""
+"""Left and top of the tags, and top of the foot [mm]. Letter paper is 18 mm shorter than A4: 9 mm at each end."""
 GAP, LINE = 2.0, 3.4
 """Distance between printed parts, and between lines of words [mm]."""
 PICTURE = 30.0
@@ -114,7 +114,7 @@ def _rows(tagged: Sequence[Tagged]) -> Iterator[list[Tagged]]:
 
 class _Page:
     def __init__(self, number: int, dots_per_inch: int, families: str) -> None:
-        """Begin with the foot: a line to check the printed size, and what to do."""
+        """Begin with the foot: a line to check the printed size, and instructions."""
         self.number, self._scale, self._next = number, dots_per_inch / (1e3 * INCH), TOP
         self.image = Image.new("RGB", self._dots(*PAGE), "white")
         self._draw = ImageDraw.Draw(self.image)

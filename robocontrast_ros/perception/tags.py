@@ -118,7 +118,7 @@ class Placed:
 
     Attributes:
         pose: world frame.
-        position_std: along each of x and y, for a camera exactly at its calibrated pose [m].
+        position_std: standard deviation along each of x and y, for a camera exactly at its calibrated pose [m].
         yaw_std: [rad].
         off: distance of corners from their places by the pose, RMS [pixel].
         unsure: reasons for a person to look.

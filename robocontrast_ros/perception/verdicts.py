@@ -56,8 +56,8 @@ def verdict(goal: Goal, estimate: SceneEstimate, names: Iterable[str]) -> Verdic
     of all by the calibration's error. If an object may be at different heights, the answer has to be the same at each.
 
     Args:
-        goal: of the task.
-        estimate: of the scene.
+        goal: goal of the task.
+        estimate: estimate of the scene.
         names: objects that the goal is about.
 
     Raises:

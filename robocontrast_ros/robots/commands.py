@@ -11,7 +11,7 @@ class JointTrajectoryCommand:
 
     Attributes:
         names: joint names.
-        positions: at the end, in the order of the names [rad].
+        positions: joint positions at the end, in the order of the names [rad].
         duration: time from the start to the end [s].
         gripper: target of the hand's driven joint meanwhile [rad or m], by the hand's own topic; None if it keeps its
             last command.

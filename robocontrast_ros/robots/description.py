@@ -113,12 +113,12 @@ class Joint:
         name: name of the joint, as in the driver's joint states if it moves.
         parent: name of the parent link.
         child: name of the link.
-        type: as URDF names them.
+        type: its type, as URDF names it.
         origin: pose of the link's frame in the parent's with the joint at 0.
         axis: its axis in the link's frame, a unit vector.
         limits: least and greatest position [rad or m].
-        velocity: greatest speed [rad/s or m/s]; 0 when unknown.
-        effort: greatest torque or force [Nm or N]; 0 when unknown.
+        velocity: greatest speed [rad/s or m/s]; 0 if unknown.
+        effort: greatest torque or force [Nm or N]; 0 if unknown.
         mimic: the joint that it follows, if any.
     """
 

@@ -139,7 +139,7 @@ class CmdVel:
 
 @record
 class OutsideLimit:
-    """A topic that says how far something outside of the session slows or holds the robot."""
+    """A topic that reports a limit of the robot's speed, or a hold, from outside of the session."""
 
     topic: str = Field(min_length=1, description="Its name.")
     type: str = Field(pattern=r"^\w+/msg/\w+$", description="Of its messages, for instance std_msgs/msg/Float64.")

@@ -61,7 +61,7 @@ def way_of_arm(
         start: pose of the tool, of which the position counts, pointing down; None for rest.
 
     Raises:
-        Unreachable: the tool cannot go there by such a way; the message says why.
+        Unreachable: the tool cannot go there by such a way; the message has the reason.
         ValueError: the reading lacks a joint.
     """
     limit = profile.safety.velocity.limit
@@ -117,7 +117,7 @@ def _climb(arm: Kinematics, joints: Joints, weight: float, tilt: float) -> list[
     Args:
         arm: its kinematics.
         joints: its joint positions [rad].
-        weight: of the tool's tilt [1/rad].
+        weight: weight of the tool's tilt [1/rad].
         tilt: greatest one [rad].
 
     Raises:

@@ -153,7 +153,7 @@ class Kinematics:
             target: position of the tool in the world [m].
             orientation: that of the tool there, (x, y, z, w); None for pointing down.
             farthest: greatest turn of each joint [rad].
-            tilt_weight: of a tilt or a turn [1/rad].
+            tilt_weight: weight of a tilt or a turn [1/rad].
         """
         import daqp
         import mujoco

@@ -132,7 +132,7 @@ class ReadingCheck:
                 f"the force at the tool is read as {reading.force:g}, so that `safety.force` holds nothing: look at "
                 "the log of the robot's driver"
             )
-        # A localiser may correct itself at once.
+        # A localiser may correct itself in one step.
         if isinstance(reading, OdometryReading) and reading.localised:
             return
         names, now = {axis.name for axis, _ in used}, {axis.name: (reading.stamp, value) for axis, value in used}
@@ -211,7 +211,7 @@ class JointMerger:
 
     @property
     def problem(self) -> str:
-        """The reason why there is no reading of all joints, though some come, and what to do; empty if unknown."""
+        """The reason why there is no reading of all joints, though some come, and the cure; empty if unknown."""
         came = sorted(frozenset().union(*self.groups))
         if missing := [name for name in self._names if name not in self._last]:
             if not came:

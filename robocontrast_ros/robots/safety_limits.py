@@ -39,7 +39,7 @@ class Jump:
 
 @record
 class WorkspaceLimit:
-    """How the tool is kept in the robot's `workspace`."""
+    """Limit that keeps the tool in the robot's `workspace`."""
 
     # The controllers keep the tool's target inside, and inverse kinematics misses it by millimetres.
     margin: float = Field(

@@ -27,7 +27,7 @@ class JointReading:
     Attributes:
         stamp: time of the reading [ns].
         names: names of the joints.
-        positions: in the order of the names [rad or m].
+        positions: positions in the order of the names [rad or m].
         force: magnitude of the force at the tool [N]; None if the driver does not report it.
     """
 
@@ -43,7 +43,7 @@ class OdometryReading:
 
     Attributes:
         stamp: time of the reading [ns].
-        pose: of the base in the driver's odometry frame; in the world frame if it is localised.
+        pose: pose of the base in the driver's odometry frame; in the world frame if it is localised.
         localised: whether the pose is a localiser's, in the world frame.
     """
 

@@ -1,13 +1,13 @@
 """Agreement of two judges about the same trials: Cohen's kappa (1960), with whole base instances as independent units.
 
-Kappa is the share of agreement beyond that by chance, which two judges with these shares of successes would reach
-without looking: kappa = (agreement - chance) / (1 - chance) = 1 - disagreement / expected disagreement.
+Kappa is the share of agreement beyond chance, which two judges with these shares of successes would reach without
+looking: kappa = (agreement - chance) / (1 - chance) = 1 - disagreement / expected disagreement.
 
 The interval is that of ``clusters.cluster_mean`` for the share of disagreement, with the effective number of trials of
-kappa in place of the share's: each trial counts by its influence on kappa, which has its part in the expected
-disagreement, too. So the uncertainty of the judges' shares is in the interval. With one trial an instance, the
-influences have the variance of Fleiss, Cohen and Everitt (1969). Two judges who agree about every trial have an
-interval, as all successes have one, and it is wide where one of the categories is rare.
+kappa in place of the share's: each trial counts by its influence on kappa, also through the expected disagreement. So
+the uncertainty of the judges' shares is in the interval. With one trial an instance, the influences have the variance
+of Fleiss, Cohen and Everitt (1969). Two judges who agree about every trial have an interval, as all successes have one,
+and it is wide if one of the categories is rare.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estima
 
 @dataclass(frozen=True)
 class Agreement:
-    """What two judges say of the same trials.
+    """The agreement of two judges about the same trials.
 
     Attributes:
-        table: trials by what the first judge says (row) and the second (column); index 0 is no, 1 is yes.
+        table: number of trials by verdict of the first judge (row) and of the second (column); index 0 is no, 1 is yes.
         observed: the share of trials about which they agree, with its interval.
-        expected: the share that two judges with these shares of yes would reach by chance; None without a trial.
-        kappa: Cohen's. Empty where it is undefined: without a trial, and where ``expected`` is 1, because both judges
-            say the same of every trial. Without interval where there are fewer than two clusters.
+        expected: the share of agreement by chance of two judges with these shares of yes; None without a trial.
+        kappa: Cohen's. Empty if it is undefined: without a trial, and if ``expected`` is 1, because both judges give
+            every trial the same verdict. Without interval if there are fewer than two clusters.
     """
 
     table: tuple[tuple[int, int], tuple[int, int]]
@@ -40,13 +40,13 @@ class Agreement:
 
 
 def agreement(first: ArrayLike, second: ArrayLike, clusters: ArrayLike, confidence: float = CONFIDENCE) -> Agreement:
-    """Return how far two judges agree about whether trials succeeded.
+    """Return the agreement of two judges about the success of trials.
 
     Args:
         first: verdicts of the first judge, shape (n,); False and True, or 0 and 1.
         second: verdicts of the second judge on the same trials, in the same order, shape (n,).
         clusters: the base instance of each trial, shape (n,); any labels.
-        confidence: of the intervals.
+        confidence: confidence level of the intervals.
 
     Raises:
         ValueError: a verdict is neither 0 nor 1 (leave out trials that one of them did not judge), or the arrays are
@@ -60,7 +60,7 @@ def agreement(first: ArrayLike, second: ArrayLike, clusters: ArrayLike, confiden
     if not len(a):
         return Agreement(table, NO_ESTIMATE, None, NO_ESTIMATE)
     n, first_yes, second_yes = len(a), yes_no + yes_yes, no_yes + yes_yes
-    # Pairs of a trial of each judge: whole numbers, so that neither 0 nor the exchange of judges is lost in rounding.
+    # Pairs of a trial of each judge, as whole numbers, so that rounding loses neither 0 nor the exchange of judges.
     unequal = first_yes * (n - second_yes) + (n - first_yes) * second_yes
     observed = cluster_mean(a == b, labels, confidence)
     kappa = _kappa(a, b, labels, unequal, confidence) if unequal else NO_ESTIMATE
@@ -76,13 +76,13 @@ def _kappa(a: NDArray[np.int64], b: NDArray[np.int64], labels: NDArray, unequal:
     if group.max() < 1:
         return Estimate(kappa)
     p, q = float(np.mean(a)), float(np.mean(b))
-    # Disagreement, where it is measured in units of the expected one: what a trial adds to that is taken from it.
+    # Disagreement in units of the expected one, less the trial's own addition to that.
     influence = (a != b) - ratio * ((1.0 - 2.0 * q) * (a - p) + (1.0 - 2.0 * p) * (b - q))
     sums, squares = np.bincount(group, influence), np.bincount(group, influence**2)
     size = effective_size(sums, squares, np.bincount(group), caution=1.0)
     least, greatest = (float(end) for end in wilson_ends(disagreement, size, confidence))
     low, high = 1.0 - greatest / expected, 1.0 - least / expected
-    # Rounding must not put them beyond kappa.
+    # Rounding must not put the ends beyond kappa.
     return Estimate(kappa, max(-1.0, min(kappa, low)), min(1.0, max(kappa, high)))
 
 

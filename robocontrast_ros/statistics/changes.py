@@ -1,4 +1,4 @@
-"""Difference in differences: what a perturbation costs a policy beyond what it costs a control."""
+"""Difference in differences: the loss of a policy by a perturbation beyond the loss of a control."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def difference_in_differences(first: ArrayLike, second: ArrayLike) -> Estimate:
         second: change of the control, of the same instances in the same order, shape (n,).
 
     Returns:
-        A mean and ends between -2 and 2; without interval where there are fewer than two instances.
+        A mean and ends between -2 and 2; without interval if there are fewer than two instances.
 
     Raises:
         ValueError: they are not of one length, or a change is out of bounds.

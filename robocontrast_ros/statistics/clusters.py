@@ -36,13 +36,13 @@ def cluster_mean(
     Args:
         values: shape (n,).
         clusters: the base instance of each value, shape (n,); any labels.
-        confidence: of the interval.
-        bounds: least and greatest possible value; None where there are none (seconds, metres): then the interval is
+        confidence: confidence level of the interval.
+        bounds: least and greatest possible value; None if there are none (seconds, metres): then the interval is
             Student's, with the jackknife's variance and one degree of freedom less than clusters.
-        times: computes the interval as if there were so many times as many such clusters.
+        times: factor on the number of such clusters for which the interval is computed.
 
     Returns:
-        The mean; without interval where there are fewer than two clusters.
+        The mean; without interval if there are fewer than two clusters.
 
     Raises:
         ValueError: a value is out of bounds, or not finite, or there are not as many clusters as values.
@@ -56,7 +56,7 @@ def cluster_mean(
     if not (np.all(np.isfinite(y)) and low <= y.min() and y.max() <= high):
         raise ValueError(f"values: got {y.min():g} to {y.max():g}, expected {low:g} to {high:g}")
     _, group = np.unique(labels, return_inverse=True)
-    # Rounding must not put the mean of equal values beyond them.
+    # Rounding must not put the mean of equal values beyond these values.
     mean = float(np.clip(np.mean(y), y.min(), y.max()))
     if group.max() < 1:
         return Estimate(mean)
@@ -67,12 +67,12 @@ def cluster_mean(
         return Estimate(mean, float(mean - reach), float(mean + reach))
     scale = high - low
     x = (y - low) / scale
-    # A sum of squares of 1 for each score; a difference has two scores, on a scale that is twice as long.
+    # A sum of squares of 1 for each score; a difference has two scores, on a scale of twice the length.
     caution = 0.5 if bounds == DIFFERENCES else 1.0
     size = effective_size(np.bincount(group, x), np.bincount(group, x**2), sizes, caution=caution, times=times)
     ends = wilson_ends((mean - low) / scale, size, confidence)
     below, above = (low + scale * float(end) for end in ends)
-    # Rounding must not put them beyond the mean, or the bounds.
+    # Rounding must not put the ends beyond the mean, or the bounds.
     return Estimate(mean, max(low, min(mean, below)), min(high, max(mean, above)))
 
 
@@ -89,9 +89,9 @@ def paired_difference(
     Args:
         a: scores, shape (n,).
         b: scores of the same trials, in the same order, shape (n,).
-        clusters: the base instance of each pair, shape (n,); every pair its own when left out.
-        confidence: of the interval.
-        bounds: least and greatest possible difference; None where there are none.
+        clusters: the base instance of each pair, shape (n,); each pair is its own if left out.
+        confidence: confidence level of the interval.
+        bounds: least and greatest possible difference; None if there are none.
 
     Raises:
         ValueError: as ``cluster_mean``, or a and b are not of one length.
@@ -121,19 +121,19 @@ def effective_size(
     caution: float,
     times: float = 1.0,
 ) -> NDArray[np.float64]:
-    """Return how many independent 0s and 1s of the same mean would estimate it with the same variance.
+    """Return the number of independent 0s and 1s of the same mean that would estimate it with the same variance.
 
     It is the number of values over the design effect and over the relative spread. Both are ratios of variances, which
     few instances estimate badly. So both are moved a little towards the cautious case: that all values of an instance
     are the same, and that values are 0 or 1.
 
     Args:
-        sums: of the values of each cluster, which are in [0, 1], shape (..., g).
+        sums: sum of the values of each cluster, which are in [0, 1], shape (..., g).
         squares: sum of the squared values of each cluster, shape (..., g).
         sizes: number of values of each cluster, shape (..., g).
-        caution: the sum of squares that the cautious case weighs; 1, the sum of squares of two 0s and two 1s, for
-            scores.
-        times: as if there were so many times as many such clusters.
+        caution: the sum of squares that the cautious case weighs; for scores 1, the sum of squares of two 0s and two
+            1s.
+        times: factor on the number of such clusters.
 
     Returns:
         Shape (...).
@@ -151,9 +151,9 @@ def relative_spread(mean: ArrayLike, spread: ArrayLike, error: ArrayLike, cautio
     """Return the variance of values in [0, 1], divided by that of 0s and 1s of the same mean.
 
     Args:
-        mean: of the values.
-        spread: their variance.
-        error: the variance of their mean, by which mean (1 - mean) is too small in expectation.
+        mean: mean of the values.
+        spread: variance of the values.
+        error: variance of their mean, by which mean (1 - mean) is too small in expectation.
         caution: added to both.
     """
     m = np.asarray(mean)
@@ -163,19 +163,19 @@ def relative_spread(mean: ArrayLike, spread: ArrayLike, error: ArrayLike, cautio
 def jackknife_variance(sums: NDArray[np.float64], sizes: NDArray[np.int64], times: float = 1.0) -> NDArray[np.float64]:
     """Return the variance of the mean of all values, by leaving out one cluster at a time.
 
-    Where all clusters have one size, it is the variance of their means over their number.
+    If all clusters have the same size, it is the variance of their means over their number.
 
     Args:
-        sums: of the values of each cluster, shape (..., g).
+        sums: sum of the values of each cluster, shape (..., g).
         sizes: number of values of each, shape (..., g).
-        times: as if there were so many times as many such clusters.
+        times: factor on the number of such clusters.
 
     Returns:
         Shape (...).
     """
     total, number = np.sum(sizes, axis=-1, keepdims=True), times * sums.shape[-1]
     mean = np.sum(sums, axis=-1, keepdims=True) / total
-    # By so much the mean changes without a cluster.
+    # Change of the mean without each cluster.
     changes = (sums - sizes * mean) / (times * total - sizes)
     return (number - 1.0) / number * times * np.sum(changes**2, axis=-1)
 
@@ -186,7 +186,7 @@ def wilson_ends(mean: ArrayLike, size: ArrayLike, confidence: float) -> tuple[ND
     Args:
         mean: the share, in [0, 1], any shape.
         size: the number of trials, of the same shape.
-        confidence: of the interval.
+        confidence: confidence level of the interval.
     """
     m, c = np.asarray(mean), special.ndtri(0.5 + confidence / 2) ** 2 / np.asarray(size)
     centre = (m + c / 2.0) / (1.0 + c)
@@ -195,10 +195,10 @@ def wilson_ends(mean: ArrayLike, size: ArrayLike, confidence: float) -> tuple[ND
 
 
 def student_quantile(probability: float, freedom: float) -> float:
-    """Return the quantile of Student's distribution; ``scipy.stats``, which takes long to import, computes it so.
+    """Return the quantile of Student's distribution, computed as in ``scipy.stats``, which takes long to import.
 
     Args:
-        probability: below it, in [0, 1].
+        probability: probability below it, in [0, 1].
         freedom: degrees of freedom, above 0.
     """
     return float(special.stdtrit(freedom, probability))

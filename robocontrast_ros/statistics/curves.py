@@ -1,4 +1,4 @@
-"""Error of an estimate against what it has cost (seed 000, figures 3 and 5 to 8, section B.2)."""
+"""Error of an estimate against its cost (seed 000, figures 3 and 5 to 8, section B.2)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class ErrorCurve:
     """Absolute error of the running mean against cumulative cost, over runs.
 
     Attributes:
-        edges: of the bins, in the unit of the costs, shape (bins + 1,).
-        error: mean over runs of |running mean - target|, shape (bins,); NaN where no run reaches.
-        deviation: standard deviation of it between runs, shape (bins,); NaN with fewer than two runs.
-        runs: how many runs reach the bin, shape (bins,).
+        edges: edges of the bins, in the unit of the costs, shape (bins + 1,).
+        error: mean over runs of |running mean - target|, shape (bins,); NaN if no run reaches.
+        deviation: standard deviation of the error between runs, shape (bins,); NaN with fewer than two runs.
+        runs: number of runs that reach the bin, shape (bins,).
     """
 
     edges: NDArray[np.float64]
@@ -52,10 +52,10 @@ def error_curve(
     counted.
 
     Args:
-        runs: of each, the cumulative cost of its trials, shape (n,), their scores (NaN or None where void),
-            shape (n,), and the mean that it is to estimate.
+        runs: for each, the cumulative cost of its trials, shape (n,), their scores (NaN or None if void), shape (n,),
+            and the mean to estimate.
         bins: number of bins.
-        end: cost at which the last bin ends; the greatest overall cost when None.
+        end: cost at which the last bin ends; the greatest overall cost if None.
     """
     costs = [np.asarray(cost, dtype=float) for cost, _, _ in runs]
     most = max((float(cost[-1]) for cost in costs if len(cost)), default=0.0) if end is None else end

@@ -26,10 +26,10 @@ class Decision:
     """The result of a test of two policies.
 
     Attributes:
-        name: of the test.
-        p_value: two-sided; None where there is nothing to test.
+        name: name of the test.
+        p_value: two-sided; None if there is nothing to test.
         difference: the first policy's mean minus the second's.
-        n: pairs, or trials of both policies together where they are not paired.
+        n: number of pairs, or of trials of both policies together if they are not paired.
     """
 
     name: str
@@ -43,7 +43,7 @@ def mcnemar(a: ArrayLike, b: ArrayLike) -> Decision:
 
     Args:
         a: whether the first policy succeeded, 0 or 1, shape (n,).
-        b: the same of the second, in the same order.
+        b: the same for the second, in the same order.
     """
     d = differences(a, b)
     if not len(d):
@@ -61,7 +61,7 @@ def boschloo(s1: int, n1: int, s2: int, n2: int) -> Decision:
     # Newcombe's hybrid of the two Wilson intervals (1998), his method 10.
     low, high = confint_proportions_2indep(s1, n1, s2, n2, method="newcomb", alpha=1.0 - CONFIDENCE)
     difference = Estimate(s1 / n1 - s2 / n2, float(low), float(high))
-    # Where all trials, or none, succeeded, nothing speaks for a difference; scipy gives NaN there.
+    # If all trials, or none, succeeded, there is no evidence of a difference; scipy gives NaN then.
     return Decision(BOSCHLOO, 1.0 if np.isnan(p) else float(p), difference, n1 + n2)
 
 
@@ -75,7 +75,7 @@ def paired_bootstrap(a: ArrayLike, b: ArrayLike, clusters: ArrayLike, rng: np.ra
         a: scores of the first policy, shape (n,).
         b: scores of the second on the same trials, in the same order.
         clusters: the base instance of each pair, shape (n,).
-        rng: for the draws.
+        rng: generator of the draws.
     """
     difference = paired_difference(a, b, clusters)
     d = differences(a, b)

@@ -1,16 +1,16 @@
-"""Does a change not matter, or does it harm? Two one-sided tests (TOST; Schuirmann 1987), and a test of harm.
+"""Tests of equivalence, two one-sided ones (TOST; Schuirmann 1987), and a test of harm.
 
 Base instances are independent, not trials. A mean difference is shown to be above ``-margin`` by two tests, of which
 the worse p-value counts:
 
-- the *score* test, which is Wilson's interval with the effective sample size (``statistics.clusters``) turned round. It
-  takes the spread from the data, so it is too sure where outcomes hardly ever change;
+- the *score* test, which inverts Wilson's interval with the effective sample size (``statistics.clusters``). It takes
+  the spread from the data, so it is too sure if outcomes hardly ever change;
 - the *binomial* test for that case. With a mean of ``-margin``, the share of instances that lose is the share that
-  gains plus ``margin``. With the share that was seen to gain, the number of those that lose is binomial.
+  gains plus ``margin``. With the observed share that gains, the number of those that lose is binomial.
 
-Where none of n instances changes, the p-value is (1 - margin)^n. No valid test has a smaller one: that often, n
-instances show no change although a share ``margin`` of all instances is harmed. The interval is the wider of both at
-each end, so that p < 0.05 says that the 90 % interval lies inside the margin, and nothing else.
+If none of n instances changes, the p-value is (1 - margin)^n. No valid test has a smaller one, because n instances show
+no change that often although a share ``margin`` of all instances is harmed. The interval is the wider of both at each
+end, so that p < 0.05 means that the 90 % interval lies inside the margin, and nothing else.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from robocontrast_ros.statistics.decisions import paired_bootstrap
 from robocontrast_ros.statistics.estimate import CONFIDENCE, Estimate
 
 INNER = 0.90
-"""Confidence level of the interval that lies inside the margin where two one-sided tests at 5 % reject: 1 - 2 * 5 %."""
+"""Confidence level of the interval that lies inside the margin if two one-sided tests at 5 % reject: 1 - 2 * 5 %."""
 
 
 CAUTION = 0.5
-"""Of the effective sample size, as ``clusters.paired_difference`` has it."""
+"""Caution of the effective sample size, as in ``clusters.paired_difference``."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Equivalence:
 
     Attributes:
         margin: the largest mean difference that does not matter, in either direction.
-        p_value: of the hypothesis that the mean difference is ``margin`` or more, or ``-margin`` or less; None with
-            fewer than two instances.
-        p_not_worse: of the hypothesis that it is ``-margin`` or less: the one of the two tests that says that nothing
-            that matters was lost, whatever was gained.
+        p_value: p-value of the hypothesis that the mean difference is ``margin`` or more, or ``-margin`` or less; None
+            with fewer than two instances.
+        p_not_worse: p-value of the hypothesis that it is ``-margin`` or less: this test shows that no loss matters,
+            whatever the gain.
         difference: the mean difference with its 95 % interval.
-        inner: the same with its 90 % interval, which the tests look at.
-        instances: base instances.
+        inner: the same with its 90 % interval, which the tests use.
+        instances: number of base instances.
     """
 
     margin: float
@@ -62,8 +62,8 @@ def equivalence(a: ArrayLike, b: ArrayLike, clusters: ArrayLike | None = None, *
     Args:
         a: scores between 0 and 1, shape (n,).
         b: scores of the same trials, in the same order, shape (n,).
-        clusters: the base instance of each pair, shape (n,); every pair its own when left out.
-        margin: in (0, 1).
+        clusters: the base instance of each pair, shape (n,); each pair is its own if left out.
+        margin: the margin, in (0, 1).
 
     Raises:
         ValueError: as ``clusters.paired_difference``, or the margin is out of bounds.
@@ -90,7 +90,7 @@ def harm(a: ArrayLike, b: ArrayLike, clusters: ArrayLike, rng: np.random.Generat
         a: scores, shape (n,).
         b: scores of the same trials, in the same order.
         clusters: the base instance of each pair, shape (n,).
-        rng: for the draws.
+        rng: generator of the draws.
     """
     decision = paired_bootstrap(a, b, clusters, rng)
     if decision.p_value is None or decision.difference.mean is None:
@@ -122,14 +122,14 @@ def _p_value(d: NDArray[np.float64], labels: NDArray[np.generic], margin: float)
 
 
 def _shares(d: NDArray[np.float64], labels: NDArray[np.generic]) -> tuple[float, float]:
-    """Return the shares of instances that lose and that gain; one whose trials do so in part counts in part."""
+    """Return the shares of instances that lose and that gain; one counts in part if only some of its trials do."""
     _, group = np.unique(labels, return_inverse=True)
     sums = np.bincount(group, d) / len(d)
     return float(np.sum(np.maximum(-sums, 0.0))), float(np.sum(np.maximum(sums, 0.0)))
 
 
 def _at_most(seen: float, number: int, share: float) -> float:
-    """Return the probability of no more than this share among ``number`` instances; it need not be a whole number."""
+    """Return the probability of at most this share among ``number`` instances; the count need not be a whole number."""
     if seen >= 1.0 - 1e-12:
         return 1.0
     return float(special.betainc(number * (1.0 - seen), number * seen + 1.0, max(0.0, 1.0 - share)))

@@ -13,8 +13,8 @@ class Estimate:
     """A mean and its interval.
 
     Attributes:
-        mean: None when there are no values.
-        low: lower end of the interval; None when there is none.
+        mean: the mean; None if there are no values.
+        low: lower end of the interval; None if there is none.
         high: upper end.
     """
 

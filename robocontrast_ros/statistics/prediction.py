@@ -1,13 +1,13 @@
 """The test set's mean from base and perturbed trials together, without the perturbed trials' bias.
 
 A prediction-powered estimate (Angelopoulos et al. 2023), power-tuned (Angelopoulos, Duchi and Zrnic 2023, PPI++) and
-cross-fitted (Zrnic and Candès 2024); survey statisticians know it as the difference estimator. A regression g of the
-score on what is known of a trial beforehand is fitted to base and perturbed trials, and corrected by base trials:
+cross-fitted (Zrnic and Candès 2024); survey statisticians call it the difference estimator. A regression g of the score
+on the known properties of a trial is fitted to base and perturbed trials, and corrected by base trials:
 
     mean = mean of y over R + w (1 - n/N) (mean of g over the rest of X - mean of g over R)
 
 with R the n base instances that were run, X the test set of N and w a weight from 0 to 1. As R is a random sample of X,
-both means of g agree in expectation whatever g is, so a wrong g makes the estimate wider, not wrong.
+both means of g agree in expectation for any g, so a wrong g makes the estimate wider, not wrong.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class _Sample:
     """The base instances that were run, and predictions for them and for the rest.
 
     Attributes:
-        scores: mean score of each one's base trials, shape (n,).
-        predictions: of each, by a regression fitted without it, shape (n,).
+        scores: mean score of each instance's base trials, shape (n,).
+        predictions: prediction for each, by a regression fitted without it, shape (n,).
         rest: mean prediction for the instances that were not run.
     """
 
@@ -59,18 +59,18 @@ def adjusted_mean(
 
     Args:
         outcomes: scores in [0, 1] of base and perturbed trials, shape (n,).
-        covariates: what is known of each trial before it is run, shape (n, p).
+        covariates: known properties of each trial before it is run, shape (n, p).
         clusters: the base instance of each trial, shape (n,).
         is_base: whether the trial is unperturbed, shape (n,).
-        covariates_of_all: of each runnable instance of the test set X as a base trial, those that were run
-            among them, shape (N, p).
-        finite: whether the target is the mean over X itself, whose score is known once all of it was run; else it is
-            that over the domain that X was drawn from.
-        confidence: of the interval.
+        covariates_of_all: those of each runnable instance of the test set X as a base trial, also of those that were
+            run, shape (N, p).
+        finite: whether the target is the mean over X itself, whose score is known once all of X was run; else it is
+            that over the domain of X.
+        confidence: confidence level of the interval.
 
     Returns:
-        The mean of the base trials where nothing can be predicted (fewer than 8 instances, or all of X were run), or
-        where the prediction is of no use. Without interval where one instance was run of more.
+        The mean of the base trials if nothing can be predicted (fewer than 8 instances, or all of X were run), or if
+        the prediction is of no use. Without interval if one instance was run of more.
 
     Raises:
         ValueError: more base instances were run than X has.
@@ -87,7 +87,7 @@ def adjusted_mean(
     sample = _predict(y, x, group, base, every)
     known = float(np.clip(np.mean(sample.scores), *UNIT))
     weight = _weight(sample)
-    # A score for the unseen instances from each instance that was run; their mean is the estimate for the unseen.
+    # A score for the unseen instances from each run instance; their mean is the estimate for the unseen.
     implied = sample.scores + weight * (sample.rest - sample.predictions)
     rest = float(np.clip(np.mean(implied), *UNIT))
     mean = (1.0 - unseen) * known + unseen * rest
@@ -98,7 +98,7 @@ def adjusted_mean(
     spread, size = np.var(implied, ddof=2 if weight else 1), float(n)
     least, most = UNIT
     if finite:
-        # Finite-population correction; what was run of X is known, so that only the rest can be anything.
+        # Finite-population correction: the run part of X is known, so that only the rest is uncertain.
         size /= unseen
         least, most = (1.0 - unseen) * known, (1.0 - unseen) * known + unseen
     else:
@@ -153,6 +153,6 @@ def _weight(sample: _Sample) -> float:
         return 0.0
     covariance = np.mean((sample.scores - sample.scores.mean()) * sample.predictions)
     weight = float(np.clip(covariance / spread, 0.0, 1.0))
-    # The weight is one more fitted number; it is dropped where the variance does not become less.
+    # The weight is one more fitted number; it is dropped if the variance does not become less.
     left = np.var(sample.scores - weight * sample.predictions, ddof=2)
     return weight if left < np.var(sample.scores, ddof=1) else 0.0

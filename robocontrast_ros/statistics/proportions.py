@@ -1,6 +1,6 @@
 """Shares of successes among independent trials, with intervals.
 
-Independent means that no two trials share a base instance: for a contrast set, or with repeats, take
+Independent means that no two trials share a base instance: for a contrast set, or with repeats, use
 ``clusters.cluster_mean``.
 """
 

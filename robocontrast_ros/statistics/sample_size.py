@@ -1,4 +1,4 @@
-"""Sample size for a target half-width of an interval, if further instances are like those that were run."""
+"""Sample size for a target half-width of an interval, if further instances resemble those that were run."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from robocontrast_ros.statistics.clusters import cluster_mean
 
 
 def further_instances(values: ArrayLike, clusters: ArrayLike, half_width: float) -> int | None:
-    """Return how many further base instances make the interval of ``cluster_mean`` no wider than ± half_width.
+    """Return the number of further base instances for which ``cluster_mean``'s interval is no wider than ± half_width.
 
-    Further instances are taken to have as many trials, and to differ as much, as those that were run. With few
+    Further instances are assumed to have as many trials, and to differ as much, as those that were run. With few
     instances this is a rough guess.
 
     Returns:
-        0 where it is narrow enough already; None where fewer than two instances were run.
+        The number; 0 if the interval is narrow enough already, None if fewer than two instances were run.
 
     Raises:
         ValueError: the half-width is not positive.

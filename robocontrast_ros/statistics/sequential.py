@@ -1,4 +1,4 @@
-"""A test that may be looked at after every trial: stopping early costs none of its error rate."""
+"""A test that allows a look after every trial: an early stop costs none of its error rate."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class BettingTest:
 
         Args:
             error_rate: probability of ever excluding the true mean, in (0, 1).
-            low: what no value is below.
-            high: what no value is above.
+            low: least possible value.
+            high: greatest possible value.
 
         Raises:
             ValueError: the error rate or the bounds are impossible.
@@ -43,7 +43,7 @@ class BettingTest:
         self._low, self._high = 0.0, 1.0
 
     def update(self, value: float) -> None:
-        """See the next value.
+        """Take the next value.
 
         Raises:
             ValueError: it is out of bounds.
@@ -58,17 +58,17 @@ class BettingTest:
 
     @property
     def number(self) -> int:
-        """Number of values seen."""
+        """Number of values so far."""
         return len(self._values)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The confidence sequence: holds the mean at all times together with probability 1 - error_rate."""
+        """The confidence sequence: it holds the mean at all times together with probability 1 - error_rate."""
         low, high = self._bounds
         return low + (high - low) * self._low, low + (high - low) * self._high
 
     def rejects(self, mean: float) -> bool:
-        """Return whether the mean is known not to be this."""
+        """Return whether this mean is excluded."""
         low, high = self.interval
         return not low <= mean <= high
 
@@ -86,7 +86,7 @@ class BettingTest:
         end = 1.0 - 1e-12
         if excess(end) >= 0.0:
             return end
-        # Every command imports this module, and scipy.optimize takes longer than all the rest of most of them.
+        # Every command imports this module, and scipy.optimize takes longer to import than the rest of most commands.
         from scipy.optimize import brentq
 
         return float(brentq(excess, start, end, xtol=1e-10))

@@ -1,7 +1,7 @@
 """Slope of a score with a property of the scenes, with an interval from a bootstrap of whole clusters.
 
 The interval is Student's, with the standard deviation of the bootstrap's slopes and one degree of freedom less than
-clusters: with few clusters the bootstrap's percentiles cover the true slope less often than they say.
+clusters: with few clusters the bootstrap's percentiles cover the true slope less often than stated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ VARIES = 1e-12
 """Share of the sum of squares of x that has to be within strata for x to vary there."""
 
 UNDEFINED = 0.05
-"""Without interval where x does not vary in more than this share of the draws."""
+"""Share of the draws without variation of x above which there is no interval."""
 
 
 def cluster_slope(
@@ -35,14 +35,14 @@ def cluster_slope(
         x: property of each trial's scene, shape (n,).
         y: score of each trial, shape (n,).
         clusters: the base instance of each trial, shape (n,); whole instances are drawn with replacement.
-        rng: for the draws.
+        rng: generator of the draws.
         strata: label of each trial, shape (n,); x and y are centred within each stratum of each draw, so that
-            differences between strata have no part in the slope. One stratum when left out.
-        confidence: of the interval.
+            differences between strata have no part in the slope. One stratum if left out.
+        confidence: confidence level of the interval.
 
     Returns:
-        In units of y over units of x; without interval where there are fewer than two clusters or too few for x to vary
-        in the draws, and empty where x does not vary within any stratum.
+        The slope, in units of y over units of x; without interval if there are fewer than two clusters or too few for x
+        to vary in the draws, and empty if x does not vary within any stratum.
 
     Raises:
         ValueError: the arrays are not of one length.
@@ -85,10 +85,10 @@ def slopes_of(sums: NDArray[np.float64], least: float) -> NDArray[np.float64]:
 
     Args:
         sums: shape (5, ..., strata).
-        least: sum of squares of x from which on x counts as varying.
+        least: sum of squares of x from which x counts as varying.
 
     Returns:
-        Shape (...); NaN where x does not vary.
+        Shape (...); NaN if x does not vary.
     """
     n, x, y, xx, xy = sums
     many = np.maximum(n, 1.0)

@@ -18,7 +18,7 @@ def unpaired_difference(a: Estimate, b: Estimate) -> Estimate:
         b: mean over another group that shares no instance with it.
 
     Returns:
-        Without interval where one of the two has none; empty where one has no mean.
+        The difference; without interval if one of the two has none; empty if one has no mean.
     """
     if a.mean is None or b.mean is None:
         return NO_ESTIMATE

@@ -1,1 +1,1 @@
-"""Which trial comes next, and what setting it up costs (seed 000, sections 3 to 5)."""
+"""The order of trials, and the cost of setting them up (seed 000, sections 3 to 5)."""

@@ -1,4 +1,4 @@
-"""A contrast set without the perturbed trials that would give the least information for their cost."""
+"""A contrast set without the perturbed trials that give the least information for their cost."""
 
 from __future__ import annotations
 
@@ -20,32 +20,31 @@ from robocontrast_ros.strategies.protocol import (
 from robocontrast_ros.strategies.repeats import Repeats
 
 PILOTS = 8
-"""Test instances of which all perturbations are run, before any is left out."""
+"""Number of test instances with all perturbations, before any is left out."""
 PRIOR_VALUES = 4
-"""Every variance is smoothed by so many more scores, half of them 0 and half of them 1: a few equal results do not
-mean that all results are equal."""
+"""Number of further scores that smooth every variance, half of them 0 and half of them 1, because a few equal results
+do not mean that all are equal."""
 LEAST_COST = 0.1
-"""Least cost of a trial, as a share of a base trial's: a trial whose set-up is free takes time, too."""
+"""Least cost of a trial, as a share of a base trial's: a trial with a free set-up also takes time."""
 
 
 class Adaptive(Strategy):
-    """Test instances in shuffled order; of each, the perturbations that are worth their cost.
+    """Test instances in shuffled order, each with the perturbations that are worth their cost.
 
-    Base trials come first and are never left out, so that they are an i.i.d. sample of the test set. Which
-    perturbations of an instance are run is decided before its base trial, from the results of earlier
-    instances alone. One more trial of a row (base, or a perturbation) takes s² / (n (n + 1)) off the
-    variance of the row's mean, where n instances of it have been run and s² is the variance of their scores
-    (the session's metric; the mean of the repeats). A perturbation is run where that, per unit of the cost of
-    such trials so far, is at least what it is for the next base trial; so more is spent on what is
-    uncertain and on what is cheap, n going as s divided by the square root of the cost. Where the budget
-    is expected to suffice for all that is left, nothing is left out; without a budget this is
-    ``contrast_set``. What is left out is a skip, with the reason.
+    Base trials come first and are never left out, so that they are an i.i.d. sample of the test set. The perturbations
+    of an instance are chosen before its base trial, from the results of earlier instances alone. One more trial of a
+    row (base, or a perturbation) reduces the variance of the row's mean by s² / (n (n + 1)), with n instances of it run
+    so far and s² the variance of their scores (the session's metric; the mean of the repeats). A perturbation is run if
+    that gain, per unit of the cost of such trials so far, is at least the gain of the next base trial; so uncertain and
+    cheap rows get more trials, n in proportion to s divided by the square root of the cost. If the budget is expected
+    to suffice for all remaining trials, nothing is left out; without a budget this is ``contrast_set``. A trial left
+    out is a skip, with the reason.
 
     No result of an instance decides which of its perturbations are run, so no instances are selected: running
-    perturbations only where the base trial failed would bias every mean. What remains is the bias of every
-    mean whose number of values depends on them (Nie et al. 2018, Why adaptively collected data have
-    negative bias and how to correct for it): a perturbation whose first results happen to be all
-    equal is run less often afterwards. docs/sessions.md says how much that is. The base trials' mean has no such bias.
+    perturbations only if the base trial failed would bias every mean. One bias remains, that of every mean whose number
+    of values depends on them (Nie et al. 2018, Why adaptively collected data have negative bias and how to correct for
+    it): a perturbation whose first results happen to be all equal is run less often afterwards. docs/sessions.md gives
+    its size. The base trials' mean has no such bias.
     """
 
     name = "adaptive"
@@ -80,8 +79,8 @@ class _Row:
     """The results of base trials, or of a perturbation, so far.
 
     Attributes:
-        scores: of each instance that has the score, the mean of its repeats, on a scale from 0 to 1.
-        costs: of each instance, all its repeats together.
+        scores: mean of the repeats of each instance that has the score, on a scale from 0 to 1.
+        costs: cost of each instance, all its repeats together.
     """
 
     scores: list[float] = field(default_factory=list)
@@ -101,7 +100,7 @@ class _Row:
 
     @property
     def worth(self) -> float:
-        """What one more instance takes off the variance of the mean, once there is one."""
+        """Reduction of the mean's variance by one more instance, if there is one already."""
         number = len(self.scores)
         mean = math.fsum(self.scores) / number
         squares = math.fsum((score - mean) ** 2 for score in self.scores)
@@ -110,12 +109,12 @@ class _Row:
 
 
 def _suffices(budget: float, instances: int, rows: Iterable[_Row]) -> bool:
-    """Tell whether the budget is expected to suffice for every trial of so many instances."""
+    """Return whether the budget is expected to suffice for every trial of this number of instances."""
     return instances * math.fsum(row.cost for row in rows) <= budget
 
 
 def _worthwhile(perturbation: Perturbation, rows: dict[str, _Row]) -> bool:
-    """Tell whether the perturbation is worth its cost at least as much as a base trial is."""
+    """Return whether the perturbation is at least as good value for its cost as a base trial."""
     base, row = rows[BASE], rows[perturbation.name]
     if len(base.scores) < PILOTS or not row.scores:
         return True

@@ -1,4 +1,4 @@
-"""Contrast set evaluation: Algorithm 1 of seed 000, appendix A, with its base trials run too."""
+"""Contrast set evaluation: Algorithm 1 of seed 000, appendix A, which here also runs the base trials."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ from robocontrast_ros.strategies.standard import FULL_RESET
 class ContrastSet(Strategy):
     """Each test instance in its own scene, then its perturbations, each in the scene that resulted.
 
-    The scene is reset before the base trial alone. A perturbation acts on the instruction of the base
-    instance and on the scene that the trial before it left. Where it does not apply to that scene, but
-    does to the scene of the base instance, it is run there: the note says so, and the cost of going back
-    counts like any set-up.
+    The scene is reset before the base trial alone. A perturbation acts on the instruction of the base instance and on
+    the scene that the trial before it left. If it does not apply to that scene, but to the scene of the base instance,
+    it is run there: the note has the reason, and the cost of going back counts like any set-up.
     """
 
     name = "contrast_set"
@@ -47,8 +46,8 @@ def run_contrasts(
     """Run a test instance, then perturbations of it, each in the scene that resulted.
 
     Returns:
-        ``base`` and the names of the perturbations that could be applied -> their results, in order;
-        nothing of what was left out, and nothing where the instance's goal holds already in its own scene.
+        ``base`` and the names of the perturbations that could be applied -> their results, in order; no entry for a
+        trial that was left out, and none if the instance's goal holds already in its own scene.
     """
     if solved_at_start(context.task, base):
         reason = "the test instance's goal holds already in its own scene"
@@ -73,7 +72,7 @@ def run_contrasts(
 def _perturb(
     context: StrategyContext, base: TestInstance, perturbation: Perturbation, resulting: Scene
 ) -> Proposal | Skipped:
-    """Return the perturbed trial in the scene that resulted, else in the base scene, else why not."""
+    """Return the perturbed trial in the scene that resulted, else in the base scene, else the reason against it."""
     here = _apply(context, base, perturbation, resulting, "resulting_scene")
     if isinstance(here, Perturbed):
         return Proposal(base.instance_id, here.instance, perturbation.name, note=here.note, start=Start.LEFT)

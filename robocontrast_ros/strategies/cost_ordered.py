@@ -1,4 +1,4 @@
-"""Test instances in the order in which setting them up costs least."""
+"""Test instances in the order of the least set-up cost."""
 
 from __future__ import annotations
 
@@ -25,29 +25,27 @@ from robocontrast_ros.strategies.tour import shortest_path
 
 MARGIN = 0.05
 """Share of the budget kept for the extra cost of failures: a block that a policy left in another place is farther from
-where it is wanted next. What is not needed goes to further instances."""
+its next place. The unused rest goes to further instances."""
 FIRST_GUESS = 16
-"""Number of test instances that the search for how many a budget suffices for tries first."""
+"""First number of test instances in the search for the most that a budget suffices for."""
 
 
 class CostOrdered(Strategy):
     """Each test instance in its own scene, with its perturbations if there are any, the nearest scenes together.
 
-    *Which* instances are run is left to chance: those that come first in the shuffled order of the test
-    set, as many as a little less than the budget is expected to suffice for, if every trial succeeds. Only
-    the *order* of these is chosen: a travelling-salesman path from the scene that an instance's last trial
-    leaves to the next instance's own scene. Were a path through the whole test set cut off where the budget
-    ends, the instances that were run would be those of cheap neighbourhoods (crowded parts of the space of
-    scenes), and their mean no estimate of the test set's. For the same reason, where trials cost more
-    than planned, the instances that come last in the shuffled order are left out, wherever they are on the
-    path. What the budget still allows at the end of the path goes to the next instances of the shuffled
-    order, in the same way.
+    The *choice* of instances is random: the first ones in the shuffled order of the test set, as many as a little less
+    than the budget is expected to suffice for, if every trial succeeds. Only their *order* is planned: a
+    travelling-salesman path from the scene that an instance's last trial leaves to the next instance's own scene. If a
+    path through the whole test set ended with the budget, the instances on it would be those of cheap neighbourhoods
+    (crowded parts of the space of scenes), and their mean no estimate of the test set's. For the same reason, if trials
+    cost more than planned, the last instances in the shuffled order are left out, wherever they are on the path. The
+    rest of the budget at the end of the path goes to the next instances of the shuffled order, in the same way.
 
-    The first set-up is taken to be free: in simulation its objects are brought in from outside, and elsewhere
-    the scene before it is not known.
+    The first set-up counts as free: in simulation its objects are brought in from outside, and otherwise the scene
+    before it is unknown.
 
-    As neighbours on the path resemble each other, trials that were run first are no sample of the test set:
-    a sequential test must not use them.
+    Because neighbours on the path resemble each other, the first trials are no sample of the test set: a sequential
+    test must not use them.
     """
 
     name = "cost_ordered"
@@ -93,19 +91,19 @@ class _Visits:
 
 
 class _Path:
-    """Some test instances in the order that costs least.
+    """Some test instances in the order of least cost.
 
     Attributes:
-        order: those that are left, as positions in the shuffled order.
+        order: remaining instances, as positions in the shuffled order.
     """
 
     def __init__(self, visits: _Visits, bases: Sequence[TestInstance], scene: Scene | None) -> None:
         """Find the order.
 
         Args:
-            visits: the predicted visit of each.
+            visits: predicted visit of each instance.
             bases: the instances, in shuffled order.
-            scene: where the path starts; None where the first set-up is free.
+            scene: start of the path; None if the first set-up is free.
         """
         self._context = visits.context
         self._visits = [visits(base) for base in bases]
@@ -118,7 +116,7 @@ class _Path:
         return self._visits[self.order.pop(0)].base
 
     def cost(self, scene: Scene | None) -> float:
-        """Return what the path is expected to cost from a scene; from None its first set-up is free."""
+        """Return the expected cost of the path from a scene; from None its first set-up is free."""
         if not self.order:
             return 0.0
         visited = [self._visits[place] for place in self.order]
@@ -146,5 +144,5 @@ def _affordable(visits: _Visits, rest: Sequence[TestInstance], scene: Scene | No
         if number == len(rest):
             return path(number)
         fits, number = number, min(max(2 * number, FIRST_GUESS), len(rest))
-    # The one before the first that does not fit; one instance is taken, whatever it costs.
+    # The number before the first that does not fit; one instance is always taken, at any cost.
     return path(bisect_right(range(fits + 1, number), budget, key=lambda n: path(n).cost(scene)) + fits)

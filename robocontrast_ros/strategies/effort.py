@@ -1,9 +1,9 @@
-"""What a set-up takes: the moves from the actual scene to the wanted one, and what they cost.
+"""Effort of a set-up: the moves from the actual scene to the wanted one, and their cost.
 
-Cost counts what a person does to the objects of the scene (seed 000, sections 4 and 5.1). Resetting the
-robot is free, and so is a new instruction. What is brought in from outside the scene, or taken out of it, is carried
-from or to the task's store; where the task has none it costs nothing in either model, for its place is not known.
-What a simulator has thrown out of every room is no longer there: another one is brought in.
+Cost counts a person's work on the objects of the scene (seed 000, sections 4 and 5.1). Resetting the robot is free, and
+so is a new instruction. An object that comes from outside the scene, or leaves it, is carried from or to the task's
+store; if the task has none it costs nothing in either model, because its place is unknown. An object that a simulator
+has thrown out of the room counts as lost: another one is brought in.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.domain.products import norm
 
 OUT_OF_THE_ROOM = 10.0
-"""A thing that is so far or farther from where it is wanted is not fetched from there [m]."""
+"""Distance from its wanted place from which an object is not fetched [m]."""
 
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far an object may be from its wanted pose and still stay.
+    """Distance and angle from its wanted pose at which an object may still stay.
 
     Attributes:
         position: distance [m].
@@ -45,22 +45,22 @@ class Tolerance:
     fixed: ClassVar[frozenset[str]] = frozenset()
 
     def accepts(self, actual: Pose, wanted: Pose) -> bool:
-        """Tell whether an object at ``actual`` may stay when it is wanted at ``wanted``."""
+        """Return whether an object at ``actual`` may stay when it is wanted at ``wanted``."""
         return actual.distance_to(wanted) <= self.position and angle_between(actual, wanted) <= self.orientation
 
     def of(self, model: str) -> Tolerance:
-        """Return that of the objects of a model: of all the same."""
+        """Return the tolerance for the objects of a model, which is the same for all."""
         return self
 
 
 @dataclass(frozen=True)
 class Tolerances:
-    """How far objects may be from their wanted poses where that differs from model to model.
+    """Tolerances of objects if they differ from model to model.
 
     Attributes:
-        usual: of what is not named, and of the robot's base.
-        own: model -> that of its objects.
-        fixed: models of backgrounds, such as table, lamp and walls, which stand as the task's file says: nobody carries
+        usual: tolerance of all other objects, and of the robot's base.
+        own: model -> tolerance of its objects.
+        fixed: models of backgrounds, such as table, lamp and walls, at their places in the task's file: nobody carries
             them.
     """
 
@@ -69,7 +69,7 @@ class Tolerances:
     fixed: frozenset[str] = frozenset()
 
     def of(self, model: str) -> Tolerance:
-        """Return that of the objects of a model."""
+        """Return the tolerance of the objects of a model."""
         return self.own.get(model, self.usual)
 
 
@@ -80,7 +80,7 @@ AnyTolerance = Tolerance | Tolerances
 def angle_between(a: Pose, b: Pose) -> float:
     """Return the angle of the rotation from one orientation to the other [rad], in [0, pi]."""
     (ax, ay, az, aw), (bx, by, bz, bw) = a.orientation, b.orientation
-    # conjugate(a) * b; atan2 keeps small angles exact where acos of the dot product does not.
+    # conjugate(a) * b; atan2 keeps small angles exact, but acos of the dot product does not.
     vector = (
         aw * bx - ax * bw - ay * bz + az * by,
         aw * by + ax * bz - ay * bw - az * bx,
@@ -90,9 +90,9 @@ def angle_between(a: Pose, b: Pose) -> float:
 
 
 def setup_moves(actual: Scene, wanted: Scene, tolerance: AnyTolerance) -> tuple[SetupMove, ...]:
-    """Return the moves from a scene to another: first what is taken out, then what is moved or brought in.
+    """Return the moves from a scene to another: first objects that leave it, then those that are moved or brought in.
 
-    An object whose model changed under the same name is taken out and brought in. What is fixed is left out.
+    An object whose model changed under the same name is taken out and brought in. Fixed models are left out.
 
     Raises:
         ValueError: the scenes have different frames.
@@ -113,17 +113,17 @@ def setup_moves(actual: Scene, wanted: Scene, tolerance: AnyTolerance) -> tuple[
 
 
 def scenes_match(actual: Scene, known: Scene, tolerance: AnyTolerance) -> bool:
-    """Tell whether two scenes hold the same objects at the same places within the tolerance."""
+    """Return whether two scenes hold the same objects at the same places within the tolerance."""
     return actual.frame_id == known.frame_id and not setup_moves(actual, known, tolerance)
 
 
 class CostModel(Protocol):
-    """What a set-up costs the experimenter.
+    """The experimenter's cost of a set-up.
 
     Attributes:
         name: the name in parameter files.
-        unit: what it counts in, ``m`` or ``s``.
-        store: where objects stand that are in no scene, in the scenes' frame [m]; None where it is not known.
+        unit: its unit, ``m`` or ``s``.
+        store: place of objects that are in no scene, in the scenes' frame [m]; None if it is unknown.
     """
 
     name: str
@@ -134,17 +134,17 @@ class CostModel(Protocol):
         """Return the cost of a set-up, at least 0.
 
         Args:
-            moves: what is, or was, moved, in order.
-            measured: how long the person took for it [s]; None before it is done, and where it was not measured.
+            moves: the moves, in order.
+            measured: time that the person took [s]; None before it is done, and if it was not measured.
         """
 
     def costs(self, carried: Flags, starts: Floats, goals: Floats) -> Floats:
-        """Return the cost of many set-ups of one scene, each from another one, at least 0, where there is no store.
+        """Return the cost of many set-ups of one scene, each from another one, at least 0, if there is no store.
 
         Args:
             carried: whether an object is carried, shape (n, objects), in the order of the moves.
-            starts: where it is [m], shape (n, objects, 3); anything where it is not carried.
-            goals: where it is wanted [m], shape (objects, 3).
+            starts: its present place [m], shape (n, objects, 3); any value if it is not carried.
+            goals: its wanted place [m], shape (objects, 3).
 
         Returns:
             Shape (n,): the ``cost`` of each.
@@ -158,7 +158,7 @@ class MetresMoved:
     unit = "m"
 
     def __init__(self, store: Vector3 | None = None) -> None:
-        """Take the task's store."""
+        """Take the place of the task's store."""
         self.store = store
 
     def cost(self, moves: Sequence[SetupMove], measured: float | None = None) -> float:
@@ -172,12 +172,12 @@ class MetresMoved:
 
 @record
 class HandlingTimes:
-    """Speeds and times of a person who sets up scenes. Chosen, not measured: time your own and put it here.
+    """Speeds and times of a person who sets up scenes: chosen, not measured. Measure your own and enter them here.
 
-    The defaults are for one person in a room. Walking: adults walk comfortably at 1.3 to 1.5 m/s (Bohannon
-    1997); a few metres between furniture, from standstill to standstill, are slower. Carrying: half of
-    that, for the load is bulky and the floor is not free. Taking and putting down: a bend with a grip, and
-    a bend with a look at the mark on the floor.
+    The defaults are for one person in a room. Walking: adults walk comfortably at 1.3 to 1.5 m/s (Bohannon 1997); a few
+    metres between furniture, from standstill to standstill, are slower. Carrying: half of that, because the load is
+    bulky and the floor is not free. Taking and putting down: a bend with a grip, and a bend with a look at the mark on
+    the floor.
     """
 
     walking_speed: float = Field(default=1.0, gt=0, le=5, description="with empty hands [m/s]")
@@ -189,21 +189,20 @@ class HandlingTimes:
 class SecondsToMove:
     """Time that a person needs [s] (seed 000, appendix C.3): measured, else modelled.
 
-    For each object, in the order of the moves, the person walks from where the last one was put down,
-    takes the object, carries it straight to its place and puts it down. The walk to the first object is
-    left out, because where the person waits is not known. An object that only has to be turned costs taking
-    and placing.
+    For each object, in the order of the moves, the person walks from the place of the last one, takes the object,
+    carries it straight to its place and puts it down. The walk to the first object is left out, because the person's
+    place before it is unknown. An object that only has to be turned costs taking and placing.
     """
 
     name = "seconds_to_move"
     unit = "s"
 
     def __init__(self, times: HandlingTimes | None = None, store: Vector3 | None = None) -> None:
-        """Take the person's handling times, the defaults when left out, and the task's store."""
+        """Take the person's handling times, the defaults if left out, and the task's store."""
         self._times, self.store = times or HandlingTimes(), store
 
     def cost(self, moves: Sequence[SetupMove], measured: float | None = None) -> float:
-        """Return the measured time where there is one, else the model's."""
+        """Return the measured time if there is one, else the model's."""
         if measured is not None:
             return measured
         times, here, seconds = self._times, None, []
@@ -231,12 +230,12 @@ class SecondsToMove:
 
 @dataclass(frozen=True)
 class Handled:
-    """What a person does in a set-up, as ``SecondsToMove`` counts it.
+    """A person's work in a set-up, as ``SecondsToMove`` counts it.
 
     Attributes:
-        walked: with empty hands, between objects [m].
-        carried: with an object [m].
-        objects: taken and put down.
+        walked: way with empty hands, between objects [m].
+        carried: way with an object [m].
+        objects: number of objects taken and put down.
     """
 
     walked: float
@@ -245,14 +244,14 @@ class Handled:
 
 
 def handled(moves: Sequence[SetupMove], store: Vector3 | None) -> Handled:
-    """Return what a person does to carry out moves, in their order, with the task's store."""
+    """Return a person's work for moves, in their order, with the task's store."""
     ways = list(_carried(moves, store))
     walks = (math.dist(goal, start) for (_, goal), (start, _) in pairwise(ways))
     return Handled(math.fsum(walks), math.fsum(math.dist(start, goal) for start, goal in ways), len(ways))
 
 
 def _carried(moves: Sequence[SetupMove], store: Vector3 | None) -> Iterator[tuple[Vector3, Vector3]]:
-    """Yield from where to where each object is carried [m]; not those whose place outside is not known."""
+    """Yield the start and the goal of each carried object [m], but not if its place outside is unknown."""
     for move in moves:
         start = store if move.start is None else move.start.position
         goal = store if move.goal is None else move.goal.position
@@ -276,7 +275,7 @@ def transition_costs(
     if len(frames) > 1:
         raise ValueError(f"scenes in one frame: got {', '.join(map(repr, frames))}")
     if model.store is not None:
-        # What is taken out counts, too, and in the order of the moves.
+        # Objects that are taken out also count, in the order of the moves.
         return np.array([[model.cost(setup_moves(a, b, tolerance)) for b in wanted] for a in left])
     arrays = cache(partial(_object_arrays, tuple(left)))
     costs = np.empty((len(left), len(wanted)))
@@ -300,7 +299,7 @@ def _angles_between(a: Floats, b: Floats) -> Floats:
 
 
 def _object_arrays(scenes: tuple[Scene, ...], objects: tuple[tuple[str, str], ...]) -> tuple[Flags, Floats, Floats]:
-    """Return which of the objects (name, model) are in each scene, their positions and orientations."""
+    """Return whether each object (name, model) is in each scene, its position and its orientation."""
     present = np.zeros((len(scenes), len(objects)), dtype=bool)
     positions = np.zeros((*present.shape, 3))
     orientations = np.zeros((*present.shape, 4))

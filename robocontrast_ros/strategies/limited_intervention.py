@@ -1,9 +1,9 @@
 """Limited intervention: the baseline of seed 000, section 5.2, that resets only when it must, in two readings.
 
-The paper resets "the scene unless a planner determines an instruction is infeasible". It does not say what
-happens to an instruction that the scene fulfils already, with which no trial can start: the scene is reset
-for it (``limited_intervention``), or it is skipped (``limited_intervention_skip``). Only the second resets
-for infeasible instructions alone, so it is nearer to the words; it runs fewer trials.
+The paper resets "the scene unless a planner determines an instruction is infeasible". It does not state the treatment
+of an instruction that the scene fulfils already, with which no trial can start: the scene is reset for it
+(``limited_intervention``), or it is skipped (``limited_intervention_skip``). Only the second resets for infeasible
+instructions alone, so it is nearer to the words; it runs fewer trials.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ FULFILLED = "the instruction is already fulfilled in the scene that the previous
 class LimitedIntervention(Strategy):
     """The instructions of the test set one after another, in the scene that the last trial left.
 
-    The scene is set up anew, as the instance's own scene, for the first trial and whenever the
-    instruction cannot be given in the present scene, or is fulfilled in it already; the note says why.
+    The scene is set up anew, as the instance's own scene, for the first trial and whenever the instruction cannot be
+    given in the present scene, or is fulfilled in it already; the note has the reason.
     """
 
     name = "limited_intervention"
@@ -51,7 +51,7 @@ class LimitedIntervention(Strategy):
                 scene = repeats[-1].result.final_scene
 
     def _step(self, context: StrategyContext, base: TestInstance, scene: Scene | None) -> Proposal | Skipped:
-        """Return the trial in the scene that the last one left, else in its own scene, else why there is none."""
+        """Return the trial in the scene that the last one left, else in its own scene, else the reason against it."""
         reason = "first trial"
         if scene is not None:
             reason = _misfit(context, base, scene)
@@ -72,7 +72,7 @@ class LimitedIntervention(Strategy):
 
 
 class LimitedInterventionSkip(LimitedIntervention):
-    """The same, but an instruction that the present scene fulfils already is skipped, and nothing is reset for it.
+    """Limited intervention that skips an instruction which the present scene fulfils, and resets nothing for it.
 
     The skip has the reason. The next instruction is given in the same scene.
     """
@@ -83,7 +83,7 @@ class LimitedInterventionSkip(LimitedIntervention):
 
 
 def _misfit(context: StrategyContext, base: TestInstance, scene: Scene) -> str:
-    """Return why the words of an instruction do not fit a scene; empty where they do."""
+    """Return the reason why the words of an instruction do not fit a scene; empty if they do."""
     missing = ", ".join(sorted(set(base.scene.names) - set(scene.names)))
     if missing:
         return f"objects are missing from the scene that the previous trial left: {missing}"
@@ -95,7 +95,7 @@ def _misfit(context: StrategyContext, base: TestInstance, scene: Scene) -> str:
 
 
 def _instance_there(context: StrategyContext, base: TestInstance, scene: Scene) -> TestInstance | str:
-    """Return the instruction's test instance in a scene, or why there is none."""
+    """Return the instruction's test instance in a scene, or the reason why there is none."""
     made = context.task.make_instance(base.instance_id, base.instruction, scene)
     if isinstance(made, Infeasible):
         return f"the instruction cannot be given in the scene that the previous trial left: {made.reason}"

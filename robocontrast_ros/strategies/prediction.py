@@ -1,4 +1,4 @@
-"""Predicted results of trials: each succeeds as the planner would do it."""
+"""Predicted results of trials: each succeeds in the planner's way."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robocontrast_ros.tasks.protocol import Infeasible, Task
 
 
 def result_of_success(task: Task, instance: TestInstance, metric: ScoreSpec) -> TrialResult:
-    """Return the result of a trial that ends in the scene in which the planner would leave it.
+    """Return the result of a trial that ends in the planner's final scene.
 
     Its scores are those of the planner's path, and the best value of the session's metric, if there is one.
 
@@ -43,8 +43,8 @@ class Visit:
     """A test instance with its perturbed trials, as they are expected to go.
 
     Attributes:
-        base: the test instance; its own scene is what has to be set up first.
-        cost: of the set-ups between its trials, without the first one, which depends on the scene before it.
+        base: the test instance; its own scene has to be set up first.
+        cost: cost of the set-ups between its trials, without the first one, which depends on the scene before it.
         left: the scene that its last trial leaves.
     """
 
@@ -57,9 +57,9 @@ def predict_visit(context: StrategyContext, base: TestInstance, perturbations: t
     """Predict running an instance and these perturbations of it, if every trial succeeds.
 
     Args:
-        context: of the strategy.
+        context: context of the strategy.
         base: an instance whose goal does not hold at its start.
-        perturbations: in the order they are applied.
+        perturbations: perturbations in the order they are applied.
     """
     steps = run_contrasts(context, base, perturbations)
     answer: Completed | None = None

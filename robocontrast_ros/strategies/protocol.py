@@ -1,4 +1,4 @@
-"""What an evaluation strategy is: the order of trials, asked for one at a time (seed 000, section 3)."""
+"""The interface of evaluation strategies: the order of trials, one at a time (seed 000, section 3)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Proposal:
         base_id: instance_id of the unperturbed test instance.
         instance: the initial conditions to set up.
         perturbation: ``base`` or the perturbation's name.
-        repeat: from 0.
-        note: in words, what was perturbed, or why the scene is reset. It may name the perturbation and is
-            kept from the policy.
-        start: which scene it starts in.
+        repeat: number of the repeat, from 0.
+        note: in words, the perturbation, or the reason of a reset. It may name the perturbation and is hidden from the
+            policy.
+        start: its start scene.
     """
 
     base_id: str
@@ -40,12 +40,12 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A trial that is not run; it is always written down.
+    """A trial that is not run; it is always recorded.
 
     Attributes:
         base_id: instance_id of the unperturbed test instance.
         perturbation: ``base`` or the perturbation's name.
-        reason: why, in words.
+        reason: reason in words.
     """
 
     base_id: str
@@ -61,13 +61,13 @@ class StrategyContext:
         task: the task.
         test_set: the evaluation set X in the session's shuffled order.
         perturbations: the perturbation set P, in the order they are applied.
-        repeats: how often each instance is run.
-        rng: ``rng(*keys)`` returns a generator that depends on the session's seed and the keys
-            alone, so that a draw does not depend on what was drawn before it.
+        repeats: number of runs of each instance.
+        rng: ``rng(*keys)`` returns a generator that depends on the session's seed and the keys alone, so that a draw
+            does not depend on earlier draws.
         budget: K, in the cost model's unit; infinity for no limit. The session enforces it; a strategy may
             plan with it.
-        cost: what a set-up costs.
-        tolerance: how far an object may be from its wanted pose and still stay.
+        cost: cost of a set-up.
+        tolerance: distance and angle from its wanted pose at which an object may still stay.
         metric: the session's metric M.
     """
 
@@ -84,11 +84,11 @@ class StrategyContext:
 
 @dataclass(frozen=True)
 class Completed:
-    """The result of a trial that a strategy proposed, which is sent to the strategy, where the trial is not left out.
+    """The result of a trial that a strategy proposed, which is sent to the strategy if the trial is not left out.
 
     Attributes:
         result: the scores.
-        cost: of all its set-ups, in the cost model's unit, void attempts included.
+        cost: cost of all its set-ups, in the cost model's unit, void attempts included.
     """
 
     result: TrialResult
@@ -96,13 +96,13 @@ class Completed:
 
 
 StrategyRun = Generator["Proposal | Skipped", "Completed | None", None]
-"""Yields a Proposal and is sent the result of that trial, or None where the person at the robot leaves it out; yields a
+"""Yields a Proposal and is sent the result of that trial, or None if the person at the robot leaves it out; yields a
 Skipped and is sent None.
 
-Being a generator that draws only from its context and what it is sent, a strategy is resumed by
-sending it the results in the journal again. A void trial is never sent: the session runs it again. After a trial that
-is left out a strategy goes on as well as it can: further repeats of it are left out, too, and all trials of a test
-instance whose base trial is. ``run_repeats`` and ``run_contrasts`` do.
+A strategy is a generator that draws only from its context and the sent results, so it is resumed by sending it the
+results in the journal again. A void trial is never sent: the session runs it again. After a trial that is left out a
+strategy continues as well as it can: it also leaves out further repeats of it, and all trials of a test instance if its
+base trial is left out. ``run_repeats`` and ``run_contrasts`` do.
 """
 
 
@@ -118,14 +118,14 @@ class PerturbationUse(Enum):
 
 
 class Strategy(Protocol):
-    """An order of trials, to inherit from or to imitate. Its entry point names the class, which takes no arguments.
+    """An order of trials, as a base class or an example. Its entry point names the class, which takes no arguments.
 
     Attributes:
         name: the name in parameter files.
         description: one line for ``--help``.
         uses_perturbations: whether it takes, or needs, a set P.
-        base_trials_iid: whether base trials are run each in its own scene and in the shuffled order of the
-            test set, as far as it goes, so that at every moment those that were run are an i.i.d. sample.
+        base_trials_iid: whether base trials are run each in its own scene and in the shuffled order of the test set, as
+            far as it goes, so that at every moment the finished ones are an i.i.d. sample.
     """
 
     name: str
@@ -137,19 +137,19 @@ class Strategy(Protocol):
         """Return the trials, one at a time."""
 
     def trials_expected(self, context: StrategyContext) -> int:
-        """Return how many trials there are when nothing is skipped and the budget suffices: |X| (1 + |P|) repeats."""
+        """Return the number of trials if nothing is skipped and the budget suffices: |X| (1 + |P|) repeats."""
         used = () if self.uses_perturbations is PerturbationUse.NONE else context.perturbations
         return len(context.test_set) * (1 + len(used)) * context.repeats
 
 
 class FullStrategy(Strategy, Protocol):
-    """What a strategy may say besides; false of one that does not.
+    """Optional attributes of a strategy; a missing one is false.
 
     Attributes:
-        needs_bounds: whether it takes no metric whose range is open.
-        blocks_independent: whether its blocks (the successive trials of one test instance) are in the order of the
-            test set, and the trials of each follow from the block's own results and the context without its budget.
-            Such blocks can be run each on its own.
+        needs_bounds: whether it refuses a metric whose range is open.
+        blocks_independent: whether its blocks (the successive trials of one test instance) are in the order of the test
+            set, and the trials of each follow from the block's own results and the context without its budget. Each
+            such block can be run alone.
     """
 
     needs_bounds: bool
@@ -157,5 +157,5 @@ class FullStrategy(Strategy, Protocol):
 
 
 def solved_at_start(task: Task, instance: TestInstance) -> bool:
-    """Tell whether the instance's goal holds before the robot has moved: such an instance is never run."""
+    """Return whether the instance's goal holds before the robot has moved: such an instance is never run."""
     return task.goals.goal(instance.instruction, instance.scene).satisfied(instance.scene)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from robocontrast_ros.strategies.protocol import Completed, Proposal, Skipped
 
 Repeats = tuple[Completed, ...]
-"""Results of one instance's repeats, in order; the last one's final scene is the scene that resulted. Empty where the
+"""Results of one instance's repeats, in order; the last one's final scene is the scene that resulted. Empty if the
 trial was left out."""
 
 

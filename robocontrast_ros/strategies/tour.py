@@ -1,4 +1,4 @@
-"""The cheapest order in which to visit places, or to carry things: an open travelling-salesman path, by OR-Tools."""
+"""The cheapest order to visit places, or to carry things: an open travelling-salesman path, by OR-Tools."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.strategies.effort import handled
 
 RESOLUTION = 1000.0
-"""Costs are given to the solver as whole numbers, of mm or ms."""
+"""Factor for the solver's costs, which are whole numbers of mm or ms."""
 SEARCHED = 100
-"""Number of places up to which the search goes on after the first local optimum. With more, that takes a minute and
+"""Number of places up to which the search continues after the first local optimum. With more, that takes a minute and
 saves less than one percent."""
 IMPROVEMENTS = 100
-"""Solutions after which that search ends. A number, not a time: the path is the same on every machine."""
+"""Solutions after which that search ends. It is a number, not a time, so that the path is the same on every machine."""
 
 
 def shortest_path(costs: ArrayLike, start: ArrayLike | None = None) -> list[int]:
-    """Return an order in which to visit all places that costs little, if not the least possible.
+    """Return an order to visit all places at low cost, if not the lowest.
 
-    A path is built arc by arc from the cheapest arcs and improved by local search until nothing helps;
-    where there are few places, guided local search goes on from there. Nothing in it is drawn or timed.
+    A path is built arc by arc from the cheapest arcs and improved by local search until nothing helps; with few places,
+    guided local search continues from there. Nothing in it is random or timed.
 
     Args:
-        costs: from each place to each, not necessarily the same there and back, at least 0, shape (n, n).
-        start: costs to each place from the start, shape (n,); None where the path may start anywhere.
+        costs: cost from each place to each, not necessarily the same there and back, at least 0, shape (n, n).
+        start: costs to each place from the start, shape (n,); None if the path may start anywhere.
 
     Returns:
         The indices 0 to n - 1, each once.
@@ -38,11 +38,11 @@ def shortest_path(costs: ArrayLike, start: ArrayLike | None = None) -> list[int]
     number = len(between)
     if number < 2:
         return list(range(number))
-    # Large, and needed by few sessions.
+    # This import is large, and few sessions need it.
     from ortools.constraint_solver import pywrapcp
     from ortools.constraint_solver.routing_enums_pb2 import FirstSolutionStrategy, LocalSearchMetaheuristic
 
-    # Place 0 is where the path starts and, at no cost, ends.
+    # The path starts at place 0 and, at no cost, ends there.
     padded = np.zeros((number + 1, number + 1))
     padded[1:, 1:] = between
     padded[0, 1:] = 0.0 if start is None else start
@@ -65,14 +65,15 @@ def shortest_path(costs: ArrayLike, start: ArrayLike | None = None) -> list[int]
 
 
 def in_cheapest_order(moves: Sequence[SetupMove], store: Vector3 | None) -> tuple[SetupMove, ...]:
-    """Return moves in the order in which a person walks least between them.
+    """Return moves in the order of the shortest walks between them.
 
-    As in ``setup_moves``, what is taken out comes first, so that its place is free. What is brought in or taken out
-    without a known place outside comes first or last in its group, for no way to it is known.
+    As in ``setup_moves``, objects that are taken out come first, so that their places are free. Objects that are
+    brought in or taken out without a known place outside come first or last in their group, because no way to them is
+    known.
 
     Args:
-        moves: of one set-up.
-        store: where objects stand that are in no scene [m]; None where it is not known.
+        moves: moves of one set-up.
+        store: place of objects that are in no scene [m]; None if it is unknown.
     """
     out = [move for move in moves if move.goal is None]
     others = [move for move in moves if move.goal is not None]

@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import polars as pl
 
+from robocontrast_ros.analysis.tables.block import Block, Column
+from robocontrast_ros.analysis.tables.frames import frame
+from robocontrast_ros.analysis.tables.latex import longtable
+from robocontrast_ros.analysis.tables.markdown import markdown
 from robocontrast_ros.studies.claims import Decided
 from robocontrast_ros.studies.curves import curves_table
 from robocontrast_ros.studies.figures import FIGURES, draw_by_measures
 from robocontrast_ros.studies.parameters import Study
 from robocontrast_ros.studies.results import StudyResults, analyse
 from robocontrast_ros.studies.run import StudyFolder, jobs_of
-from robocontrast_ros.studies.tables import (
-    ERROR_WORDS,
-    PERTURBATION_WORDS,
-    STRATEGY_WORDS,
-    claims_frame,
-    errors_frame,
-    perturbations_frame,
-    strategies_frame,
-)
+from robocontrast_ros.studies.tables import claims_block, errors_block, perturbations_block, strategies_block
+from robocontrast_ros.system.disk import write_file
 
-_LATEX: Mapping[int, str] = str.maketrans(
-    {
-        "Δ": r"\(\Delta\)",
-        "±": r"\(\pm\)",
-        "“": "``",
-        "”": "''",
-        "…": r"\ldots{}",
-        "%": r"\%",
-        "&": r"\&",
-        "_": r"\_",
-        "#": r"\#",
-        "$": r"\$",
-    }
+_CLAIMS = (
+    Column("claim", lambda one: one.claim.id, meaning="its name"),
+    Column("source", lambda one: one.claim.source, meaning="where it is from"),
+    Column("says", lambda one: one.claim.says, meaning="its words"),
+    Column("read_as", lambda one: one.claim.read_as, meaning="how they are read; empty where they are clear"),
+    Column("found_there", lambda one: one.claim.found, meaning="the number there; empty where there is none"),
+    Column("number", lambda one: one.claim.measure.words, meaning="what is measured"),
+    Column("holds_where", lambda one: one.claim.holds.words, meaning="the region in which it holds"),
+    Column("policy", meaning="whose trials"),
+    Column("value", lambda one: one.estimate.mean, kind=float, meaning="the estimate"),
+    Column("low", lambda one: one.estimate.low, kind=float, meaning="its interval's lower end"),
+    Column("high", lambda one: one.estimate.high, kind=float, meaning="its upper end"),
+    Column("verdict", lambda one: "control" if one.control else one.verdict, meaning="what follows"),
 )
 
 
@@ -63,36 +60,13 @@ def write_results(study: Study, folder: StudyFolder) -> StudyResults:
 
 def write_claims(decided: Sequence[Decided], folder: Path) -> None:
     """Write the claims: ``.csv`` has a row for each claim and policy, ``.md`` and ``.tex`` one for each claim."""
-    rows = [
-        {
-            "claim": one.claim.id,
-            "source": one.claim.source,
-            "says": one.claim.says,
-            "read_as": one.claim.read_as,
-            "found_there": one.claim.found,
-            "number": one.claim.measure.words,
-            "holds_where": one.claim.holds.words,
-            "policy": one.policy,
-            "value": one.estimate.mean,
-            "low": one.estimate.low,
-            "high": one.estimate.high,
-            "verdict": "control" if one.control else one.verdict,
-        }
-        for one in decided
-    ]
-    pd.DataFrame(rows).to_csv(folder / "claims.csv", index=False)
-    (folder / "claims.md").write_text(markdown(claims_frame(decided)) + "\n", encoding="utf-8")
-    frame = claims_frame(decided).drop(columns="id").map(_for_latex).rename(columns=_for_latex)
+    block = claims_block(decided)
+    write_file(folder / "claims.csv", frame(_CLAIMS, decided).write_csv())
+    write_file(folder / "claims.md", markdown(block) + "\n")
+    columns = block.columns[1:]
     # The first and fourth of these columns hold sentences, the others a few words.
-    widths = (0.24, 0.09, 0.10, 0.21, *(0.26 / (len(frame.columns) - 4) for _ in frame.columns[4:]))
-    (folder / "claims.tex").write_text(
-        frame.style.hide(axis="index").to_latex(
-            hrules=True,
-            environment="longtable",
-            column_format="".join(f"p{{{width:.3f}\\linewidth}}" for width in widths),
-        ),
-        encoding="utf-8",
-    )
+    widths = (0.24, 0.09, 0.10, 0.21, *(0.26 / (len(columns) - 4) for _ in columns[4:]))
+    write_file(folder / "claims.tex", longtable(replace(block, columns=columns, title=""), widths))
 
 
 def summary(study: Study, results: StudyResults) -> str:
@@ -108,24 +82,9 @@ def summary(study: Study, results: StudyResults) -> str:
         f"Strategies asked for {results.asked} trials; {results.simulated} were simulated, the others were known "
         f"from another strategy. Means are of {results.metric_symbol}, costs in {unit}.",
         "",
-        "## Strategies",
-        "",
-        markdown(strategies_frame(results)),
-        "",
-        STRATEGY_WORDS,
-        "",
-        "## Error at equal cost",
-        "",
-        markdown(errors_frame(results)),
-        "",
-        ERROR_WORDS,
-        "",
-        "## Perturbations",
-        "",
-        markdown(perturbations_frame(results)),
-        "",
-        PERTURBATION_WORDS,
-        "",
+        *_section("Strategies", strategies_block(results)),
+        *_section("Error at equal cost", errors_block(results)),
+        *_section("Perturbations", perturbations_block(results)),
     ]
     early = [s for s in results.sessions if s.reason == "interrupted" or s.void]
     if early:
@@ -135,16 +94,9 @@ def summary(study: Study, results: StudyResults) -> str:
         ]
         lines.append("")
     if results.decided:
-        lines += ["## Claims", "", markdown(claims_frame(results.decided)), ""]
+        lines += _section("Claims", claims_block(results.decided))
     return "\n".join(lines)
 
 
-def markdown(frame: pd.DataFrame) -> str:
-    """Return a table as Markdown."""
-    head = [str(column) for column in frame.columns]
-    body = [[str(cell).replace("|", "\\|") for cell in row] for row in frame.itertuples(index=False)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *body))
-
-
-def _for_latex(text: str) -> str:
-    return text.translate(_LATEX)
+def _section(heading: str, block: Block) -> list[str]:
+    return [f"## {heading}", "", markdown(block), "", *([block.note, ""] if block.note else [])]

@@ -1,14 +1,18 @@
-"""The tables of a study, as frames of text with a sentence on how to read each."""
+"""The tables of a study."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
-import pandas as pd
-
+from robocontrast_ros.analysis.tables.block import Block, Column
+from robocontrast_ros.analysis.tables.block import words as in_words
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.studies.claims import OURS, Claim, Decided
-from robocontrast_ros.studies.results import StudyResults
+from robocontrast_ros.studies.results import PerturbationRow, StudyResults
+
+FORM = ".3f"
+"""Of the numbers of all tables."""
 
 STRATEGY_WORDS = (
     "Trials, cost and trials within the cost of the standard evaluation: of each seed. Ratio: trials for the cost "
@@ -30,104 +34,108 @@ PERTURBATION_WORDS = (
     "perturbed trials start in the scenes that its own trials left."
 )
 
+POLICY = Column("policy")
 
-def errors_frame(results: StudyResults) -> pd.DataFrame:
-    """Return a row for each policy and estimator, as ``ERROR_WORDS`` explains it."""
-    return pd.DataFrame(
+
+def errors_block(results: StudyResults) -> Block:
+    """Return a row for each policy and estimator."""
+    return Block(
         [
-            {
-                "policy": row.policy,
-                "estimator": row.estimator,
-                "error": _number(row.error),
-                "standard": _number(row.standard),
-                "difference": in_words(row.difference),
-            }
-            for row in results.errors
-        ]
+            Column("estimator"),
+            *(Column("error", form=FORM), Column("standard", form=FORM)),
+            _estimate("difference", lambda row: row.difference),
+        ],
+        results.errors,
+        title="error at equal cost",
+        note=ERROR_WORDS,
+        group=POLICY,
     )
 
 
-def perturbations_frame(results: StudyResults) -> pd.DataFrame:
-    """Return a row for each policy and perturbation, as ``PERTURBATION_WORDS`` explains it."""
-    rows = []
-    for row in results.perturbations:
-        control = row.policy in (results.control, *results.beside)
-        cells = {
-            "policy": f"{row.policy} (control)" if control else row.policy,
-            "perturbation": row.symbol,
-            "applied": str(row.applied),
-            "refused": str(row.refused),
-            "base of applied": _number(row.base_applied),
-            "of refused": _number(row.base_refused),
-            "difference": in_words(row.selection),
-            "change": in_words(row.change),
-            "change of success": in_words(row.change_of_success),
-        }
-        if results.control:
-            cells["change minus control"] = in_words(row.beyond_control)
-            cells["of success"] = in_words(row.beyond_control_of_success)
-        rows.append(cells)
-    return pd.DataFrame(rows)
+def perturbations_block(results: StudyResults) -> Block:
+    """Return a row for each policy and perturbation."""
 
+    def policy(row: PerturbationRow) -> str:
+        return f"{row.policy} (control)" if row.policy in (results.control, *results.beside) else row.policy
 
-def strategies_frame(results: StudyResults) -> pd.DataFrame:
-    """Return a row for each policy and strategy, as ``STRATEGY_WORDS`` explains it."""
-    return pd.DataFrame(
+    beyond = [
+        _estimate("change minus control", lambda row: row.beyond_control),
+        _estimate("of success", lambda row: row.beyond_control_of_success),
+    ]
+    return Block(
         [
-            {
-                "policy": row.policy,
-                "strategy": row.strategy,
-                "trials": _of_seeds(row.trials),
-                f"cost [{results.unit}]": _of_seeds(round(cost) for cost in row.cost),
-                "within": _of_seeds(row.within),
-                "ratio": in_words(row.ratio),
-                "bias": in_words(row.bias),
-                "error": f"{row.error:.3f}",
-            }
-            for row in results.strategies
-        ]
+            Column("perturbation", lambda row: row.symbol),
+            *(Column("applied"), Column("refused")),
+            Column("base of applied", lambda row: row.base_applied, FORM),
+            Column("of refused", lambda row: row.base_refused, FORM),
+            _estimate("difference", lambda row: row.selection),
+            _estimate("change", lambda row: row.change),
+            _estimate("change of success", lambda row: row.change_of_success),
+            *(beyond if results.control else []),
+        ],
+        results.perturbations,
+        title="perturbations",
+        note=PERTURBATION_WORDS,
+        group=Column("policy", policy),
     )
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+def strategies_block(results: StudyResults) -> Block:
+    """Return a row for each policy and strategy."""
+    return Block(
+        [
+            Column("strategy"),
+            Column("trials", lambda row: _of_seeds(row.trials), page=True),
+            Column(f"cost [{results.unit}]", lambda row: _of_seeds(map(round, row.cost))),
+            Column("within", lambda row: _of_seeds(row.within)),
+            _estimate("ratio", lambda row: row.ratio),
+            _estimate("bias", lambda row: row.bias),
+            Column("error", form=FORM),
+        ],
+        results.strategies,
+        title="strategies",
+        note=STRATEGY_WORDS,
+        group=POLICY,
+    )
 
 
-def _of_seeds(numbers: object) -> str:
-    return ", ".join(map(str, numbers))
-
-
-def claims_frame(decided: Sequence[Decided]) -> pd.DataFrame:
+def claims_block(decided: Sequence[Decided]) -> Block:
     """Return a row for each claim: its words, the number, where it holds, and each policy's estimate and verdict."""
-    rows: dict[str, dict[str, str]] = {}
+    rows: dict[str, tuple[Claim, dict[str, str]]] = {}
     for one in decided:
-        claim = one.claim
-        row = rows.setdefault(
-            claim.id,
-            {
-                "id": claim.id,
-                "claim": _claimed(claim),
-                "where": claim.source,
-                "found there": claim.found or "-",
-                "decided by": f"{claim.measure.words}: holds {claim.holds.words}",
-            },
-        )
-        row[one.policy] = in_words(one.estimate) + ("" if one.control else f": {one.verdict}")
-    # A claim about the difference to the control has no value for the control itself.
-    return pd.DataFrame(list(rows.values())).fillna("-")
+        _, of_policies = rows.setdefault(one.claim.id, (one.claim, {}))
+        estimate = in_words(_without_equal_ends(one.estimate), FORM)
+        of_policies[one.policy] = estimate if one.control else f"{estimate}: {one.verdict}"
+    policies = dict.fromkeys(one.policy for one in decided)
+    return Block(
+        [
+            Column("id", lambda row: row[0].id),
+            Column("claim", lambda row: _claimed(row[0]), page=True),
+            Column("where", lambda row: row[0].source, page=True),
+            Column("found there", lambda row: row[0].found or None, page=True),
+            Column("decided by", lambda row: f"{row[0].measure.words}: holds {row[0].holds.words}", page=True),
+            # A claim about the difference to the control has no value for the control itself.
+            *(Column(policy, lambda row, policy=policy: row[1].get(policy)) for policy in policies),
+        ],
+        list(rows.values()),
+        title="claims",
+    )
+
+
+def _estimate(name: str, of: Callable[[Any], Estimate]) -> Column:
+    return Column(name, lambda row: _without_equal_ends(of(row)), FORM)
+
+
+def _without_equal_ends(estimate: Estimate) -> Estimate:
+    """Return an estimate without an interval of no width: all draws are equal where a strategy is its own standard."""
+    return Estimate(estimate.mean) if estimate.low == estimate.high else estimate
+
+
+def _of_seeds(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def _claimed(claim: Claim) -> str:
     """Return the words of a claim, in quotation marks where they are quoted, and how they are read."""
     words = claim.says if claim.source == OURS else f"“{claim.says}”"
     return f"{words} (read as: {claim.read_as})" if claim.read_as else words
-
-
-def in_words(estimate: Estimate) -> str:
-    """Return an estimate and its interval as ``1.52 [1.44, 1.60]``; a dash where there is none."""
-    if estimate.mean is None:
-        return "-"
-    # All draws are equal where a strategy is compared with itself: no interval.
-    if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
-        return f"{estimate.mean:.3f}"
-    return f"{estimate.mean:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"

@@ -112,7 +112,7 @@ def writing(path: Path) -> Iterator[None]:
 def new_file(path: Path) -> Iterator[Path]:
     """Yield the path of a new file, which replaces ``path`` when it is whole.
 
-    Its name has the same suffix, and begins with a dot. When writing fails it is removed, and ``path`` stays as it was.
+    Its name has the same suffix, and begins with a dot. If writing fails it is removed, and ``path`` stays as it was.
 
     Raises:
         DiskError: the system refused to write it.

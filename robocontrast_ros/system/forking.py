@@ -95,8 +95,7 @@ class ForkServer:
             words = [str(listening.fileno()), ",".join(modules), " " * ROOM]
             self._process = subprocess.Popen(
                 [sys.executable, "-c", code, *words],
-                # MuJoCo's import would open the graphics that this variable names, and a fork with open graphics may
-                # hang.
+                # MuJoCo's import would open the graphics that this variable names, and a fork of that may hang.
                 env={**environment, "MUJOCO_GL": "disabled"},
                 stdin=subprocess.DEVNULL,
                 pass_fds=[listening.fileno()],
@@ -180,7 +179,7 @@ class Forked:
 
 
 class Prepared:
-    """A fork that calls a function, and waits for the request with its code, which also prints its output.
+    """A fork that calls a function, and waits for the request with its code; it prints its output then.
 
     Without code, it ends with the function.
     """

@@ -76,7 +76,7 @@ def machine() -> dict[str, str]:
 
 @cache
 def processor_flags() -> frozenset[str]:
-    """Return the processor's instruction sets, as Linux spells them; empty where unknown."""
+    """Return the processor's instruction sets, as Linux spells them; empty if unknown."""
     return frozenset(_cpu_info("flags").split())
 
 

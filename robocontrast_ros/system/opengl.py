@@ -1,4 +1,4 @@
-"""The import of MuJoCo, whatever OpenGL platform the user's environment names."""
+"""The import of MuJoCo for any OpenGL platform in the user's environment."""
 
 from __future__ import annotations
 

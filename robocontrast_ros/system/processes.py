@@ -62,7 +62,7 @@ def process_pool(
     the others end at once.
 
     Args:
-        processes: that run at a time, at least 1.
+        processes: number of processes at a time, at least 1.
         begin: called once in each process, with ``arguments``.
         arguments: can be pickled, or come from ``SPAWN``.
     """
@@ -120,7 +120,7 @@ def run_in_processes(
     Args:
         function: can be pickled, as its jobs and results can.
         jobs: arguments of its calls.
-        processes: that run at a time, at least 1.
+        processes: number of processes at a time, at least 1.
 
     Raises:
         Exception: any error of the function; jobs that were not begun are not run then.

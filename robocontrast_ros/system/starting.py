@@ -1,4 +1,4 @@
-"""The start of a process of ours, whose imports take seconds, and an end that destroys nothing."""
+"""The start of our processes, whose imports take seconds, and an end that destroys nothing."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -132,6 +132,32 @@ class GrammarLanguage(GrammarWording):
         Raises:
             ValueError: there are none.
         """
+
+
+class FixedLanguage:
+    """The ``protocol.Language`` of a task with one sentence for each condition, such as those of a suite of tasks."""
+
+    def __init__(self, conditions: Iterable[Instruction]) -> None:
+        """Take the conditions, in words."""
+        self._known = {instruction.text: instruction for instruction in conditions}
+
+    def conditions(self) -> Iterator[Instruction]:
+        """Enumerate the conditions."""
+        return iter(self._known.values())
+
+    def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
+        """Return the instruction as it is."""
+        return instruction
+
+    def parse(self, text: str, scene: Scene) -> Instruction:
+        """Return the condition with these words.
+
+        Raises:
+            ValueError: there is none.
+        """
+        if text not in self._known:
+            raise ValueError(f"instruction '{text}': expected one of the task's, such as '{next(iter(self._known))}'")
+        return self._known[text]
 
 
 def with_arguments(instruction: Instruction, arguments: Mapping[str, str]) -> Instruction:

@@ -180,10 +180,10 @@ class WorldSurroundings:
         return {camera.name: self._world.cameras.render(camera.name) for camera in self._world.cameras}
 
     def shown(self, observation: Observation, images: Images) -> None:
-        """Do nothing: it is recorded, where anything is."""
+        """Do nothing: the recorder's ports record this, if there is a recorder."""
 
     def intervened(self, stamp: int, interventions: Sequence[Intervention]) -> None:
-        """Do nothing: it is recorded, where anything is."""
+        """Do nothing: the recorder's ports record this, if there is a recorder."""
 
     def progress(self, stamp: int) -> Progress:
         """Score the scene of this time."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -45,6 +45,7 @@ from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.tasks.protocol import Infeasible, Plan, Task
+from robocontrast_ros.tasks.wording import FixedLanguage
 
 BLOCKS = ("a", "b", "c", "d")
 HEAVY = "d"
@@ -96,24 +97,12 @@ class LineGoal:
         return self.distance(scene) == 0.0
 
 
-class LineLanguage:
+class LineLanguage(FixedLanguage):
     """One wording for each condition."""
 
-    def conditions(self) -> Iterator[Instruction]:
-        """Enumerate the conditions."""
-        yield from (to_place(s, p) for s in BLOCKS for p in PLACES)
-        yield from (to_block(s, t) for s, t in itertools.permutations(BLOCKS, 2))
-
-    def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
-        """There is one wording."""
-        return instruction
-
-    def parse(self, text: str, scene: Scene) -> Instruction:
-        """Understand the one wording."""
-        for instruction in self.conditions():
-            if instruction.text == text:
-                return instruction
-        raise ValueError(f"the grammar does not know '{text}'")
+    def __init__(self) -> None:
+        places = (to_place(s, p) for s in BLOCKS for p in PLACES)
+        super().__init__((*places, *(to_block(s, t) for s, t in itertools.permutations(BLOCKS, 2))))
 
 
 class LineScenes:

@@ -7,12 +7,12 @@ scores depend on family, path length and perturbation (``statistics.prediction``
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from robocontrast_ros.analysis.estimates.scores import Scale, mean_score
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record
@@ -124,19 +124,11 @@ def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: S
         return TestSetEstimates(metric.name, target, None, run, plain, of_base, None, None, None, without)
     kinds = sorted({*known["family"], *(x.instruction.family for x in test_set)})
     perturbations = sorted({*known["perturbation"]} - {BASE})
-    covariates = np.hstack(
-        [
-            _covariates(known["family"].to_list(), known["optimal_path_length_m"].to_numpy(), kinds),
-            np.array([[p == name for name in perturbations] for p in known["perturbation"]], dtype=float),
-        ]
+    covariates = _covariates(
+        known["family"], known["optimal_path_length_m"], known["perturbation"], kinds, perturbations
     )
-    lengths = np.array([x.optimal_path_length for x in test_set], dtype=float)
-    of_all = np.hstack(
-        [
-            _covariates([x.instruction.family for x in test_set], lengths, kinds),
-            np.zeros((len(test_set), len(perturbations))),
-        ]
-    )
+    families, lengths = ([x.instruction.family for x in test_set], [x.optimal_path_length for x in test_set])
+    of_all = _covariates(families, lengths, [BASE] * len(test_set), kinds, perturbations)
     scale = Scale.of(metric)
     scores, groups = scale.scaled(known[metric.column].to_numpy()), known["base_id"].to_numpy()
     is_base = (known["perturbation"] == BASE).to_numpy()
@@ -178,8 +170,22 @@ def _unfit(base: pl.DataFrame, test_set: Runnable) -> str:
     return ""
 
 
-def _covariates(families: Sequence[str], lengths: NDArray[np.float64], kinds: Sequence[str]) -> NDArray[np.float64]:
-    """Return family, one column each, and optimal path length [m], 0 where it is not known, shape (n, p)."""
-    columns = np.array([[family == kind for kind in kinds] for family in families], dtype=float)
+def _covariates(
+    families: Iterable[str],
+    lengths: ArrayLike,
+    perturbations: Iterable[str],
+    kinds: Sequence[str],
+    names: Sequence[str],
+) -> NDArray[np.float64]:
+    """Return the covariates of trials, shape (n, p).
+
+    A column for each of the families ``kinds``, the optimal path length [m], 0 where it is not known, and a column for
+    each of the perturbations ``names``.
+    """
     length = np.nan_to_num(np.asarray(lengths, dtype=float))[:, None]
-    return np.hstack([columns.reshape(len(families), len(kinds)), length])
+    return np.hstack([_indicators(families, kinds), length, _indicators(perturbations, names)])
+
+
+def _indicators(values: Iterable[str], names: Sequence[str]) -> NDArray[np.float64]:
+    rows = [[value == name for name in names] for value in values]
+    return np.array(rows, dtype=float).reshape(len(rows), len(names))

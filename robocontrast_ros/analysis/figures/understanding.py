@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from robocontrast_ros.analysis.estimates.understanding import MEANINGS, Check, Row, Understanding, Verdict
 from robocontrast_ros.analysis.figures.charts import BLUE, GREEN, GREY, ORANGE, PAGE, PINK, POLICY_COLOURS
 from robocontrast_ros.analysis.figures.paper import Draw, Drawing
-from robocontrast_ros.analysis.tables.summary import difference_in_words
+from robocontrast_ros.analysis.tables.block import SIGNED, words
 from robocontrast_ros.analysis.tables.understanding import Condition, conditions_of, grouped, percent, policies_of
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE
 
@@ -61,7 +61,7 @@ def drawings_of(found: Understanding) -> dict[str, Drawing]:
     for number, check in enumerate(found.checks):
         name = "understanding" if len(found.checks) == 1 else f"understanding_{number}"
         rows = "; ".join(
-            f"{row.symbol} {difference_in_words(row.change.difference)}, {row.verdict.value}" for row in check.rows
+            f"{row.symbol} {words(row.change.difference, SIGNED)}, {row.verdict.value}" for row in check.rows
         )
         above = 0.2 * ((len(_legend_entries(check, found.margin)) + 1) // 2)
         drawings[name] = Drawing(

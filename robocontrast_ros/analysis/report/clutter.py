@@ -7,27 +7,15 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from robocontrast_ros.analysis.estimates.clutter import (
-    ALL,
-    BINS,
-    BY,
-    DVFC,
-    MEASURES,
-    STAGES,
-    Clutter,
-    Measure,
-    Row,
-    clutter_of,
-    equal_bins,
-    failures,
-)
+from robocontrast_ros.analysis.estimates.clutter import BINS, DVFC, STAGES, Clutter, clutter_of, equal_bins, failures
 from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.figures.clutter import drawings_of
 from robocontrast_ros.analysis.figures.trial_picture import read_images
 from robocontrast_ros.analysis.report.pictures import Picture, congestion_pictures
-from robocontrast_ros.analysis.report.svg import Chart, make_chart
+from robocontrast_ros.analysis.report.svg import Chart, charts_of
 from robocontrast_ros.analysis.report.trials import Attempt
-from robocontrast_ros.analysis.tables.clutter import SIGNED, measures_by_group
+from robocontrast_ros.analysis.tables.block import Block
+from robocontrast_ros.analysis.tables.clutter import group_blocks, measures_block, trends_block
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.runs.run_folder import RunFolder
 
@@ -40,21 +28,6 @@ HEADINGS = {
 
 FAILURES = 2
 """Trials of each policy that are shown for each stage of failure."""
-
-
-@dataclass(frozen=True)
-class Grouped:
-    """A table of measures by group.
-
-    Attributes:
-        heading: what the trials are grouped by.
-        measures: its columns.
-        rows: one a group and policy.
-    """
-
-    heading: str
-    measures: tuple[Measure, ...]
-    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True)
@@ -81,21 +54,17 @@ class ClutterSection:
     """What the section shows.
 
     Attributes:
-        clutter: the numbers.
-        overall: each measure over all cluttered trials, of each policy.
-        measures: those that there are.
-        signed: names of those that are differences.
-        tables: the measures by group.
+        measures: over all cluttered trials.
+        trends: of success with DvFC.
+        groups: the measures by group.
         charts: the curves and bars.
         scenes: one a bin by DvFC, where pictures were recorded.
         failures: stage, in words -> failed trials with key frames.
     """
 
-    clutter: Clutter
-    overall: tuple[Row, ...]
-    measures: tuple[Measure, ...]
-    signed: tuple[str, ...]
-    tables: tuple[Grouped, ...]
+    measures: Block
+    trends: Block
+    groups: tuple[Block, ...]
     charts: tuple[Chart, ...]
     scenes: tuple[ShownScene, ...]
     failures: dict[str, tuple[Attempt, ...]]
@@ -113,20 +82,12 @@ def clutter_section(run: RunFolder, results: Results, attempts: Sequence[Attempt
     if clutter is None:
         return None
     pictured = {a.row["index"]: a for a in attempts if a.row["counts"] and a.pictures.frames}
+    mark = results.summary.mark
     return ClutterSection(
-        clutter,
-        clutter.by(ALL),
-        tuple(measure for name, measure in MEASURES.items() if clutter.has(name)),
-        SIGNED,
-        tuple(
-            Grouped(heading, tuple(MEASURES[name] for name in measures_by_group(clutter, by)), clutter.by(by))
-            for by, heading in BY.items()
-            if by != ALL
-        ),
-        tuple(
-            make_chart(f"clutter-{name}", one.title, one.words, one.draw, one.height)
-            for name, one in drawings_of(clutter).items()
-        ),
+        measures_block(clutter, mark),
+        trends_block(clutter, mark),
+        group_blocks(clutter, mark),
+        tuple(charts_of(drawings_of(clutter), "clutter-").values()),
         _scenes(run, clutter, pictured),
         {HEADINGS[stage]: found for stage in STAGES if (found := _failed(clutter, stage, pictured))},
     )

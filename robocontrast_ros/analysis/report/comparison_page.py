@@ -19,7 +19,7 @@ from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.figures.charts import draw_comparison
 from robocontrast_ros.analysis.report.headline import Headline, headlines_of
-from robocontrast_ros.analysis.report.rendering import check_folder, estimate, render, write_page
+from robocontrast_ros.analysis.report.rendering import check_folder, on_page, render, write_page
 from robocontrast_ros.analysis.report.reproduction import Reproduction, reproduction_of
 from robocontrast_ros.analysis.report.svg import Chart, make_chart
 from robocontrast_ros.analysis.report.trials import (
@@ -30,7 +30,16 @@ from robocontrast_ros.analysis.report.trials import (
     no_progress,
     symbols_of,
 )
-from robocontrast_ros.analysis.tables.comparison import BEYOND, FAMILIES, SAME_START, number_files, write_numbers
+from robocontrast_ros.analysis.tables.block import SIGNED, Block, Column
+from robocontrast_ros.analysis.tables.comparison import (
+    BEYOND,
+    FAMILIES,
+    READ,
+    change_blocks,
+    compared_blocks,
+    number_files,
+    write_numbers,
+)
 from robocontrast_ros.runs.events import PolicyLoaded
 from robocontrast_ros.runs.journal import Journal, read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -95,6 +104,8 @@ class Contrast:
         comparison: the numbers.
         all: the row over all pairs.
         chart: means and differences for each perturbation.
+        compared: the tables of means and differences.
+        changes: those of the changes from base trials.
         pairs: all trials that both have, in the order of the first run; those that are discordant have pictures.
         symbols: name of each compared perturbation -> its symbol.
     """
@@ -104,6 +115,8 @@ class Contrast:
     comparison: Comparison
     all: ComparedRow
     chart: Chart
+    compared: list[Block]
+    changes: list[Block]
     pairs: tuple[Pair, ...]
     symbols: dict[str, str]
 
@@ -235,7 +248,8 @@ def write_comparison_page(
         families=FAMILIES,
         beyond=BEYOND,
         stopped=read.stopped,
-        same_start=SAME_START,
+        read=READ,
+        overview=_overview(compared),
         pictures=pictures,
         made=time.time() if now is None else now,
     )
@@ -267,6 +281,25 @@ def _compared(read: ReadRuns, number: int, wanted: set[int], track: Track) -> Co
     )
 
 
+def _overview(runs: Sequence[ComparedRun]) -> Block:
+    """Return the table of the runs."""
+    summary = runs[0].results.summary
+    return Block(
+        [
+            Column("policy", lambda run: run.label),
+            Column("run", lambda run: run.name, roomy=True),
+            Column("strategy", lambda run: run.results.summary.strategy, roomy=True),
+            Column("trials", lambda run: run.results.summary.effort.trials),
+            Column(f"mean {summary.metric_spec.symbol}", lambda run: run.headline and run.headline.estimate),
+            Column("estimator", lambda run: run.headline and run.headline.estimator, roomy=True),
+            Column("objects carried [m]", lambda run: run.results.summary.effort.total.metres, ".1f", roomy=True),
+            Column("ended", lambda run: run.results.summary.ended or "not yet", roomy=True),
+        ],
+        runs,
+        note="Each run over all its own trials. The sections below compare runs on the trials that both have.",
+    )
+
+
 def _pairs_of(first: Results, second: Results) -> list[tuple[int, int, bool]]:
     """Return, for each pair, the trials' indices in either run, and whether only one of them succeeded."""
     tables = [results.trials.filter("counts").select(*KEY, "index", "success") for results in (first, second)]
@@ -292,7 +325,7 @@ def _contrast(
 ) -> Contrast:
     metric = comparison.metric_spec.symbol
     symbols = {**symbols_of(second.results), **symbols_of(first.results)}
-    differences = ", ".join(f"{row.symbol} {estimate(row.difference, sign=True)}" for row in comparison.rows)
+    differences = ", ".join(f"{row.symbol} {on_page(row.difference, SIGNED)}" for row in comparison.rows)
     chart = make_chart(
         f"comparison-{number}",
         f"{first.label} and {second.label}, on the trials that both have",
@@ -307,6 +340,8 @@ def _contrast(
         comparison=comparison,
         all=comparison.row("all"),
         chart=chart,
+        compared=compared_blocks(comparison, first.label, second.label),
+        changes=change_blocks(comparison, first.label, second.label),
         pairs=tuple(_pair(number, firsts[i], seconds[j]) for i, j, _ in pairs),
         symbols={name: symbols[name] for name in names},
     )

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from robocontrast_ros import __version__
-from robocontrast_ros.analysis.tables.summary import corrections_words, handling_words, judges_words, placing_words
+from robocontrast_ros.analysis.tables.block import Block, PValue, Value, words
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.statistics.estimate import Estimate
@@ -32,6 +32,11 @@ def render(template: str, **content: object) -> str:
         content: what the template shows.
     """
     return _environment().get_template(template).render(version=__version__, **content)
+
+
+def render_table(block: Block) -> str:
+    """Return a table as pages have it."""
+    return _environment().get_template("macros.html").module.table(block)
 
 
 def check_folder(path: Path) -> None:
@@ -75,22 +80,16 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        number=number,
-        signed=signed,
+        words=on_page,
         interval=interval,
-        estimate=estimate,
-        p=p_value,
+        p=lambda value: on_page(PValue(value)),
         milliseconds=milliseconds,
         when=when,
         label=label,
         score=score,
         share=share,
-        handling=handling_words,
-        placing=placing_words,
-        judges=judges_words,
-        corrections=corrections_words,
     )
-    environment.globals.update(inlined=inlined, NONE=NONE)
+    environment.globals.update(inlined=inlined, words=on_page, NONE=NONE)
     return environment
 
 
@@ -99,9 +98,9 @@ def inlined(name: str) -> Markup:
     return Markup(files(PACKAGE).joinpath("templates", name).read_text(encoding="utf-8"))
 
 
-def number(value: float | None, digits: int = 2) -> str:
-    """Return a number; a dash where there is none."""
-    return NONE if value is None else f"{value:.{digits}f}".replace("-", MINUS)
+def on_page(value: Value, form: str = ".2f") -> str:
+    """Return a value as pages show it."""
+    return words(value, form, NONE, MINUS)
 
 
 def label(spec: ScoreSpec) -> str:
@@ -111,7 +110,7 @@ def label(spec: ScoreSpec) -> str:
 
 def score(value: float, spec: ScoreSpec) -> str:
     """Return the value of a score with its unit."""
-    shown = str(value) if spec.whole else number(value)
+    shown = str(value) if spec.whole else on_page(value)
     return f"{shown} {spec.unit}" if spec.unit not in ("", "count") else shown
 
 
@@ -120,27 +119,9 @@ def share(value: float | None, spec: ScoreSpec) -> int:
     return round(100.0 * (value - spec.low) / (spec.high - spec.low)) if value is not None and spec.bounded else 0
 
 
-def signed(value: float | None, digits: int = 2) -> str:
-    """Return a difference, with its sign."""
-    return NONE if value is None else f"{value:+.{digits}f}".replace("-", MINUS)
-
-
-def interval(value: Estimate, sign: bool = False) -> str:
+def interval(value: Estimate, form: str = ".2f") -> str:
     """Return ``[0.52, 0.88]``; nothing where there is no interval."""
-    if value.low is None or value.high is None:
-        return ""
-    shown = signed if sign else number
-    return f"[{shown(value.low)}, {shown(value.high)}]"
-
-
-def estimate(value: Estimate, sign: bool = False) -> str:
-    """Return ``0.71 [0.52, 0.88]``."""
-    return f"{(signed if sign else number)(value.mean)} {interval(value, sign)}".rstrip()
-
-
-def p_value(value: float | None) -> str:
-    """Return a p-value to three digits; a dash where nothing was tested."""
-    return NONE if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
+    return on_page(value, form).partition(" ")[2]
 
 
 def milliseconds(seconds: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from robocontrast_ros.analysis.data.pacing import pacing_of, pose_sources_of, speed_scaling_of
@@ -21,8 +21,8 @@ from robocontrast_ros.analysis.figures.paper import (
     write_figures,
 )
 from robocontrast_ros.analysis.report.clutter import clutter_section
-from robocontrast_ros.analysis.report.headline import estimators_of, headlines_of
-from robocontrast_ros.analysis.report.rendering import check_folder, number, render, write_page
+from robocontrast_ros.analysis.report.headline import headlines_of
+from robocontrast_ros.analysis.report.rendering import check_folder, on_page, render, write_page
 from robocontrast_ros.analysis.report.reproduction import policies_loaded, reproduction_of
 from robocontrast_ros.analysis.report.svg import Chart, make_chart
 from robocontrast_ros.analysis.report.trials import (
@@ -35,7 +35,19 @@ from robocontrast_ros.analysis.report.trials import (
     symbols_of,
 )
 from robocontrast_ros.analysis.report.understanding import understanding_section
-from robocontrast_ros.analysis.tables.summary import SELECTED, SPL_CHANGES
+from robocontrast_ros.analysis.tables.block import Block
+from robocontrast_ros.analysis.tables.sample_size import sample_size_block
+from robocontrast_ros.analysis.tables.summary import (
+    all_scores_block,
+    changes_block,
+    effort_block,
+    estimates_block,
+    latency_block,
+    latency_blocks,
+    scores_block,
+    selections_block,
+    set_ups_block,
+)
 from robocontrast_ros.domain import find_spec
 from robocontrast_ros.runs.blinding import blinding_of
 from robocontrast_ros.runs.events import (
@@ -112,27 +124,18 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "started": started,
         "session": started.recorded,
         "summary": summary,
-        "spl_changes": SPL_CHANGES if summary.metric == "spl" else "",
-        "selected": SELECTED,
         "metric": summary.metric_spec.symbol,
         "symbols": symbols,
         "warning": journal.warning,
         "ended": journal.ended,
         "attempts": attempts,
         "instances": instances_of(attempts, journal, tuple(symbols)),
-        "estimators": tuple(estimators_of(summary)),
-        # The page is shared: it names files relative to the run folder.
-        "not_adjusted": {
-            policy: found.without.replace(f"{run.path}/", "").rstrip(".")
-            for policy, found in summary.estimates.items()
-            if found.without
-        },
         "headlines": tuple(headlines_of(summary)),
-        "sample_sizes": sample_sizes(results),
+        "tables": _tables(run, results),
         "charts": _charts(results),
         "understanding": understanding_section(results),
         "clutter": clutter_section(run, results, attempts),
-        "latencies": latencies(results.record),
+        "latencies": latency_block(latencies(results.record)),
         "blinding": blinding.words if (blinding := blinding_of(journal.events)) is not None else "",
         "pacing": pacing_of(results.record).words,
         "pose_sources": pose_sources_of(results.record),
@@ -146,13 +149,30 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
     }
 
 
+def _tables(run: RunFolder, results: Results) -> dict[str, Block | list[Block]]:
+    summary = results.summary
+    estimates = estimates_block(summary)
+    return {
+        "scores": scores_block(summary),
+        "changes": changes_block(summary),
+        "all_scores": all_scores_block(summary),
+        "selections": selections_block(summary),
+        # The page is shared: it names files relative to the run folder.
+        "estimates": replace(estimates, note=estimates.note.replace(f"{run.path}/", "")),
+        "set_ups": set_ups_block(summary),
+        "effort": effort_block(summary),
+        "sample_sizes": sample_size_block(sample_sizes(results)),
+        "latency": latency_blocks(summary),
+    }
+
+
 def _charts(results: Results) -> dict[str, Chart]:
     if results.trials.filter("counts").is_empty():
         return {}
     summary = results.summary
     metric, unit = summary.metric_spec.symbol, summary.cost_unit
     bars = ", ".join(
-        f"{summary.name_of(row)} {number(row.scores[summary.metric].mean)}" for row in summary.rows if row.trials
+        f"{summary.name_of(row)} {on_page(row.scores[summary.metric].mean)}" for row in summary.rows if row.trials
     )
     spent = ", ".join(f"{summary.name_of(row)} {row.metres:.1f} m and {row.seconds:.0f} s" for row in summary.rows)
     charts = [
@@ -174,7 +194,7 @@ def _charts(results: Results) -> dict[str, Chart]:
     if summary.curves:
         curves = ". ".join(
             f"{curve.policy}, {curve.filter}: "
-            + ", ".join(f"{point.seconds:g} s {number(point.success.mean)}" for point in curve.points)
+            + ", ".join(f"{point.seconds:g} s {on_page(point.success.mean)}" for point in curve.points)
             for curve in summary.curves
         )
         words = f"Share of successes, with 95 % intervals, against the time of an answer. {curves}."

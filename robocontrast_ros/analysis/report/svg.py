@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
 
@@ -11,7 +12,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from robocontrast_ros.analysis.figures.charts import COLUMN, PAGE
-from robocontrast_ros.analysis.figures.paper import STYLE, Draw
+from robocontrast_ros.analysis.figures.paper import STYLE, Draw, Drawing
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,14 @@ class Chart:
     words: str
     wide: Markup
     narrow: Markup
+
+
+def charts_of(drawings: Mapping[str, Drawing], prefix: str = "") -> dict[str, Chart]:
+    """Return name -> figure for a page, whose name there begins with a prefix."""
+    return {
+        name: make_chart(f"{prefix}{name}", one.title, one.words, one.draw, one.height)
+        for name, one in drawings.items()
+    }
 
 
 def make_chart(name: str, title: str, words: str, draw: Draw, height: float = 2.8) -> Chart:

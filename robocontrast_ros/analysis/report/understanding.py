@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from robocontrast_ros.analysis.estimates.results import Results
-from robocontrast_ros.analysis.estimates.understanding import MARGIN, Check, Row, understanding_of
+from robocontrast_ros.analysis.estimates.understanding import MARGIN, Check, understanding_of
 from robocontrast_ros.analysis.figures.understanding import drawings_of
-from robocontrast_ros.analysis.report.svg import Chart, make_chart
-from robocontrast_ros.analysis.tables.understanding import facts_of, grouped, p_in_words, read
-
-
-@dataclass(frozen=True)
-class ShownRow:
-    """A perturbation of the table.
-
-    Attributes:
-        row: the numbers.
-        p_harm: adjusted, in words.
-        p_harmless: the same.
-        p_same: the same.
-    """
-
-    row: Row
-    p_harm: str
-    p_harmless: str
-    p_same: str
+from robocontrast_ros.analysis.report.svg import Chart, charts_of
+from robocontrast_ros.analysis.tables.block import Block
+from robocontrast_ros.analysis.tables.understanding import facts_of, policy_block, read
 
 
 @dataclass(frozen=True)
@@ -35,14 +19,12 @@ class ShownCheck:
     Attributes:
         check: the numbers.
         facts: base success, chance and test-retest in words.
-        groups: heading -> perturbations.
-        chart: the picture.
+        table: the perturbations.
     """
 
     check: Check
     facts: str
-    groups: dict[str, tuple[ShownRow, ...]]
-    chart: Chart
+    table: Block
 
 
 @dataclass(frozen=True)
@@ -50,14 +32,12 @@ class UnderstandingSection:
     """What the section shows.
 
     Attributes:
-        margin: what does not matter.
-        words: what the columns and verdicts are.
         checks: one a policy.
+        charts: name -> the picture of a table.
     """
 
-    margin: float
-    words: str
     checks: tuple[ShownCheck, ...]
+    charts: dict[str, Chart]
 
 
 def understanding_section(results: Results, margin: float = MARGIN) -> UnderstandingSection | None:
@@ -65,22 +45,13 @@ def understanding_section(results: Results, margin: float = MARGIN) -> Understan
     found = understanding_of([results], margin)
     if found is None:
         return None
+    note = (
+        f"{read(found)} Same: p-value of a difference of the margin or more in either direction (TOST). Intervals of "
+        "differences are wider here than under Sensitivity where outcomes hardly change."
+    )
+    charts = charts_of(drawings_of(found))
     shown = tuple(
-        ShownCheck(
-            check,
-            facts_of(check),
-            {heading: tuple(map(_shown, rows)) for heading, rows in grouped(check)},
-            make_chart(name, drawing.title, drawing.words, drawing.draw, drawing.height),
-        )
-        for check, (name, drawing) in zip(found.checks, drawings_of(found).items(), strict=True)
+        ShownCheck(check, facts_of(check), replace(policy_block(check, results.summary.mark, note), chart=name))
+        for check, name in zip(found.checks, charts, strict=True)
     )
-    return UnderstandingSection(margin, read(found), shown)
-
-
-def _shown(row: Row) -> ShownRow:
-    return ShownRow(
-        row,
-        p_in_words(row.p_harm, row.p_harm_adjusted),
-        p_in_words(row.change.p_not_worse, row.p_harmless_adjusted),
-        p_in_words(row.change.p_value, row.p_same_adjusted),
-    )
+    return UnderstandingSection(shown, charts)

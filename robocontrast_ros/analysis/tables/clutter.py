@@ -1,112 +1,113 @@
-"""The measures of cluttered trials as tables for the terminal, as CSV and as LaTeX."""
+"""The measures of cluttered trials as tables, for a reader and as files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from pathlib import Path
 
 import polars as pl
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from rich.console import Group
 
-from robocontrast_ros.analysis.data.trials import Columns, make_table
-from robocontrast_ros.analysis.estimates.clutter import (
-    ALL,
-    BY,
-    MEASURES,
-    TABLE_I,
-    Clutter,
-    Row,
-)
-from robocontrast_ros.analysis.tables.latex import booktabs, estimate_tex
-from robocontrast_ros.analysis.tables.summary import NONE, difference_in_words, in_words, small_table
+from robocontrast_ros.analysis.data.trials import Columns
+from robocontrast_ros.analysis.estimates.clutter import ALL, BY, MEASURES, TABLE_I, Change, Clutter, Row
+from robocontrast_ros.analysis.tables.block import SIGNED, Block, Column, Value, difference
+from robocontrast_ros.analysis.tables.frames import columns_of, frame, part, write_files
+from robocontrast_ros.analysis.tables.latex import tabular
+from robocontrast_ros.analysis.tables.terminal import tables
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.estimate import Estimate
-from robocontrast_ros.system.disk import write_file
 
 BY_GROUP = ("sr", "sr_base", "h_sr", "cr", "gfr", "er")
-"""Measures of the tables by group, the first with its interval."""
+"""Measures of the tables by group, the first with its interval in a terminal, too."""
 
-SIGNED = ("difference_to_base",)
+SIGNED_MEASURES = ("difference_to_base",)
 """Measures that are differences."""
 
-READ = (
+MEASURED = (
     "95 % intervals; test instances are independent, not their trials. SR_noocc and SR_occ are contributions: they add "
     "up to SR. SR_base is over the twins, the same scenes without distractors. The difference to base counts each test "
-    "instance once; SR counts each trial, so SR minus SR_base can be another number. CR: any contact with a "
-    "distractor. Trends: change of the share of successes, a unit of DvFC; DvFC has bins of the same number of scenes."
+    "instance once; SR counts each trial, so SR minus SR_base can be another number. CR: any contact with a distractor."
 )
+TRENDS = (
+    "Change of the share of successes, a unit of DvFC: the slope of the least-squares line over all these trials, and "
+    "with DvFC and success centred among the trials of the same number of distractors. 95 % intervals of a bootstrap "
+    "of test instances."
+)
+"""Explanations under the tables."""
 
-_ESTIMATE: Columns = {
-    "mean": (pl.Float64, "the estimate"),
-    "low": (pl.Float64, "its 95 % interval's lower end"),
-    "high": (pl.Float64, "its upper end"),
+_ESTIMATE = Column("", itemgetter(-1), kind=Estimate, meaning="the estimate")
+
+_FILES: Mapping[str, tuple[Column, ...]] = {
+    "clutter": (
+        part(0, "policy", str, "whose trials"),
+        part(0, "by", str, "what the trials are grouped by"),
+        part(0, "group", str, "name of the group"),
+        part(0, "place", float, "mean DvFC, number of distractors, or mean occlusion of the group"),
+        part(0, "group_trials", int, "trials in the group", lambda row: row.trials),
+        part(0, "instances", int, "test instances among them"),
+        Column("measure", itemgetter(1), meaning="name of the measure"),
+        Column(
+            "trials",
+            lambda row: row[0].numbers[row[1]],
+            kind=int,
+            meaning="trials that the estimate is over; of `difference_to_base`: test instances",
+        ),
+        _ESTIMATE,
+    ),
+    "clutter_trends": (
+        part(0, "policy", str, "whose trials"),
+        Column("of", itemgetter(1), meaning="`all` trials, or DvFC and success centred `within set size`"),
+        part(0, "trials", int, "trials"),
+        part(0, "instances", int, "test instances among them"),
+        _ESTIMATE,
+    ),
+    "clutter_agreement": (
+        Column("policy", itemgetter(0), meaning="whose successes; empty in the row of the union"),
+        Column("other", itemgetter(1), meaning="which policy solves them, too; empty in the row of the union"),
+        Column("trials", itemgetter(2), kind=int, meaning="successes; of the union: what all policies ran"),
+        _ESTIMATE,
+    ),
+    "clutter_changes": (
+        part(0, "first", str, "the policy before"),
+        part(0, "second", str, "the policy after"),
+        part(0, "trials", int, "that both ran"),
+        Column("measure", itemgetter(1), meaning="name of the measure"),
+        Column("of", itemgetter(2), meaning="`first`, `second` or `difference`, second minus first"),
+        _ESTIMATE,
+    ),
 }
 
-COLUMNS: Mapping[str, Columns] = {
-    "clutter": {
-        "policy": (pl.String, "whose trials"),
-        "by": (pl.String, "what the trials are grouped by"),
-        "group": (pl.String, "name of the group"),
-        "place": (pl.Float64, "mean DvFC, number of distractors, or mean occlusion of the group"),
-        "group_trials": (pl.Int64, "trials in the group"),
-        "instances": (pl.Int64, "test instances among them"),
-        "measure": (pl.String, "name of the measure"),
-        "trials": (pl.Int64, "trials that the estimate is over; of `difference_to_base`: test instances"),
-        **_ESTIMATE,
-    },
-    "clutter_trends": {
-        "policy": (pl.String, "whose trials"),
-        "of": (pl.String, "`all` trials, or DvFC and success centred `within set size`"),
-        "trials": (pl.Int64, "trials"),
-        "instances": (pl.Int64, "test instances among them"),
-        **_ESTIMATE,
-    },
-    "clutter_agreement": {
-        "policy": (pl.String, "whose successes; empty in the row of the union"),
-        "other": (pl.String, "which policy solves them, too; empty in the row of the union"),
-        "trials": (pl.Int64, "successes; in the row of the union the trials that all policies ran"),
-        **_ESTIMATE,
-    },
-    "clutter_changes": {
-        "first": (pl.String, "the policy before"),
-        "second": (pl.String, "the policy after"),
-        "trials": (pl.Int64, "that both ran"),
-        "measure": (pl.String, "name of the measure"),
-        "of": (pl.String, "`first`, `second` or `difference`, second minus first"),
-        **_ESTIMATE,
-    },
-}
+COLUMNS: Mapping[str, Columns] = {name: columns_of(columns) for name, columns in _FILES.items()}
 """File -> its columns."""
 
 
 def clutter_tables(clutter: Clutter) -> dict[str, pl.DataFrame]:
     """Return the content of each file of ``COLUMNS``."""
-    rows: dict[str, list[dict[str, object]]] = {name: [] for name in COLUMNS}
-    for row in clutter.rows:
-        given = {name: getattr(row, name) for name in ("policy", "by", "group", "place", "instances")}
-        for name, estimate in row.measures.items():
-            numbers = {"group_trials": row.trials, "trials": row.numbers[name]}
-            rows["clutter"].append({**given, **numbers, "measure": name, **asdict(estimate)})
-    for trend in clutter.trends:
-        given = {name: getattr(trend, name) for name in ("policy", "trials", "instances")}
-        for of, slope in (("all", trend.slope), ("within set size", trend.slope_in_set_size)):
-            rows["clutter_trends"].append({**given, "of": of, **asdict(slope)})
-    if clutter.agreement:
-        rows["clutter_agreement"] = [
-            {"policy": one.policy, "other": one.other, "trials": one.solved, **asdict(one.share)}
-            for one in clutter.agreement.pairs
-        ]
-        union = {"policy": "", "other": "", "trials": clutter.agreement.trials, **asdict(clutter.agreement.union)}
-        rows["clutter_agreement"].append(union)
-    for change in clutter.changes:
-        given = {name: getattr(change, name) for name in ("first", "second", "trials")}
-        for name, estimates in change.measures.items():
-            for of, estimate in zip(("first", "second", "difference"), estimates, strict=True):
-                rows["clutter_changes"].append({**given, "measure": name, "of": of, **asdict(estimate)})
-    return {name: make_table(found, COLUMNS[name]) for name, found in rows.items() if found}
+    rows: dict[str, list[tuple[object, ...]]] = {
+        "clutter": [(row, name, estimate) for row in clutter.rows for name, estimate in row.measures.items()],
+        "clutter_trends": [
+            (trend, of, slope)
+            for trend in clutter.trends
+            for of, slope in (("all", trend.slope), ("within set size", trend.slope_in_set_size))
+        ],
+        "clutter_agreement": _agreement(clutter, ("", "")),
+        "clutter_changes": [
+            (change, name, of, estimate)
+            for change in clutter.changes
+            for name, estimates in change.measures.items()
+            for of, estimate in zip(("first", "second", "difference"), estimates, strict=True)
+        ],
+    }
+    return {name: frame(_FILES[name], found) for name, found in rows.items() if found}
+
+
+def _agreement(clutter: Clutter, union: tuple[str, str]) -> list[tuple[object, ...]]:
+    """Return policy, other policy, number and share of each pair of policies, and of all together under two names."""
+    found = clutter.agreement
+    if found is None:
+        return []
+    return [*((o.policy, o.other, o.solved, o.share) for o in found.pairs), (*union, found.trials, found.union)]
 
 
 def write_clutter(clutter: Clutter, folder: Path) -> tuple[Path, ...]:
@@ -115,110 +116,102 @@ def write_clutter(clutter: Clutter, folder: Path) -> tuple[Path, ...]:
     Raises:
         DiskError: a file cannot be written.
     """
-    content = {f"{name}.csv": table.write_csv() for name, table in clutter_tables(clutter).items()}
-    content["clutter.tex"] = clutter_tex(clutter)
-    for name, text in content.items():
-        write_file(folder / name, text)
-    return tuple(folder / name for name in content)
+    return write_files(folder, clutter_tables(clutter), clutter=clutter_tex(clutter))
 
 
 def clutter_tex(clutter: Clutter) -> str:
-    """Return table I as a tabular: a row a policy."""
-    columns = {"policy": "l", "n": "r"} | {MEASURES[name].symbol: "l" for name in TABLE_I}
-    rows = [(row.policy, str(row.trials), *(estimate_tex(row.of(name)) for name in TABLE_I)) for row in clutter.by(ALL)]
-    comments = [f"{MEASURES[name].symbol}: {MEASURES[name].meaning}." for name in TABLE_I]
-    return booktabs(columns, rows, ("policy",), ("95 % intervals. n: cluttered trials.", *comments))
+    """Return table I (section IV-A) as a tabular: a row a policy."""
+    columns = [Column("policy"), Column("n", lambda row: row.trials), *_measures(TABLE_I)]
+    comments = (f"{MEASURES[name].symbol}: {MEASURES[name].meaning}." for name in TABLE_I)
+    return tabular(Block(columns, clutter.by(ALL), note="95 % intervals. n: cluttered trials."), *comments)
 
 
 def clutter_report(clutter: Clutter) -> Group:
     """Return all tables for the terminal."""
-    parts: list[RenderableType] = [table_one(clutter), "", measures_table(clutter)]
-    for by in BY:
+    blocks = [measures_block(clutter), *group_blocks(clutter), trends_block(clutter)]
+    blocks += [agreement_block(clutter)] if clutter.agreement else []
+    return tables([*blocks, *map(change_block, clutter.changes)])
+
+
+def _measures(names: Iterable[str], *brief: str) -> list[Column]:
+    return [
+        Column(MEASURES[name].symbol, lambda row, name=name: measured(row, name), brief=name in brief) for name in names
+    ]
+
+
+def measured(row: Row, name: str) -> Estimate:
+    """Return the estimate of a measure."""
+    return difference(row.of(name)) if name in SIGNED_MEASURES else row.of(name)
+
+
+def measures_block(clutter: Clutter, mark: str = "") -> Block:
+    """Return all measures: a row a measure, a column a policy; ``mark`` is that of intervals."""
+    rows: list[tuple[str, str, dict[str, Value]]] = [
+        ("trials", "trials with distractors", {row.policy: row.trials for row in clutter.by(ALL)}),
+        ("instances", "test instances among them", {row.policy: row.instances for row in clutter.by(ALL)}),
+        *(
+            (measure.symbol, measure.meaning, {row.policy: measured(row, name) for row in clutter.by(ALL)})
+            for name, measure in MEASURES.items()
+            if any(name in row.measures for row in clutter.by(ALL))
+        ),
+    ]
+    columns = [
+        Column("all cluttered trials", itemgetter(0)),
+        *(Column(policy, lambda row, policy=policy: row[2].get(policy)) for policy in clutter.policies),
+    ]
+    meaning = Column("what it is", itemgetter(1), roomy=True, page=True)
+    return Block([*columns, meaning], rows, note=MEASURED, mark=mark)
+
+
+def group_blocks(clutter: Clutter, mark: str = "") -> tuple[Block, ...]:
+    """Return the measures by group: a table a grouping, a row a group and policy."""
+    several = Column("policy") if len(clutter.policies) > 1 else None
+    blocks = []
+    for by, heading in BY.items():
         if by != ALL:
-            parts += ["", *groups_table(clutter, by)]
-    parts += ["", trends_table(clutter)]
-    if clutter.agreement:
-        parts += ["", agreement_table(clutter)]
-    parts += changes_tables(clutter)
-    return Group(*parts, Text(READ, style="dim italic"))
+            rows = [row for policy in clutter.policies for row in clutter.by(by, policy)]
+            names = (name for name in BY_GROUP if any(name in row.measures for row in rows))
+            columns = [
+                Column(heading, lambda row: row.group),
+                Column("n", lambda row: row.trials),
+                *_measures(names, *BY_GROUP[1:]),
+            ]
+            blocks.append(Block(columns, rows, mark=mark, group=several))
+    return tuple(blocks)
 
 
-def table_one(clutter: Clutter) -> Table:
-    """Return the means in the form of the paper's table I (section IV-A): a row a policy."""
-    table = small_table("means", "n", *(MEASURES[name].symbol for name in TABLE_I))
-    for row in clutter.by(ALL):
-        table.add_row(Text(row.policy), str(row.trials), *(_mean(row.of(name)) for name in TABLE_I))
-    return table
-
-
-def measures_table(clutter: Clutter) -> Table:
-    """Return all measures with their intervals: a row a measure, a column a policy."""
-    table = small_table("all cluttered trials", *clutter.policies)
-    rows = clutter.by(ALL)
-    for name, measure in MEASURES.items():
-        if any(name in row.measures for row in rows):
-            table.add_row(Text(measure.symbol), *(shown(name)(row.of(name)) for row in rows))
-    return table
-
-
-def groups_table(clutter: Clutter, by: str) -> list[RenderableType]:
-    """Return the measures by group: a row a group, a part a policy."""
-    names = measures_by_group(clutter, by)
-    table = small_table(BY[by], "n", *(MEASURES[name].symbol for name in names))
-    for policy in clutter.policies:
-        if len(clutter.policies) > 1:
-            table.add_row(Text(policy), style="italic")
-        for row in clutter.by(by, policy):
-            table.add_row(Text(row.group), str(row.trials), *_cells(row, names))
-    return [table]
-
-
-def measures_by_group(clutter: Clutter, by: str) -> tuple[str, ...]:
-    """Return which of ``BY_GROUP`` there are."""
-    return tuple(name for name in BY_GROUP if any(name in row.measures for row in clutter.by(by)))
-
-
-def _cells(row: Row, names: Sequence[str]) -> list[str]:
-    return [in_words(row.of(name)) if number == 0 else _mean(row.of(name)) for number, name in enumerate(names)]
-
-
-def trends_table(clutter: Clutter) -> Table:
+def trends_block(clutter: Clutter, mark: str = "") -> Block:
     """Return the slope of success with DvFC, of each policy."""
-    table = small_table("trend of SR with DvFC", "n", "all", "within set size")
-    for trend in clutter.trends:
-        slopes = (difference_in_words(slope) for slope in (trend.slope, trend.slope_in_set_size))
-        table.add_row(Text(trend.policy), str(trend.trials), *slopes)
-    return table
+    return Block(
+        [
+            Column("trend of SR with DvFC", lambda trend: trend.policy),
+            Column("n", lambda trend: trend.trials),
+            Column("all", lambda trend: trend.slope, SIGNED),
+            Column("within set size", lambda trend: trend.slope_in_set_size, SIGNED),
+        ],
+        clutter.trends,
+        note=TRENDS,
+        mark=mark,
+    )
 
 
-def agreement_table(clutter: Clutter) -> Table:
+def agreement_block(clutter: Clutter) -> Block:
     """Return which of a policy's successes the others have, too, and the union (section IV-B, figure 4)."""
-    agreement = clutter.agreement
-    assert agreement is not None, "the caller asks first"
-    table = small_table("of the trials solved by", "n", "solved too by", "share")
-    for one in agreement.pairs:
-        table.add_row(Text(one.policy), str(one.solved), Text(one.other), in_words(one.share))
-    table.add_row(Text("all trials"), str(agreement.trials), Text("at least one"), in_words(agreement.union))
-    return table
+    headings = ("of the trials solved by", "solved too by", "n", "share")
+    columns = [Column(heading, itemgetter(number)) for number, heading in enumerate(headings)]
+    return Block(columns, _agreement(clutter, ("all trials", "at least one")))
 
 
-def changes_tables(clutter: Clutter) -> list[RenderableType]:
-    """Return the measures of the paper's table II (section V) before and after each change: a row a measure."""
-    parts: list[RenderableType] = []
-    for change in clutter.changes:
-        headings = (f"before: {change.first}", f"after: {change.second}", "after - before")
-        table = small_table(f"{counted(change.trials, 'trial')} of both", *headings)
-        for name, (first, second, difference) in change.measures.items():
-            cells = (in_words(first), in_words(second), difference_in_words(difference))
-            table.add_row(Text(MEASURES[name].symbol), *cells)
-        parts += ["", table]
-    return parts
-
-
-def shown(name: str) -> Callable[[Estimate], str]:
-    """Return the function that puts an estimate of a measure into words."""
-    return difference_in_words if name in SIGNED else in_words
-
-
-def _mean(estimate: Estimate) -> str:
-    return NONE if estimate.mean is None else f"{estimate.mean:.2f}"
+def change_block(change: Change) -> Block:
+    """Return the measures of the paper's table II (section V) before and after a change: a row a measure."""
+    headings = {f"before: {change.first}": ".2f", f"after: {change.second}": ".2f", "after - before": SIGNED}
+    return Block(
+        [
+            Column(f"{counted(change.trials, 'trial')} of both", lambda row: MEASURES[row[0]].symbol),
+            *(
+                Column(heading, lambda row, number=number: row[1][number], form)
+                for number, (heading, form) in enumerate(headings.items())
+            ),
+        ],
+        list(change.measures.items()),
+    )

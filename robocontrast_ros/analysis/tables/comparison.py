@@ -1,22 +1,23 @@
-"""Comparisons of runs as tables for the terminal, as CSV and as JSON."""
+"""Comparisons of runs as tables for a reader, as CSV and as JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import polars as pl
-from rich.console import Group
-from rich.table import Table
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from robocontrast_ros import __version__
-from robocontrast_ros.analysis.data.trials import Columns, make_table
-from robocontrast_ros.analysis.estimates.comparison import TESTS, Change, ComparedRow, Comparison
+from robocontrast_ros.analysis.data.trials import Columns
+from robocontrast_ros.analysis.estimates.comparison import Comparison
 from robocontrast_ros.analysis.estimates.summary import ALL
-from robocontrast_ros.analysis.tables.summary import NONE, difference_in_words, in_words
+from robocontrast_ros.analysis.tables.block import SIGNED, TOTAL, Block, Column, PValue
+from robocontrast_ros.analysis.tables.frames import columns_of, frame, part
+from robocontrast_ros.analysis.tables.terminal import tables
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.estimate import Estimate
@@ -44,85 +45,65 @@ SAME_START = (
 """Which of the pairs begin alike."""
 
 
-def _estimates(name: str, meaning: str) -> Columns:
-    return {
-        f"{name}_mean": (pl.Float64, meaning),
-        f"{name}_low": (pl.Float64, "its 95 % interval's lower end"),
-        f"{name}_high": (pl.Float64, "its upper end"),
+def _tested(test: str, meaning: str, alone: str = "the same, adjusted") -> tuple[Column, Column]:
+    return (
+        part(1, f"p_{test}", float, meaning, lambda row: getattr(row, test).p_value),
+        part(1, f"p_{test}_holm", float, alone, lambda row: getattr(row.adjusted, test)),
+    )
+
+
+def _changed(name: str, score: str) -> tuple[Column, ...]:
+    instances = "test instances with pairs under the perturbation and as base trials"
+    means = {
+        "first": f"the first run's mean change of {score} from the instances' base trials",
+        "second": "the second run's",
+        "difference": "the first run's change minus the second's: difference in differences",
     }
-
-
-def _changes(name: str, score: str) -> Columns:
-    return {
-        f"{name}_instances": (
-            pl.Int64,
-            "test instances with pairs under the perturbation and as base trials",
+    return (
+        part(1, f"{name}_instances", int, instances, lambda row: getattr(row, name).instances),
+        *(
+            part(1, f"{name}_{of}", Estimate, meaning, lambda row, of=of: getattr(getattr(row, name), of))
+            for of, meaning in means.items()
         ),
-        **_estimates(f"{name}_first", f"the first run's mean change of {score} from the instances' base trials"),
-        **_estimates(f"{name}_second", "the second run's"),
-        **_estimates(f"{name}_difference", "the first run's change minus the second's: difference in differences"),
-    }
+    )
 
 
-COLUMNS: Columns = {
-    "first_run": (pl.String, "folder of the first run"),
-    "second_run": (pl.String, "folder of the run that it is compared with"),
-    "first_policy": (pl.String, "the first run's policy"),
-    "second_policy": (pl.String, "the second run's"),
-    "metric": (pl.String, "name of the score that is compared"),
-    "perturbation": (pl.String, "`base`, the perturbation's name, or `all`"),
-    "symbol": (pl.String, "the paper's symbol of it"),
-    "pairs": (pl.Int64, "trials that both runs have"),
-    "instances": (pl.Int64, "test instances among them"),
-    "same_start": (pl.Int64, "pairs whose instruction and planned path are the same"),
-    **_estimates("first", "the first run's mean of the metric over the pairs"),
-    **_estimates("second", "the second run's"),
-    **_estimates("difference", "mean paired difference, first minus second"),
-    **_estimates("first_success", "the first run's share of successes"),
-    **_estimates("second_success", "the second run's"),
-    **_estimates("success_difference", "mean paired difference of success, first minus second"),
-    "p_bootstrap": (pl.Float64, "paired bootstrap of the metric, two-sided"),
-    "p_bootstrap_holm": (pl.Float64, "the same, adjusted; null where it is the only test"),
-    "p_success_bootstrap": (pl.Float64, "paired bootstrap of success"),
-    "p_success_bootstrap_holm": (pl.Float64, "the same, adjusted"),
-    "p_mcnemar": (pl.Float64, "McNemar's exact test of success; null where pairs share test instances"),
-    "p_mcnemar_holm": (pl.Float64, "the same, adjusted"),
-    "p_boschloo": (pl.Float64, "Boschloo's exact test of success; null where pairs share test instances"),
-    "p_boschloo_holm": (pl.Float64, "the same, adjusted"),
-    **_changes("change", "the metric"),
-    **_changes("success_change", "success"),
-}
+_UNSHARED = "null where pairs share test instances"
+
+_FILE = (
+    part(0, "first_run", str, "folder of the first run"),
+    part(0, "second_run", str, "folder of the run that it is compared with"),
+    part(0, "first_policy", str, "the first run's policy", lambda comparison: comparison.first),
+    part(0, "second_policy", str, "the second run's", lambda comparison: comparison.second),
+    part(0, "metric", str, "name of the score that is compared", lambda comparison: comparison.metric_spec.name),
+    part(1, "perturbation", str, "`base`, the perturbation's name, or `all`"),
+    part(1, "symbol", str, "the paper's symbol of it"),
+    part(1, "pairs", int, "trials that both runs have"),
+    part(1, "instances", int, "test instances among them"),
+    part(1, "same_start", int, "pairs whose instruction and planned path are the same"),
+    part(1, "first", Estimate, "the first run's mean of the metric over the pairs"),
+    part(1, "second", Estimate, "the second run's"),
+    part(1, "difference", Estimate, "mean paired difference, first minus second"),
+    part(1, "first_success", Estimate, "the first run's share of successes"),
+    part(1, "second_success", Estimate, "the second run's"),
+    part(1, "success_difference", Estimate, "mean paired difference of success, first minus second"),
+    *_tested(
+        "bootstrap", "paired bootstrap of the metric, two-sided", "the same, adjusted; null where it is the only test"
+    ),
+    *_tested("success_bootstrap", "paired bootstrap of success"),
+    *_tested("mcnemar", f"McNemar's exact test of success; {_UNSHARED}"),
+    *_tested("boschloo", f"Boschloo's exact test of success; {_UNSHARED}"),
+    *_changed("change", "the metric"),
+    *_changed("success_change", "success"),
+)
+
+COLUMNS: Columns = columns_of(_FILE)
 """Name of each column of the CSV file -> its type and its meaning. What is unknown is null, an empty field."""
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> pl.DataFrame:
     """Return the comparisons with the columns of ``COLUMNS``, a row for each of their rows."""
-    return make_table([_fields(one, row) for one in comparisons for row in one.rows], COLUMNS)
-
-
-def _fields(comparison: Comparison, row: ComparedRow) -> dict[str, object]:
-    found: dict[str, object] = {
-        "first_run": comparison.first_run,
-        "second_run": comparison.second_run,
-        "first_policy": comparison.first,
-        "second_policy": comparison.second,
-        "metric": comparison.metric_spec.name,
-    }
-    found |= {name: getattr(row, name) for name in ("perturbation", "symbol", "pairs", "instances", "same_start")}
-    for name in ("first", "second", "difference", "first_success", "second_success", "success_difference"):
-        found |= _ends(name, getattr(row, name))
-    for test in TESTS:
-        found |= {f"p_{test}": getattr(row, test).p_value, f"p_{test}_holm": getattr(row.adjusted, test)}
-    for name in ("change", "success_change"):
-        change: Change = getattr(row, name)
-        found[f"{name}_instances"] = change.instances
-        for which in ("first", "second", "difference"):
-            found |= _ends(f"{name}_{which}", getattr(change, which))
-    return found
-
-
-def _ends(name: str, estimate: Estimate) -> dict[str, object]:
-    return {f"{name}_{end}": value for end, value in asdict(estimate).items()}
+    return frame(_FILE, [(one, row) for one in comparisons for row in one.rows])
 
 
 def comparison_json(comparisons: Sequence[Comparison]) -> str:
@@ -166,107 +147,125 @@ def write_numbers(comparisons: Sequence[Comparison], page: Path) -> tuple[Path, 
 
 
 def comparison_report(comparisons: Sequence[Comparison], labels: Sequence[str], stopped: Sequence[str] = ()) -> Group:
-    """Return comparisons for the terminal, at most 80 columns wide.
+    """Return comparisons for the terminal.
 
     Args:
         comparisons: the first run with each of the others.
         labels: what each run is called, the first run first.
         stopped: what the marks of runs that stopped early mean.
     """
-    parts: list[Table | Text | str] = []
+    parts: list[RenderableType] = []
     for comparison, other in zip(comparisons, labels[1:], strict=True):
-        parts += [*_tables(comparison, labels[0], other), ""]
-    marks = [Text(words, style="italic") for words in stopped]
-    return Group(*parts, *marks, Text(f"{_READ} {FAMILIES}\n{BEYOND}", style="dim italic"))
-
-
-_READ = (
-    f"Pairs: trials of the same test instance, perturbation and repeat. {SAME_START} 95 % intervals. p: paired "
-    "bootstrap over test instances. McNemar: exact test; not given where pairs share test instances."
-)
-
-
-def _tables(comparison: Comparison, first: str, second: str) -> list[Table | Text | str]:
-    metric = comparison.metric_spec.heading
-    parts: list[Table | Text | str] = [
-        Text("\n".join(_named(comparison, first, second)), overflow="fold"),
-        "",
-    ]
-    names = ("pairs", "same\nstart", "first", "second", "first - second", "p", "Holm")
-    scores, successes = _table(metric, *names), _table("success", *names, "McNemar", "Holm")
-    for row in comparison.rows:
-        style = "bold" if row.perturbation == ALL else None
-        for table, estimates, tests in (
-            (scores, (row.first, row.second, row.difference), ("bootstrap",)),
-            (
-                successes,
-                (row.first_success, row.second_success, row.success_difference),
-                ("success_bootstrap", "mcnemar"),
-            ),
-        ):
-            first_mean, second_mean, difference = estimates
-            p_values = [(getattr(row, test).p_value, getattr(row.adjusted, test)) for test in tests]
-            cells = (_mean(first_mean), _mean(second_mean), difference_in_words(difference))
-            table.add_row(
-                row.symbol,
-                str(row.pairs),
-                str(row.same_start),
-                *cells,
-                *(p_value(p) for pair in p_values for p in pair),
-                style=style,
-            )
-    parts += [successes] if comparison.of_success else [scores, "", successes]
-    overall = comparison.row(ALL)
-    words = f"On the same test instances; {overall.same_start} of {counted(overall.pairs, 'pair')} with the same start."
-    parts.append(Text(words))
-    changed = [row for row in comparison.rows if row.change.instances]
-    if changed:
+        overall = comparison.row(ALL)
+        pairs = f"{overall.same_start} of {counted(overall.pairs, 'pair')}"
         parts += [
+            Text("\n".join(_named(comparison, labels[0], other)), overflow="fold"),
             "",
-            Text("Change from base; n: instances; first - second: difference in differences"),
-            _changes_table("success", [(row.symbol, row.success_change) for row in changed]),
+            tables(compared_blocks(comparison)),
+            Text(f"On the same test instances; {pairs} with the same start."),
+            *(["", tables(changed)] if (changed := change_blocks(comparison)) else []),
         ]
-        if not comparison.of_success:
-            parts[-1:-1] = [_changes_table(metric, [(row.symbol, row.change) for row in changed]), ""]
-    left_out = comparison.only_first, comparison.only_second
-    if any(left_out):
-        parts.append(Text(f"Trials without a partner: {left_out[0]} of the first, {left_out[1]} of the second."))
-    return parts
+        left_out = comparison.only_first, comparison.only_second
+        if any(left_out):
+            parts.append(Text(f"Trials without a partner: {left_out[0]} of the first, {left_out[1]} of the second."))
+        parts.append("")
+    marks = [Text(words, style="italic") for words in stopped]
+    return Group(*parts, *marks, Text(f"{READ} {FAMILIES}\n{BEYOND}", style="dim italic"))
+
+
+READ = (
+    f"Pairs: trials of the same test instance, perturbation and repeat. {SAME_START} 95 % intervals. p: paired "
+    "bootstrap over test instances. McNemar and Boschloo: exact tests of success for independent pairs; not given "
+    "where pairs share test instances."
+)
+"""How the tables are read."""
 
 
 def _named(comparison: Comparison, first: str, second: str) -> list[str]:
     """Return a line for each run; where policies share their name, the label has the run's folder already."""
     return [
         f"{which}: {label}" if f"({run})" in label else f"{which}: {label}, {run}"
-        for which, label, run in (
-            ("first", first, comparison.first_run),
-            ("second", second, comparison.second_run),
-        )
+        for which, label, run in (("first", first, comparison.first_run), ("second", second, comparison.second_run))
     ]
 
 
-def _changes_table(score: str, rows: Sequence[tuple[str, Change]]) -> Table:
-    table = _table(score, "n", "first", "second", "first - second")
-    for symbol, change in rows:
-        estimates = (change.first, change.second, change.difference)
-        table.add_row(symbol, str(change.instances), *map(difference_in_words, estimates))
-    return table
+def compared_blocks(comparison: Comparison, first: str = "first", second: str = "second") -> list[Block]:
+    """Return the means and differences of the metric, and of success, with their tests.
+
+    Args:
+        comparison: the numbers.
+        first: what the first run is called.
+        second: what the second run is called.
+    """
+    success = _compared(
+        "success",
+        comparison,
+        first,
+        second,
+        ("first_success", "second_success", "success_difference"),
+        "success_bootstrap",
+    )
+    exact = (*_p_values("McNemar p", "mcnemar"), *_p_values("Boschloo p", "boschloo", page=True))
+    success = replace(success, columns=(*success.columns, *exact))
+    if comparison.of_success:
+        return [success]
+    metric = comparison.metric_spec.heading
+    return [_compared(metric, comparison, first, second, ("first", "second", "difference"), "bootstrap"), success]
 
 
-def _table(what: str, *headings: str) -> Table:
-    # Text, because rich takes the brackets of a plain string for markup.
-    # The name is above the table, whose first column may be narrow then.
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, title=Text(what), title_justify="left")
-    table.add_column("", no_wrap=True)
-    for heading in headings:
-        table.add_column(Text(heading), justify="right", no_wrap=True)
-    return table
+def _compared(
+    score: str, comparison: Comparison, first: str, second: str, fields: tuple[str, str, str], test: str
+) -> Block:
+    means = zip((first, second), fields, strict=False)
+    return Block(
+        [
+            Column("", lambda row: row.symbol),
+            Column("pairs"),
+            Column("same start", lambda row: row.same_start, roomy=True),
+            *(Column(name, lambda row, of=of: getattr(row, of), brief=True, roomy=True) for name, of in means),
+            Column(f"{first} - {second}", lambda row: getattr(row, fields[2]), SIGNED),
+            *_p_values("p", test),
+        ],
+        comparison.rows,
+        title=score,
+        style=lambda row: TOTAL if row.perturbation == ALL else "",
+    )
 
 
-def _mean(estimate: Estimate) -> str:
-    return in_words(Estimate(estimate.mean))
+def _p_values(name: str, test: str, page: bool = False) -> tuple[Column, Column]:
+    """Return the p-values of a test as they are, and adjusted."""
+    return (
+        Column(name, lambda row: PValue(getattr(row, test).p_value), roomy=page, page=page),
+        Column(f"{name[:-1]}Holm p", lambda row: PValue(getattr(row.adjusted, test)), roomy=True, page=page),
+    )
 
 
-def p_value(value: float | None) -> str:
-    """Return a p-value to three digits; a dash where nothing was tested."""
-    return NONE if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
+def change_blocks(comparison: Comparison, first: str = "first", second: str = "second") -> list[Block]:
+    """Return the changes from base of the metric, and of success; the arguments are those of ``compared_blocks``."""
+    rows = [row for row in comparison.rows if row.change.instances]
+    scores = {comparison.metric_spec.heading: "change", "success": "success_change"}
+    if comparison.of_success:
+        scores = {"success": "success_change"}
+    fields = {first: "first", second: "second", f"{first} - {second}": "difference"}
+    return [
+        Block(
+            [
+                Column("change from base", lambda row: row.symbol),
+                Column("n", lambda row: row.change.instances, roomy=True),
+                *(
+                    Column(
+                        name,
+                        lambda row, change=change, of=of: getattr(getattr(row, change), of),
+                        SIGNED,
+                        roomy=of != "difference",
+                    )
+                    for name, of in fields.items()
+                ),
+            ],
+            rows,
+            title=score,
+            note=f"n: instances. {first} - {second}: difference in differences.",
+        )
+        for score, change in scores.items()
+        if rows
+    ]

@@ -52,10 +52,7 @@ _CONDITIONS: Columns = {
 }
 
 _SCORED: Columns = {
-    "complete": (
-        pl.Boolean,
-        "whether the bag holds the trial to its end; else the scores are of what there is",
-    ),
+    "complete": (pl.Boolean, "whether the bag holds the trial to its end; else the scores are of what there is"),
     "scored_until_s": (pl.Float64, "stamp of the last control step that was scored [s]"),
     "differences": (pl.String, "what differs from the journal; empty when nothing does"),
     "problem": (pl.String, "why the bag cannot be scored or relied on; empty when it can"),
@@ -71,10 +68,7 @@ def score_columns(scores: Sequence[OfflineScore]) -> Columns:
 RESCORED_COLUMNS: Columns = {
     **_WHICH,
     **_CONDITIONS,
-    "status": (
-        pl.String,
-        "known, censored (the recording ends before the trial would have), not_run or void",
-    ),
+    "status": (pl.String, "known, censored (the recording ends before the trial would have), not_run or void"),
     "censored": (pl.Boolean, "whether the status is censored: there are bounds instead of scores"),
     "reason": (pl.String, "why it is not known; empty when it is"),
     **{f"{s}_before": (pl.Float64, f"{s} under the trial's own thresholds") for s in SCORES},
@@ -85,10 +79,7 @@ RESCORED_COLUMNS: Columns = {
         for bound, words in (("low", "least"), ("high", "most"))
     },
     "optimal_path_length_m": (pl.Float64, "the planner's path under the other thresholds [m]"),
-    "steps": (
-        pl.Int64,
-        "control steps that count; fewer than recorded where the trial would have ended earlier",
-    ),
+    "steps": (pl.Int64, "control steps that count; fewer than recorded where the trial would have ended earlier"),
     "thresholds": (pl.String, "what differs from the trial's own, as JSON: key -> [before, after]"),
 }
 """Columns of ``rescored_table``. NaN never occurs: what is unknown is null."""

@@ -138,7 +138,7 @@ class RolloutParameters(PortParameters):
             image_widths=tuple(camera.width for camera in cameras),
             image_heights=tuple(camera.height for camera in cameras),
             steps_per_control=steps_per_control(session.task, str(session.task_file)),
-            # How often that takes depends on the machine; stamps must not.
+            # The number of attempts depends on the machine; stamps must not.
             publishes_unstepped=features.embedded,
             # The policy server answers within the policy's time limit; after that, it counts as lost.
             policy_timeout=timeouts.policy + 5.0,

@@ -68,7 +68,7 @@ class SimulatorParameters(LedParameters):
         """Return the parameters of the simulator of a session."""
         task, features = session.task, session.world.features
         when_asked = session.parameters.camera_images == "when_asked"
-        # An arm that nobody resets begins at rest, and is sent to its start by commands.
+        # An arm that is not reset begins at rest, and commands send it to its start.
         start = {} if features.resets_robot else {"start_position": ()}
         return cls(
             **{**world_parameters(session), **start},

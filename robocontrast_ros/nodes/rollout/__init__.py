@@ -1,1 +1,1 @@
-"""What the rollout node consists of: the episode bench over ROS, its inputs, the policy client, the recorder watch."""
+"""The parts of the rollout node: the episode bench over ROS, its inputs, the policy client, the recorder watch."""

@@ -1,4 +1,4 @@
-"""The parts of an episode over a ROS graph: robot, time, surroundings and policy, found and put together."""
+"""Assembly of an episode over a ROS graph from robot, time, surroundings and policy."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ from robocontrast_ros.srv import CaptureImages, MoveCameras
 
 
 class RosEpisodeBench:
-    """Finds the other nodes and keeps the episode that is made of them.
+    """Finds the other nodes and keeps the episode that consists of them.
 
     Attributes:
         profile: the robot.
         episode: the ``episodes.loop.EpisodeBench``.
-        controller: what carries out the policy's actions.
-        guard: the heartbeat, and what the watchdog says; None in lockstep.
+        controller: carries out the policy's actions.
+        guard: the heartbeat, and the watchdog's reports; None in lockstep.
     """
 
     def __init__(self, owner: Node, parameters: RolloutParameters) -> None:
@@ -59,7 +59,7 @@ class RosEpisodeBench:
 
         Raises:
             BenchFault: one of them does not come up.
-            ConfigurationError: robot and policy do not fit, or a plug-in is not known.
+            ConfigurationError: robot and policy do not fit, or a plug-in is unknown.
         """
         self._parameters, period = parameters, parameters.control_period
         self.profile = profile = load_profile(parameters.robot)
@@ -112,7 +112,7 @@ class RosEpisodeBench:
         return EpisodeAssembly(robot, estimator, pacer, self._surroundings, policy, period, safety)
 
     def reports(self) -> dict[str, Report]:
-        """Return how often the robot's state and each camera's images come, by name for `diagnostics`."""
+        """Return the rates of the robot's state and of each camera's images, by name for `diagnostics`."""
         topics = {"robot state": self._robot.topic}
         topics |= {f"camera {name}": topic.name for name, topic in self._surroundings.cameras.items()}
         expected = None if self._step is not None else 1.0 / self._parameters.control_period
@@ -123,7 +123,7 @@ class RosEpisodeBench:
         return found
 
     def close(self) -> None:
-        """Let the robot's driver go, and free the channel."""
+        """Release the robot's driver, and free the channel."""
         if self.guard is not None:
             self.guard.close()
         close = getattr(self._robot, "close", None)
@@ -135,20 +135,20 @@ class RosEpisodeBench:
 
     @property
     def pose_source(self) -> str:
-        """Where the driver has a base's pose from, in words; empty where the robot's file leaves no choice."""
+        """The source of a base's pose, in words; empty if the robot's file leaves no choice."""
         return getattr(self._robot, "pose_source", "")
 
     @property
     def speed_scaling(self) -> float:
-        """The lowest share of full speed of the episode, 0 to 1; NaN where nobody knows, and in simulation."""
+        """The lowest share of full speed of the episode, 0 to 1; NaN if it is not known, and in simulation."""
         return math.nan if self._limits is None else self._limits.lowest
 
     def speed_scaling_words(self) -> str:
-        """Return what slows the robot from outside, and what to do, or that nobody knows; empty for full speed."""
+        """Return what slows the robot from outside, and the cure, or that it is unknown; empty at full speed."""
         return "" if self._limits is None else self._limits.words()
 
     def require_speed(self) -> None:
-        """Refuse to begin where something outside slows the robot more than the session allows.
+        """Refuse to begin if the robot is slowed from outside more than the session allows.
 
         Raises:
             BenchFault: ROBOT_FAULT, with the cure.
@@ -157,16 +157,16 @@ class RosEpisodeBench:
             raise robot_fault(f"{reason}; {self._limits.words()}")
 
     def slowed(self) -> str:
-        """Return that the robot was slowed more than the session allows, and the cure; empty where it was not."""
+        """Return a message, with the cure, if the robot was slowed more than the session allows; else empty."""
         reason = self._speed.voids(self.speed_scaling)
         return f"{reason}; {self._limits.lowest_words}" if reason else ""
 
     def follow_policy(self) -> None:
-        """Ask which policy serves; where it is another than before, connect to what it needs.
+        """Ask for the serving policy; if it has changed, connect to its inputs.
 
         Raises:
-            BenchFault: the policy server, or a node that publishes what it needs, does not answer; or a camera that it
-                needs is not as the robot's file and the session say.
+            BenchFault: the policy server, or a node that publishes an input, does not answer; or a camera of the policy
+                does not agree with the robot's file and the session.
             ConfigurationError: robot and policy do not fit.
         """
         policy = self._server.describe()
@@ -191,15 +191,15 @@ class RosEpisodeBench:
         self._surroundings.check_cameras()
 
     def begin_recording(self, bag: str) -> None:
-        """Count from now on what is published; take no step while the recorder of a bag is too far behind."""
+        """Count published messages from now on; take no step while the recorder of a bag is too far behind."""
         self._recorder.begin(bag)
 
     def published(self) -> dict[str, int]:
-        """Return how many messages were published on each topic since then, as far as is known."""
+        """Return the number of messages published on each topic since then, as far as it is known."""
         return self._recorder.published
 
     def _step_simulation(self, steps: int, how: Call = call) -> None:
-        """Let so many physics steps pass, once the recorder is not too far behind."""
+        """Let a number of physics steps pass, once the recorder is not too far behind."""
         self._recorder.wait()
         request = StepSimulation.Request(steps=steps)
         with fault_without_answer(Fault.SIMULATOR_LOST):
@@ -208,7 +208,7 @@ class RosEpisodeBench:
             raise BenchFault(Fault.SIMULATOR_LOST, f"it refused to step: {result.error_message}")
 
     def _capture_images(self, how: Call = call) -> None:
-        """Have images taken, where they do not come by themselves."""
+        """Have images taken, if they do not come by themselves."""
         if self._capture is None:
             return
         with fault_without_answer(Fault.SIMULATOR_LOST):
@@ -222,11 +222,11 @@ class RosEpisodeBench:
         checked(answer(self._move, request, Fault.SIMULATOR_LOST, limit, first_call))
 
     def _discover(self) -> None:
-        """Have everything published again until all of it arrives, and the scorer is there; time passes if it must.
+        """Have all inputs published again until all of them arrive, and the scorer is found; step time if necessary.
 
-        Publishers do not wait for a subscriber that they have not discovered, and in lockstep a sensor
-        message that is lost never comes again. On the wall clock a scene is published for a `tool_pose` alone, which
-        begins with the first episode.
+        Publishers do not wait for a subscriber that they have not discovered, and in lockstep a lost sensor message
+        never comes again. On the wall clock a scene is published only for a `tool_pose`, which begins with the first
+        episode.
         """
         if self._step is None:
             self._probe_sources()
@@ -253,7 +253,7 @@ class RosEpisodeBench:
                 raise BenchFault(Fault.SENSOR_LOST, f"not all of {what} came up within {limit:g} s{why}")
 
         if self._step is None:
-            # Before anybody is asked to set a scene up: a driver that somebody else started may be set up otherwise.
+            # Before a person is asked to set a scene up: a driver that the user started may have other settings.
             check = getattr(self._robot, "check", None)
             if check is not None:
                 check()
@@ -263,21 +263,21 @@ class RosEpisodeBench:
     def _probe_sources(self) -> None:
         """Wait until the nodes that publish images and the scene have discovered the subscriptions.
 
-        A publisher keeps nothing for a subscriber that it has not discovered. A node that answers a client that was
-        made after a subscription has discovered the subscription, too.
+        A publisher keeps nothing for a subscriber that it has not discovered. A node that answers a client has also
+        discovered the subscriptions that were made before the client.
         """
         for name in self._parameters.sources:
             with fault_without_answer(Fault.SENSOR_LOST):
                 DiscoveryProbe(self._channel.node, name).wait(self._parameters.startup_timeout)
 
     def _take(self, policy: PolicyDescription) -> None:
-        """Make the controller of a policy, and subscribe to what it needs.
+        """Make the controller of a policy, and subscribe to its inputs.
 
         Raises:
-            ConfigurationError: robot and policy do not fit; the policy before stays.
+            ConfigurationError: robot and policy do not fit; the previous policy stays.
         """
         period = self._parameters.control_period
-        # The session has checked which cameras are in use, and how large their images are.
+        # The session has checked the cameras in use, and the sizes of their images.
         topics = {camera.name: camera.images for camera in self.profile.cameras}
         served = f"what '{self._parameters.policy_server}' serves"
         check_fit(policy, self.profile, 1.0 / period, dict.fromkeys(topics), served)

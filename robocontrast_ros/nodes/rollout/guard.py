@@ -26,17 +26,17 @@ from robocontrast_ros.robots.state_estimation import Reading
 from robocontrast_ros.system.scheduling import run_before_others, run_process_sooner
 
 PROOF_TIMEOUT = 5.0
-"""Time for the watchdog to tell the robot to stay, before the first motion [s]."""
+"""Time for the watchdog to command the robot to stay, before the first motion [s]."""
 
 PROOF_PERIODS = 3.0
-"""How long that is waited for to arrive, in control periods."""
+"""Time for that command to arrive, in control periods."""
 
 
 class Guard:
-    """Sends the heartbeat from a thread of its own, listens to the watchdog, and stops the robot where that is silent.
+    """Sends the heartbeat from a thread of its own, listens to the watchdog, and stops the robot if that is silent.
 
     Attributes:
-        monitor: what the watchdog says.
+        monitor: the watchdog's reports.
         commanding: held while the robot is commanded, or stopped because the watchdog is silent.
     """
 
@@ -59,7 +59,7 @@ class Guard:
         """Begin the heartbeat, and wait up to a time [s] for the watchdog.
 
         Raises:
-            BenchFault: it does not come up.
+            BenchFault: the watchdog does not come up.
         """
         # The heartbeat needs the interpreter, which another thread of this process may hold.
         run_process_sooner()
@@ -68,7 +68,7 @@ class Guard:
             raise BenchFault(Fault.ROBOT_STOPPED, f"'{self._watchdog}' is not there after {timeout:g} s")
 
     def close(self) -> None:
-        """End the heartbeat in order, so that the watchdog does not stop the robot; one that still moves is stopped."""
+        """End the heartbeat in order, so that the watchdog does not stop the robot; stop a robot that still moves."""
         if self._phase.moves:
             self._stop()
         self._ended = True
@@ -78,10 +78,10 @@ class Guard:
 
     @contextlib.contextmanager
     def episode(self) -> Iterator[None]:
-        """Have an episode begin; it ends with this context. Once it was stopped it stays so, also after a release."""
+        """Begin an episode, which ends with this context. A stopped episode stays stopped, also after a release."""
         self._step, self._abandoned, self._refused, self._waiting_since = 0, False, "", 0
         self._enter(Phase.BEGINNING)
-        # What the watchdog said last may be older than it may be while the robot moves.
+        # The watchdog's last message may be older than is allowed while the robot moves.
         self.monitor.doubt()
         try:
             yield
@@ -90,10 +90,10 @@ class Guard:
             self._enter(Phase.IDLE)
 
     def prove(self) -> None:
-        """Before the first motion, have the watchdog tell the robot to stay: so its way to the driver is known to work.
+        """Before the first motion, have the watchdog command the robot to stay, which proves its way to the driver.
 
         Raises:
-            BenchFault: it does not.
+            BenchFault: the watchdog does not prove it in time.
         """
         if self.monitor.wait_proven(0.0):
             return
@@ -103,20 +103,20 @@ class Guard:
             if not self.monitor.wait_proven(PROOF_TIMEOUT):
                 words = f"'{self._watchdog}' did not show within {PROOF_TIMEOUT:g} s that it can stop the robot"
                 raise BenchFault(Fault.ROBOT_STOPPED, words)
-            # The message must be there before any motion is commanded: it would end it.
+            # The stop must arrive before any motion is commanded, because it would end the motion.
             time.sleep(PROOF_PERIODS * self._period)
         finally:
             self._enter(before)
 
     def running(self, step: int) -> None:
-        """Take note that the control loop runs, and how many steps it has made."""
+        """Record that the control loop runs, and the number of its steps."""
         self._step = step
         if self._phase is not Phase.RUNNING:
             self._enter(Phase.RUNNING)
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
-        """Take note that the loop turns to something, and comes back from it."""
+        """Record the beginning and the end of an action of the loop."""
         self._turns += 1
         try:
             yield
@@ -124,15 +124,15 @@ class Guard:
             self._turns += 1
 
     def asked(self) -> None:
-        """Take note that the policy was asked."""
+        """Record that the policy was asked."""
         self._waiting_since = time.time_ns()
 
     def answered(self) -> None:
-        """Take note that its answer was taken."""
+        """Record that the policy's answer was taken."""
         self._waiting_since = 0
 
     def refusal(self) -> str:
-        """Return why the robot must not be moved; empty where it may. After a standstill, wait for the watchdog."""
+        """Return why the robot must not be moved; empty if it may. After a standstill, wait for the watchdog."""
         if time.monotonic() - self._last > self.monitor.limit:
             self.monitor.doubt()
         reason = self._refused or self.monitor.confirmed()
@@ -141,16 +141,16 @@ class Guard:
         return reason
 
     def require_free(self) -> None:
-        """Refuse to move the robot where it is stopped, or nobody watches.
+        """Refuse to move the robot if it is stopped, or the watchdog is silent.
 
         Raises:
-            BenchFault: it is, or nobody does.
+            BenchFault: one of these is true.
         """
         if reason := self.refusal():
             raise BenchFault(Fault.ROBOT_STOPPED, reason)
 
     def _enter(self, phase: Phase) -> None:
-        """Be in another phase from now on, and tell it at once."""
+        """Enter another phase, and send it at once."""
         self._phase = phase
         self.monitor.limit = phase.silence(self._limit)
         self._due_now.set()
@@ -166,7 +166,7 @@ class Guard:
                 break
             now = time.monotonic()
             if now - self._last > self.monitor.limit:
-                # This process stood still for so long that the watchdog may have stopped the robot.
+                # This process was suspended for so long that the watchdog may have stopped the robot.
                 self.monitor.doubt()
             self._publish(self._phase)
             self._last, due = now, max(due + self._period / self._phase.beats, now)
@@ -178,7 +178,7 @@ class Guard:
         self._publish(Phase.ENDED)
 
     def _changed(self) -> None:
-        """Take note that the stop has come or gone."""
+        """React to the beginning or the end of a stop."""
         if reason := self.monitor.reason:
             if self._phase.moves:
                 self._refused = reason
@@ -186,7 +186,7 @@ class Guard:
         self._inbox.wake()
 
     def _stop(self) -> None:
-        """Stop the robot, as far as its driver is there."""
+        """Stop the robot, if its driver answers."""
         with contextlib.suppress(BenchFault):
             self._robot.stop()
 
@@ -206,7 +206,7 @@ class Guard:
 
 
 class GuardedRobot:
-    """A ``RobotPort`` that commands nothing while the stop is on."""
+    """A ``RobotPort`` that commands nothing while the robot is stopped."""
 
     def __init__(self, robot: RobotPort, guard: Guard) -> None:
         """Take the driver's port."""
@@ -214,7 +214,7 @@ class GuardedRobot:
         self.homes = robot.homes
 
     def prepare(self) -> None:
-        """Have the driver ready, where the robot may be moved."""
+        """Make the driver ready, if the robot may be moved."""
         self._guard.require_free()
         with self._guard.turn():
             self._robot.prepare()
@@ -225,14 +225,14 @@ class GuardedRobot:
             return self._robot.state(after)
 
     def command(self, command: RobotCommand, stamp: int) -> None:
-        """Send a command, where the robot may be moved."""
+        """Send a command, if the robot may be moved."""
         # A command that was allowed before the stop must not be sent after it.
         with self._guard.turn(), self._guard.commanding:
             self._guard.require_free()
             self._robot.command(command, stamp)
 
     def hold(self, command: RobotCommand, stamp: int) -> None:
-        """End a motion; where the robot is stopped, the watchdog has done that, and where that is silent, stop it."""
+        """End a motion; if the robot is stopped, the watchdog has done so; if that is silent, stop the robot."""
         with self._guard.commanding:
             if not self._guard.refusal():
                 self._robot.hold(command, stamp)
@@ -240,19 +240,19 @@ class GuardedRobot:
         self.stop()
 
     def way(self, start: Pose | None, after: int) -> Sequence[RobotCommand]:
-        """Return the commands to where an episode starts, or to rest, where the robot may be moved."""
+        """Return the commands to the start of an episode, or to rest, if the robot may be moved."""
         self._guard.require_free()
         with self._guard.turn():
             return self._robot.way(start, after)
 
     def stop(self) -> None:
-        """Have the robot stop, unless the watchdog does it."""
+        """Stop the robot, unless the watchdog does it."""
         if not self._guard.refusal() or self._guard.monitor.silent:
             self._robot.stop()
 
 
 class WatchedPacer:
-    """A ``Pacer`` whose steps the heartbeat tells."""
+    """A ``Pacer`` whose steps the heartbeat counts."""
 
     def __init__(self, pacer: Pacer, guard: Guard) -> None:
         """Take the pacer."""
@@ -262,7 +262,7 @@ class WatchedPacer:
 
     @property
     def errors(self) -> Sequence[float]:
-        """How much longer each control period was than it should be [s]."""
+        """Excess of each control period over its wanted length [s]."""
         return self._pacer.errors
 
     def step(self) -> None:
@@ -272,7 +272,7 @@ class WatchedPacer:
 
 
 class WatchedPolicy:
-    """A ``PolicyConnection`` of which the heartbeat tells since when its answer is waited for."""
+    """A ``PolicyConnection``; the heartbeat reports the time since which its answer is waited for."""
 
     def __init__(self, policy: PolicyConnection, guard: Guard) -> None:
         """Take the connection."""
@@ -281,7 +281,7 @@ class WatchedPolicy:
 
     @property
     def description(self) -> PolicyDescription:
-        """What the policy that serves needs and answers with."""
+        """The inputs and actions of the serving policy."""
         return self._policy.description
 
     def reset(self, instruction: str, seed: int, segments: tuple[Segment, ...] = ()) -> None:
@@ -289,7 +289,7 @@ class WatchedPolicy:
         self._policy.reset(instruction, seed, segments)
 
     def request_actions(self, observation: Observation, images: Images) -> PendingAnswer:
-        """Ask for actions, without waiting for them."""
+        """Request actions, without waiting for them."""
         with self._guard.turn():
             pending = self._policy.request_actions(observation, images)
         self._guard.asked()
@@ -301,11 +301,11 @@ class _WatchedAnswer:
         self._answer, self._guard = answer, guard
 
     def arrived(self, timeout: float) -> bool:
-        """Wait up to a time [s], and return whether it is there."""
+        """Wait up to a time [s], and return whether the answer has arrived."""
         return self._answer.arrived(timeout)
 
     def result(self) -> Answer:
-        """Wait for it."""
+        """Wait for the answer."""
         try:
             return self._answer.result()
         finally:

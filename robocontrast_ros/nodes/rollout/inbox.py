@@ -1,4 +1,4 @@
-"""The rollout's inputs: the latest message of each topic, and a wait for one that is new enough."""
+"""The rollout's inputs: the latest message of each topic, and a wait for messages that are new enough."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from robocontrast_ros.nodes.runtime.stream import WAITING, Stream
 from robocontrast_ros.robots.drivers import DriverSettings
 
 TIME_OF_DAY = 1_000_000_000 * NANOSECONDS
-"""Stamps before this, which was in the year 2001, are of simulated time [ns]."""
+"""Stamps before this time, in the year 2001, are of simulated time [ns]."""
 
 LOOK = 0.002
-"""Between two looks of one who waits for a driver's message [s]: to be woken up for each takes more."""
+"""Period of the checks in a wait for a driver's message [s]; a wake-up for each message takes more time."""
 
 
 Stamped = tuple[int, Any]
-"""A stamp [ns], and what has it."""
+"""A stamp [ns], and the value with this stamp."""
 
 
 class Inbox:
-    """Holds the latest message of each topic; messages come from another thread than the one that waits.
+    """Holds the latest message of each topic; messages come in another thread than the waiting one.
 
     Attributes:
-        topics: the topics that it subscribes to.
-        refusal: says why no wait may go on; empty while it may.
-        needed: tells whether every message of the robot's driver is; not while it stands.
-        lockstep: whether the world waits, so that stamps have nothing to do with any clock.
+        topics: the subscribed topics.
+        refusal: returns why no wait may go on; empty while it may.
+        needed: returns whether every message of the robot's driver is needed; not while the robot is at rest.
+        lockstep: whether the world waits, so that stamps do not follow any clock.
     """
 
     def __init__(
@@ -51,13 +51,13 @@ class Inbox:
         lockstep: bool = False,
         only: str | None = None,
     ) -> None:
-        """Start without subscriptions; they will be those of this node.
+        """Start without subscriptions.
 
         Args:
-            node: that subscribes.
-            heard: told the topic of each message that is kept, or completes what is.
+            node: the node of the subscriptions.
+            heard: called with the topic of each message that is kept, or completes a kept value.
             lockstep: whether the world waits.
-            only: the one topic that is subscribed to, whatever is asked for; None for all: who only stops the robot
+            only: the only topic to subscribe to, whatever is requested; None for all. A node that only stops the robot
                 needs no forces, which come a hundred times a second.
         """
         self._node, self._heard, self.lockstep, self._only = node, heard, lockstep, only
@@ -78,10 +78,10 @@ class Inbox:
         Args:
             kind: type of its messages.
             topic: its name.
-            read: makes of a message what is kept in its place, with its stamp [ns]; None for nothing yet. It is called
-                in the thread in which messages arrive, or, of a driver, which asks for them; never in two at once.
-            driver: whether the robot's driver publishes it, at a rate of its own: then it is read as a ``Stream``,
-                except in lockstep.
+            read: returns the stamp [ns] and the value to keep of a message; None for nothing yet. It is called in the
+                thread in which messages arrive, or, for a driver, which requests them; never in two threads at once.
+            driver: whether the robot's driver publishes the topic, at a rate of its own: then it is read as a
+                ``Stream``, except in lockstep.
         """
         if topic in self.topics or self._only not in (None, topic):
             return
@@ -100,7 +100,7 @@ class Inbox:
             subscribe_as_offered(self._node, kind, topic, stream.put, WAITING)
 
     def read(self, *topics: str) -> None:
-        """Read what drivers have published since the last call, on these topics or on all."""
+        """Read the messages of drivers since the last call, on these topics or on all."""
         for topic in topics or tuple(self._streams):
             if topic in self._streams:
                 self._streams[topic].read()
@@ -113,18 +113,17 @@ class Inbox:
         staleness: float = math.inf,
         problem: Callable[[], str] = lambda: "",
     ) -> dict[str, Any]:
-        """Return the latest message of each topic, all of them of that time [ns] or later.
+        """Return the latest message of each topic, all of them of ``stamp`` [ns] or later.
 
         Args:
             topics: their names.
             stamp: the least time of the messages [ns].
-            timeout: how long to wait for them [s].
-            staleness: how old each may be, beyond the least delay of its topic [s].
-            problem: says what is wrong with the messages that came, so that none is waited for; empty for nothing.
+            timeout: limit of the wait [s].
+            staleness: greatest age of each, beyond the least delay of its topic [s].
+            problem: returns the problem of the messages that came, which ends the wait; empty for none.
 
         Raises:
-            BenchFault: one did not come within the time, or ``refusal`` says why not to wait; ROBOT_FAULT with the
-                problem.
+            BenchFault: a message did not come within the time, or ``refusal`` gave a reason; ROBOT_FAULT for a problem.
         """
 
         def missing() -> list[str]:
@@ -146,13 +145,13 @@ class Inbox:
             return {topic: self._latest[topic][1] for topic in topics}
 
     def received(self, topic: str) -> int:
-        """Return how many messages of a topic there were."""
+        """Return the number of messages of a topic so far."""
         if topic in self._streams:
             self._streams[topic].look()
         return self._count(topic)
 
     def wake(self) -> None:
-        """Have waits ask again whether they are refused."""
+        """Have waits check again whether they are refused."""
         with self._changed:
             self._changed.notify_all()
 
@@ -163,19 +162,19 @@ class Inbox:
             return self._latest.get(topic, (0, None))[1]
 
     def delay(self, topic: str) -> float:
-        """Return how old the newest message of a topic is, beyond the least delay of the last half minute [s]."""
+        """Return the age of the newest message of a topic, beyond the least delay of the last half minute [s]."""
         with self._changed:
             if topic not in self._clocks:
                 return 0.0
             return seconds(time.monotonic_ns() - self._latest[topic][0] - self._clocks[topic].least)
 
     def in_real_time(self, topic: str, driver: DriverSettings | None) -> bool:
-        """Tell whether a topic's stamps are known to be of a clock that goes as this machine's does.
+        """Return whether a topic's stamps are known to be of a clock that runs as fast as this machine's.
 
         Args:
             topic: its name.
-            driver: the key `driver` of the robot's file, which says so; without it stamps of simulated time are told by
-                their values.
+            driver: the key `driver` of the robot's file, which declares it; without it stamps of simulated time are
+                recognised by their values.
         """
         with self._changed:
             if topic not in self._clocks:
@@ -184,10 +183,10 @@ class Inbox:
         return time_of_day if driver is None else driver.clock_tolerance is not None
 
     def ahead_of(self, topic: str, other: str, driver: DriverSettings | None) -> float:
-        """Return by how much the clock of a topic's stamps is ahead of that of another's [s]; 0 where nobody knows.
+        """Return the lead of the clock of a topic's stamps over that of another topic's [s]; 0 if it is not known.
 
-        Nobody knows before the other's messages have come for a while: if the first of them were late, this topic's
-        would seem to be ahead.
+        It is not known before the other topic's messages have come for a while: if the first of them were late, this
+        topic's clock would seem to be ahead.
         """
         if not (self.in_real_time(topic, driver) and self.in_real_time(other, driver)):
             return 0.0
@@ -197,7 +196,7 @@ class Inbox:
             return seconds(self._clocks[other].least - self._clocks[topic].least)
 
     def clock_set(self, topic: str, driver: DriverSettings | None) -> str:
-        """Return how the clock of a topic's stamps was set since this was asked last, and what to do; empty if not."""
+        """Return how the clock of a topic's stamps was set since the last call, and the cure; empty if it was not."""
         if not self.in_real_time(topic, driver):
             return ""
         with self._changed:
@@ -211,7 +210,7 @@ class Inbox:
         )
 
     def clock_off(self, topic: str, driver: DriverSettings | None) -> str:
-        """Return how far the clock of a topic's stamps is off, and what to do; empty where that is tolerated."""
+        """Return the error of the clock of a topic's stamps, and the cure; empty if it is tolerated."""
         if not self.in_real_time(topic, driver):
             return ""
         with self._changed:
@@ -226,7 +225,7 @@ class Inbox:
         )
 
     def wait_for_new(self, topics: tuple[str, ...], timeout: float, cause: Callable[[], None]) -> bool:
-        """Call what causes a message on each topic, and return whether all of them came within the time [s]."""
+        """Call ``cause``, and return whether a message came on each topic within the time [s]."""
         before = {topic: self.received(topic) for topic in topics}
         cause()
         with self._changed_when(topics, timeout, lambda: all(self._count(t) > before[t] for t in topics)) as came:
@@ -234,7 +233,7 @@ class Inbox:
 
     @contextlib.contextmanager
     def _changed_when(self, topics: tuple[str, ...], timeout: float, came: Callable[[], Any]) -> Iterator[Any]:
-        """Wait up to a time [s] until what depends on topics has come; what is done with it is done before a change."""
+        """Wait up to a time [s] until ``came`` returns a value; no message changes it within this context."""
         streamed = any(topic in self._streams for topic in topics)
         deadline = time.monotonic() + timeout
         while True:
@@ -257,6 +256,6 @@ class Inbox:
                 self._latest[topic] = read
             self._received[topic] += 1
             self._changed.notify_all()
-        # A hand alone, or a reading that cannot be true, does not show that the arm's state still comes.
+        # A message of the hand alone, or an impossible reading, does not show that the arm's state still comes.
         if read is not None:
             self._heard(topic)

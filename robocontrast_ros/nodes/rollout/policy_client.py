@@ -1,4 +1,4 @@
-"""The policy server as the rollout asks it: over the local connection where there is one, else by its services."""
+"""Requests of the rollout to the policy server: over the local connection if there is one, else by its services."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PolicyClient:
     """The ``episodes.ports.PolicyConnection`` to a policy server.
 
     Attributes:
-        description: of the policy that serves; whoever asks for it with ``describe`` sets it when it fits.
+        description: description of the serving policy; the caller of ``describe`` sets it if it fits.
     """
 
     description: PolicyDescription | None = None
@@ -70,8 +70,8 @@ class PolicyClient:
                 wait_for(client, timeout)
 
     def describe(self, how: Call = call) -> PolicyDescription:
-        """Ask which policy serves, and connect to its server where that is on this machine."""
-        # At start-up the policy may still be loading.
+        """Return the description of the serving policy, and connect to its server if that is on this machine."""
+        # At the start the policy may still be loading.
         loading = self._parameters.load_timeout if how is first_call else 0.0
         with fault_without_answer(Fault.POLICY_SERVER_LOST):
             answer = how(self._describe, DescribePolicy.Request(), self._parameters.policy_timeout + loading)
@@ -92,7 +92,7 @@ class PolicyClient:
         """Return the images as the policy receives them.
 
         Raises:
-            BenchFault: one cannot be read.
+            BenchFault: an image cannot be read.
         """
         try:
             return {name: image_to_array(image) for name, image in images.items()}
@@ -101,19 +101,19 @@ class PolicyClient:
 
     @staticmethod
     def packed(images: Mapping[str, NDArray[np.uint8]], like: dict[str, Image]) -> dict[str, Image]:
-        """Return images as messages, with the stamps and frames of others of the same cameras."""
+        """Return images as messages, with the stamps and frames of the messages ``like`` of the same cameras."""
         return {
             name: array_to_image(pixels, like[name].header.frame_id, stamp_from_msg(like[name].header.stamp))
             for name, pixels in images.items()
         }
 
     def request_actions(self, observation: Observation, images: dict[str, Image]) -> PendingActions | LocalActions:
-        """Ask for actions, without waiting for them; the images are as they were received."""
+        """Request actions, without waiting for them; the images are the received messages."""
         # The local connection carries no ground truth.
         if self._local is not None and observation.scene is None:
             shown = self.shown(images)
             if isinstance(self._local, InProcessClient):
-                # The pixels may be those of a message that is still to be published, and a policy may change its own.
+                # The pixels may belong to a message that is still to be published, and a policy may change its images.
                 shown = {name: pixels.copy() for name, pixels in shown.items()}
             return LocalActions(self._local, replace(observation, images=shown))
         request = Act.Request(observation=observation_to_msg(observation, self._frame, images))
@@ -133,11 +133,11 @@ class PendingActions:
     """Actions that were requested from the policy server's service."""
 
     def __init__(self, response: PendingResponse, stamp: int, timeout: float) -> None:
-        """Take the pending response, the observation's stamp [ns], and the limit of waiting for it [s]."""
+        """Take the pending response, the observation's stamp [ns], and the limit of the wait [s]."""
         self._response, self._stamp, self._timeout = response, stamp, timeout
 
     def arrived(self, timeout: float) -> bool:
-        """Wait up to a time [s], and return whether the actions are there."""
+        """Wait up to a time [s], and return whether the actions have arrived."""
         return self._response.arrived(timeout)
 
     def result(self) -> Answer:
@@ -161,7 +161,7 @@ class LocalActions:
     """Actions that were requested over the local connection."""
 
     def __init__(self, client: LocalClient | InProcessClient, observation: Observation) -> None:
-        """Request them.
+        """Request the actions.
 
         Raises:
             BenchFault: the server is lost.
@@ -171,7 +171,7 @@ class LocalActions:
             self._number = client.ask(observation)
 
     def arrived(self, timeout: float) -> bool:
-        """Wait up to a time [s], and return whether the actions are there, or the server is lost."""
+        """Wait up to a time [s], and return whether the actions have arrived, or the server is lost."""
         return self._client.arrived(timeout)
 
     def result(self) -> Answer:

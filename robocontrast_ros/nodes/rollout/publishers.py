@@ -1,4 +1,4 @@
-"""Who publishes a topic: that of the robot's state must have one source for each joint."""
+"""The publishers of a topic: the robot's state must have one source for each joint."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any
 from rclpy.node import Node
 
 APART = 1.0
-"""Time for the messages of each publisher to come once another is there, and between two looks in an episode [s]."""
+"""Time for messages of all publishers to come after a new one appears, and period of checks in an episode [s]."""
 
 POLL = 0.05
-"""How often a wait for them looks [s]."""
+"""Period of the checks in a wait for them [s]."""
 
 UNKNOWN = "_UNKNOWN_"
-"""End of what a graph has for name and namespace of a node that it does not know yet."""
+"""End of the graph's placeholder for name and namespace of a node that it does not know yet."""
 
 
 class Publishers:
     """The publishers of one topic of a robot's state.
 
-    Arm and hand may publish their joints separately. Who sent a message is not known in all releases of rclpy: so two
-    publishers are taken to be of different joints where messages of as many sets of joints come, with none in common.
+    Arm and hand may publish their joints separately. Not all releases of rclpy report the sender of a message. So two
+    publishers are taken to have different joints if messages of as many sets of joints come, without a common joint.
     """
 
     def __init__(self, node: Node, topic: str) -> None:
@@ -34,7 +34,7 @@ class Publishers:
         self._changed = self._looked = 0.0
 
     def look(self, groups: set[frozenset[str]], every: float = APART) -> str:
-        """Say as ``rivals`` who publishes the same, without waiting, and at most once in a time [s]."""
+        """Return the problem of ``rivals``, without waiting, and at most once in a time [s]."""
         now = time.monotonic()
         if now - self._looked < every:
             return ""
@@ -42,18 +42,17 @@ class Publishers:
         return self._problem(groups) or ""
 
     def rivals(self, groups: Callable[[], set[frozenset[str]]]) -> str:
-        """Say which nodes publish the same joints, or the same odometry, and what to do; empty where none does.
+        """Return the nodes that publish the same joints, or the same odometry, and the cure; empty for none.
 
         Args:
-            groups: returns the joints of each kind of message that came; emptied when there are other publishers than
-                before.
+            groups: returns the joints of each kind of message that came; emptied when the publishers change.
         """
         while (problem := self._problem(groups())) is None:
             time.sleep(POLL)
         return problem
 
     def _problem(self, groups: set[frozenset[str]]) -> str | None:
-        """Return the problem, empty for none; None where it is too early to say."""
+        """Return the problem, empty for none; None if it is too early to decide."""
         found = self._node.get_publishers_info_by_topic(self._topic)
         known = frozenset(tuple(each.endpoint_gid) for each in found)
         if known != self._known:
@@ -74,7 +73,7 @@ class Publishers:
 
 
 def offers(node: Node, topic: str) -> str:
-    """Return who publishes a topic, with type and quality of service; empty for nobody."""
+    """Return the publishers of a topic, with type and quality of service, in words; empty for none."""
     found = node.get_publishers_info_by_topic(topic)
     each = (f"{node_name(one)} ({one.topic_type}, {one.qos_profile.reliability.name.lower()})" for one in found)
     return f"{node.resolve_topic_name(topic)} is published by {', '.join(sorted(each))}" if found else ""

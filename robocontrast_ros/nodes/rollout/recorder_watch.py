@@ -1,4 +1,4 @@
-"""What was published since a trial's recording began, and the wait for a recorder that is too far behind."""
+"""Counts of published messages since a trial's recording began, and the wait for a recorder that is too far behind."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from robocontrast_ros.robots.profile_base import RobotProfile
 class RecorderWatch:
     """Counts the messages of each recorded topic, as far as the rollout knows of them.
 
-    In lockstep it knows how many there are on each topic of a control step. On the wall clock it knows its own, the
-    scenes that are read for them, and the scorer's answers; how often drivers publish is their affair.
+    In lockstep it knows the number of messages on each topic of a control step. On the wall clock it knows its own
+    messages, the scenes that are read for them, and the scorer's answers, but not the rates of drivers.
 
     Attributes:
         published: messages by topic, since ``begin``.
     """
 
     def __init__(self, node: Node, profile: RobotProfile, parameters: RolloutParameters, lockstep: bool) -> None:
-        """Subscribe to the recorder's status, and count for no bag."""
+        """Subscribe to the recorder's status, and begin without a bag."""
         images = (topic for camera in profile.cameras for topic in (camera.images.name, camera.info_topic))
         self._images = tuple(images) if lockstep else ()
         self._steps: tuple[str, ...] = ("tool_pose", "progress", *(("scene",) if parameters.streams else ()))
         if lockstep:
             self._steps += ("clock", *(topic for topic, _ in profile.driver_topics))
-        # Where nobody is asked for images, they come at every control step.
+        # If images are not requested, they come at every control step.
         self._each_step = self._steps if parameters.capture_images else (*self._steps, *self._images)
         self._commands = tuple(topic for topic, _ in profile.command_topics)
         depths = {camera.images.name: parameters.image_depth for camera in profile.cameras}
@@ -40,20 +40,20 @@ class RecorderWatch:
         self.begin("")
 
     def begin(self, bag: str) -> None:
-        """Count from now on for a bag; without a name there is no recorder to wait for."""
+        """Begin to count for a bag; without a name there is no recorder to wait for."""
         self.published = dict.fromkeys((*self._images, *self._steps, *self._commands, SAFETY.name, SHOWN.name), 0)
         self._lag.begin(bag)
 
     def step(self) -> None:
-        """Count what was published of a control step."""
+        """Count the messages of a control step."""
         self._count(self._each_step)
 
     def capture(self) -> None:
-        """Count the images that were asked for."""
+        """Count the requested images."""
         self._count(self._images)
 
     def shown(self) -> None:
-        """Count what the policy was shown in place of what the sensors gave."""
+        """Count a filtered observation, which the policy received in place of the sensors' data."""
         self._count((SHOWN.name,))
 
     def intervened(self) -> None:
@@ -61,7 +61,7 @@ class RecorderWatch:
         self._count((SAFETY.name,))
 
     def command(self, topic: str) -> None:
-        """Count a message of a command's topic."""
+        """Count a message on a command's topic."""
         self._count((topic,))
 
     def _count(self, topics: Iterable[str]) -> None:
@@ -72,7 +72,7 @@ class RecorderWatch:
         """Wait while the recorder is too far behind.
 
         Raises:
-            BenchFault: it did not catch up in time.
+            BenchFault: the recorder did not catch up in time.
         """
         self._lag.wait(self.published)
 
@@ -81,7 +81,7 @@ class RecorderWatch:
 
 
 class Uncounted:
-    """Takes the place of a ``RecorderWatch`` where nobody waits for what is published."""
+    """Takes the place of a ``RecorderWatch`` if no messages have to be counted."""
 
     def command(self, topic: str) -> None:
         """Count nothing."""

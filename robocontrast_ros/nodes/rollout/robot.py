@@ -1,4 +1,4 @@
-"""The robot as its driver's topics show it."""
+"""The robot, by its driver's topics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TopicRobot:
     """The ``episodes.ports.DriverPort`` of a driver with a topic for its state and one for commands.
 
     Attributes:
-        stop_answered: whether the driver has answered a ``stop``; always where it does not answer.
+        stop_answered: whether the driver has answered a ``stop``; always True for a driver that never answers.
     """
 
     stop_answered = True
@@ -48,7 +48,7 @@ class TopicRobot:
         axes = kind_of(profile).axes(profile)
         self._publishers_of_state = Publishers(node, self.topic)
         self._check_of_readings, self._impossible = ReadingCheck(axes), ""
-        # In lockstep a state is of one time, whichever of its messages comes first.
+        # In lockstep all messages of a state have one time, whichever comes first.
         apart = 0.5 * parameters.control_period if inbox.lockstep else profile.state.staleness
         self._merger_of_readings = JointMerger(axes, apart)
         self._way = kind_of(profile).way
@@ -56,26 +56,26 @@ class TopicRobot:
         inbox.subscribe(message_class(profile.state.type), self.topic, self._take)
 
     def prepare(self) -> None:
-        """Check that one node alone says where the robot is; a driver with two topics cannot be asked for more.
+        """Check that only one node publishes the robot's state; a driver with two topics allows no more checks.
 
         Raises:
-            BenchFault: ROBOT_FAULT; two do.
+            BenchFault: ROBOT_FAULT; two nodes publish it.
         """
         self._check_publishers()
         self._impossible = ""
 
     def let_go(self) -> None:
-        """Send nothing more without a new command; here nothing is sent by itself."""
+        """Send no more without a new command; this port sends nothing by itself."""
 
     def check(self) -> None:
-        """See that the robot's state comes, from one source, and that its clock is right.
+        """Check that the robot's state comes, from one source, and that its clock is right.
 
         Raises:
-            BenchFault: one is not so.
+            BenchFault: one of these is not true.
         """
         self._check_publishers()
         self._impossible = ""
-        # A driver that has died since has a newest state, too.
+        # A driver that has died since also has a newest state.
         reading = self._inbox.newest(self.topic)
         self.state(reading.stamp if reading is not None else 0)
 
@@ -83,8 +83,8 @@ class TopicRobot:
         """Return the first reading that is later than a time [ns] by at least half a control period.
 
         Raises:
-            BenchFault: SENSOR_LOST, or ROBOT_FAULT where it is the clock of the stamps that is wrong, the robot cannot
-                be where a reading since the last call had it, or two nodes publish its state.
+            BenchFault: SENSOR_LOST; or ROBOT_FAULT if the clock of the stamps is wrong, a reading since the last call
+                is impossible, or two nodes publish the state.
         """
         due, limit = after + nanoseconds(0.5 * self._parameters.control_period), self._parameters.sensor_timeout
         try:
@@ -97,22 +97,22 @@ class TopicRobot:
 
     @property
     def _merger(self) -> JointMerger:
-        """What has come of the state by now, merged."""
+        """The messages of the state so far, merged."""
         self._inbox.read(self.topic)
         return self._merger_of_readings
 
     @property
     def _possible(self) -> ReadingCheck:
-        """The check of what has come of the state by now."""
+        """The check of the messages of the state so far."""
         self._inbox.read(self.topic)
         return self._check_of_readings
 
     def _take(self, message: Any) -> tuple[int, Reading] | None:
-        """Return the reading of all joints, once a message completes it; keep why the robot cannot be there."""
+        """Return the reading of all joints, once a message completes it; keep the reason if it is impossible."""
         try:
             reading = reading_from_msg(message)
             if self._inbox.lockstep or self._parameters.world_resets_robot:
-                # What set-up moves jumps, in messages that may arrive late: an episode checks what it uses.
+                # A set-up makes the robot jump, in messages that may arrive late: an episode checks what it uses.
                 self._check_of_readings.begin()
             self._check_of_readings.check(reading)
         except ValueError as error:
@@ -122,16 +122,16 @@ class TopicRobot:
         return (merged.stamp, merged) if merged is not None else None
 
     def _check_publishers(self) -> None:
-        """See that not two nodes say where the robot is.
+        """Check that not two nodes publish the robot's state.
 
         Raises:
-            BenchFault: ROBOT_FAULT, which names them.
+            BenchFault: ROBOT_FAULT, which names the nodes.
         """
         if problem := self._publishers_of_state.rivals(lambda: self._merger.groups):
             raise self._unready(problem)
 
     def _explained(self, fault: BenchFault) -> BenchFault:
-        """Return why no state came, where that is known."""
+        """Return a fault with the reason why no state came, if that is known."""
         if fault.fault is Fault.ROBOT_FAULT:
             self._impossible = ""
             rivals = self._publishers_of_state.look(self._merger.groups, 0.0)
@@ -149,12 +149,12 @@ class TopicRobot:
 
     @property
     def _staleness(self) -> float:
-        """How old the state may be beyond its least delay [s]; infinite for simulated time, which may stand still."""
+        """Greatest age of the state beyond its least delay [s]; infinite for simulated time, which may pause."""
         in_real_time = self._inbox.in_real_time(self.topic, self._profile.driver)
         return self._profile.state.staleness if in_real_time else math.inf
 
     def _clock_problem(self) -> str:
-        """Return what is wrong with the driver's clock; empty for nothing."""
+        """Return the problem of the driver's clock; empty for none."""
         inbox, driver = self._inbox, self._profile.driver
         return inbox.clock_set(self.topic, driver) or inbox.clock_off(self.topic, driver)
 
@@ -181,10 +181,10 @@ class TopicRobot:
             raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
 
     def stop(self) -> None:
-        """Have the robot stay where its newest reading has it, of those that can be true.
+        """Have the robot stay at the place of its newest possible reading.
 
         Raises:
-            BenchFault: ROBOT_FAULT; nobody takes commands, or there is no reading.
+            BenchFault: ROBOT_FAULT; no node takes commands, or there is no reading.
         """
         reading = self._merger.newest
         if reading is None:

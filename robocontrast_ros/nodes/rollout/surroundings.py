@@ -1,4 +1,4 @@
-"""What an episode is given of the world besides the robot, as the graph's topics show it."""
+"""The world of an episode besides the robot, by the graph's topics."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class TopicSurroundings:
     """The ``episodes.ports.Surroundings`` of a graph.
 
     Attributes:
-        cameras: the policy's cameras, by name -> where their images come from.
+        cameras: name of a camera of the policy -> topic of its images.
         movable: names of the cameras that can be moved.
-        move_cameras: moves them.
+        move_cameras: moves these cameras.
     """
 
     def __init__(
@@ -58,14 +58,14 @@ class TopicSurroundings:
         """Make the publisher and the subscriptions.
 
         Args:
-            node: that they are made of.
+            node: the node of these.
             profile: the robot.
             parameters: period and timeout.
-            inbox: where messages arrive.
-            recorder: counts what is published.
-            capture: has images taken, where they do not come by themselves.
+            inbox: receives messages.
+            recorder: counts published messages.
+            capture: has images taken, if they do not come by themselves.
             move: has cameras moved.
-            hears_people: whether the topic `person_near` says that a person is near.
+            hears_people: whether the topic `person_near` reports that a person is near.
         """
         self._frame, self._parameters = profile.world_frame, parameters
         self._state, self._driver = profile.state.topic, profile.driver
@@ -84,7 +84,7 @@ class TopicSurroundings:
         inbox.subscribe(ProgressMsg, "progress", driver=False)
 
     def need(self, cameras: Mapping[str, Topic], scene: bool) -> tuple[str, ...]:
-        """Subscribe to images, by camera's name -> topic, and to the scene where it is needed; return the topics."""
+        """Subscribe to images, by camera's name -> topic, and to the scene if it is needed; return the topics."""
         self.cameras = cameras
         for topic, kind in cameras.values():
             self._inbox.subscribe(message_class(kind), topic, driver=False)
@@ -94,7 +94,7 @@ class TopicSurroundings:
 
     @property
     def listeners(self) -> int:
-        """How many subscribers the tool's pose has, as far as they have been discovered."""
+        """Number of subscribers of the tool's pose, as far as they have been discovered."""
         return self._tool_pose.subscribers()
 
     def located(self, stamp: int, pose: Pose) -> None:
@@ -107,7 +107,7 @@ class TopicSurroundings:
         return scene_from_msg(self._received(("scene",), stamp)["scene"])
 
     def images(self, stamp: int) -> dict[str, Image]:
-        """Return the policy's images of a time [ns], as they were received, or decoded where they are compressed."""
+        """Return the policy's images of a time [ns], as received, or decoded if they are compressed."""
         self._capture()
         limit, found = self._parameters.sensor_timeout, {}
         for name, (topic, _) in self.cameras.items():
@@ -121,11 +121,11 @@ class TopicSurroundings:
         return found
 
     def _older(self, camera: str) -> float:
-        """Return how much older than the robot's state an image may be [s]."""
+        """Return the greatest age of an image relative to the robot's state [s]."""
         return self._staleness.get(camera, 0.5 * self._parameters.control_period)
 
     def _explained(self, camera: str, stamp: int, fault: BenchFault) -> BenchFault:
-        """Return why no image of a camera of a time [ns] came, where that is known."""
+        """Return a fault with the reason why no image of a camera of a time [ns] came, if that is known."""
         newest = self._inbox.newest(self.cameras[camera].name)
         if fault.fault is not Fault.SENSOR_LOST or self._inbox.lockstep or newest is None:
             return fault
@@ -138,7 +138,7 @@ class TopicSurroundings:
         """Check that old images of a camera do not pass as new because its clock is wrong.
 
         Raises:
-            BenchFault: SENSOR_LOST, with what is wrong with its clock.
+            BenchFault: SENSOR_LOST, with the problem of its clock.
         """
         topic, state = self.cameras[camera].name, self._state
         problem = self._inbox.clock_off(topic, self._driver)
@@ -152,11 +152,10 @@ class TopicSurroundings:
             raise BenchFault(Fault.SENSOR_LOST, f"camera '{camera}': {problem}")
 
     def check_cameras(self) -> None:
-        """Check what the drivers of the policy's cameras publish against the robot's file and the session.
+        """Check the images of the policy's cameras against the robot's file and the session.
 
         Raises:
-            BenchFault: the images of one cannot be decoded, are in another frame, or of another size, or its clock is
-                wrong.
+            BenchFault: a camera's images cannot be decoded, have another frame or another size, or its clock is wrong.
         """
         p = self._parameters
         sizes = zip(p.image_widths, p.image_heights, strict=True)
@@ -167,14 +166,14 @@ class TopicSurroundings:
                 words = f"are in the frame '{image.header.frame_id}', expected '{frame}', the `frame_id` in {p.robot}"
                 raise BenchFault(Fault.SENSOR_LOST, f"camera '{name}': images on {topic} {words}")
             self._check_clock(name)
-            # One that the session does not name has its size from here on.
+            # A camera that the session does not name must keep this size from now on.
             self._sizes[name] = image.width, image.height
 
     def _decoded(self, camera: str, message: Image | CompressedImage) -> Image:
-        """Return an image of a camera as it is, or decoded where it is compressed.
+        """Return an image of a camera, decoded if it is compressed.
 
         Raises:
-            BenchFault: SENSOR_LOST where it cannot be decoded, or has another size than before.
+            BenchFault: SENSOR_LOST; the image cannot be decoded, or has another size than before.
         """
         where = f"camera '{camera}': images on {self.cameras[camera].name}"
         try:
@@ -190,19 +189,19 @@ class TopicSurroundings:
         return image
 
     def shown(self, observation: Observation, images: dict[str, Image]) -> None:
-        """Publish what the policy is shown."""
+        """Publish the filtered observation and images that the policy receives."""
         self._shown.publish(observation_to_msg(observation, self._frame, images))
         self._recorder.shown()
 
     def intervened(self, stamp: int, interventions: Sequence[Intervention]) -> None:
-        """Publish what the safety filter did."""
+        """Publish the interventions of the safety filter."""
         for each in interventions:
             self._safety.publish(intervention_to_msg(each, stamp))
             self._recorder.intervened()
 
     @property
     def person_near(self) -> bool:
-        """Whether a person is near: by the newest message, or because none comes any more; not before the first."""
+        """Whether a person is near: by the newest message, or because no more come; False before the first."""
         return self._person_near or time.monotonic() - self._person_heard > PERSON_LIMIT
 
     def _on_person(self, message: Bool) -> None:
@@ -213,7 +212,7 @@ class TopicSurroundings:
         try:
             return progress_from_msg(self._received(("progress",), stamp)["progress"])
         except BenchFault as error:
-            # A robot that was stopped meanwhile is no fault of the scorer's.
+            # A stop of the robot is no fault of the scorer.
             fault = Fault.SCORER_LOST if error.fault is Fault.SENSOR_LOST else error.fault
             raise BenchFault(fault, error.detail) from None
 

@@ -1,1 +1,1 @@
-"""What every node process needs: executor, channel, parameters, quality of service, start and end."""
+"""Common parts of all node processes: executor, channel, parameters, quality of service, start and end."""

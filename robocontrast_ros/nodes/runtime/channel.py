@@ -33,32 +33,32 @@ Call = Callable[[Client, Any, float], Any]
 """``call``, or ``first_call``."""
 
 FIRST_CALL_PERIOD = 1.0
-"""How long a first call waits for an answer at most before it is repeated [s]."""
+"""Longest wait of a first call for an answer before it is repeated [s]."""
 
 POLL = 0.2
-"""How often a wait for a response checks whether its own channel was closed, or the service is gone [s]."""
+"""Period at which a wait for a response checks whether its own channel was closed, or the service is lost [s]."""
 
 
 LOOK = 0.02
-"""How often a wait for a service looks whether it is there [s]: sessions begin with ten such waits."""
+"""Period of the checks in a wait for a service [s]: sessions begin with ten such waits."""
 
 
 class NoAnswer(Exception):
-    """A service did not answer in time, or is not there.
+    """A service did not answer in time, or does not exist.
 
     Attributes:
-        late: whether it may yet answer, as on a busy machine; else it is gone.
+        late: whether it may still answer, as on a busy machine; else it is lost.
     """
 
     def __init__(self, words: str, late: bool = True) -> None:
-        """Say what did not answer."""
+        """Take the message, which names the service."""
         super().__init__(words)
         self.late = late
 
 
 @contextlib.contextmanager
 def fault_without_answer(fault: Fault) -> Iterator[None]:
-    """Raise BenchFault with this fault where a service does not answer."""
+    """Raise BenchFault with this fault if a service does not answer."""
     try:
         yield
     except NoAnswer as error:
@@ -91,8 +91,8 @@ class Channel:
         """Call a function on the thread that takes the answers, and return its result.
 
         Raises:
-            NoAnswer: it did not return within the time [s].
-            Exception: what the function raises.
+            NoAnswer: the function did not return within the time [s].
+            Exception: any error of the function.
         """
         outcome: Future[Result] = Future()
 
@@ -134,7 +134,7 @@ class PendingResponse:
         self._request.add_done_callback(lambda done: self._answer.set_result(done.result()))
 
     def arrived(self, timeout: float) -> bool:
-        """Wait up to a time [s], and return whether the response is there."""
+        """Wait up to a time [s], and return whether the response has arrived."""
         return bool(wait([self._answer], timeout).done)
 
     def result(self, timeout: float, while_there: bool = False) -> Any:
@@ -142,10 +142,10 @@ class PendingResponse:
 
         Args:
             timeout: limit of the wait [s].
-            while_there: whether to stop waiting where the service is gone: for a service that may need long.
+            while_there: whether to stop the wait if the service is lost: for a service that may need long.
 
         Raises:
-            NoAnswer: it did not come within the time, the client was destroyed, or the service is gone.
+            NoAnswer: the response did not come within the time, the client was destroyed, or the service is lost.
         """
         deadline = time.monotonic() + timeout
         while not self.arrived(min(POLL, left := max(deadline - time.monotonic(), 0.0))):
@@ -173,11 +173,11 @@ class PendingResponse:
 def call(client: Client, request: Any, timeout: float) -> Any:
     """Return a service's response, waiting for it on a thread that does not serve the client.
 
-    One that is served for this process is called at once, by reference. It cannot be given up: where it takes longer,
-    the process ends (``main``).
+    A service of this process is called at once, by reference. This call cannot be given up: if it takes longer, the
+    process ends (``main``).
 
     Raises:
-        NoAnswer: it did not come within the time [s], or failed in this process.
+        NoAnswer: the response did not come within the time [s], or the service failed in this process.
     """
     if (answer := served_here(client)) is not None:
         try:
@@ -208,10 +208,10 @@ def first_call(client: Client, request: Any, timeout: float) -> Any:
 
 
 def patient_call(client: Client, request: Any, timeout: float) -> Any:
-    """Return the response of a slow service, as ``call`` does; stop waiting where the service is gone.
+    """Return the response of a slow service, as ``call`` does; stop the wait if the service is lost.
 
     Raises:
-        NoAnswer: it did not come within the time [s], or the service is gone.
+        NoAnswer: the response did not come within the time [s], or the service is lost.
     """
     return PendingResponse(client, request).result(timeout, while_there=True)
 
@@ -231,7 +231,7 @@ class DiscoveryProbe:
         """Wait until the other node answers.
 
         Raises:
-            NoAnswer: it did not answer within the time [s].
+            NoAnswer: the node did not answer within the time [s].
         """
         deadline = time.monotonic() + timeout
         wait_for(self._client, timeout)
@@ -239,19 +239,19 @@ class DiscoveryProbe:
 
 
 def wait_for(client: Client, timeout: float) -> None:
-    """Wait until a service is there.
+    """Wait until a service exists.
 
     Raises:
-        NoAnswer: it did not come up within the time [s].
+        NoAnswer: the service did not come up within the time [s].
     """
     if not becomes_true(client.service_is_ready, timeout):
         raise NoAnswer(f"'{client.srv_name}' is not there after {timeout:g} s")
 
 
 def becomes_true(ready: Callable[[], bool], timeout: float) -> bool:
-    """Wait up to a time [s] until a service, or whatever is asked for, is there; return whether it is.
+    """Wait up to a time [s] until ``ready`` returns True; return whether it did.
 
-    What rclpy has for that looks four times a second alone.
+    rclpy's own wait for a service checks only four times a second.
     """
     deadline = time.monotonic() + timeout
     while not ready():

@@ -1,4 +1,4 @@
-"""The clock of a node's stamps: the system's, or `/clock` where `use_sim_time` is true."""
+"""The clock of a node's stamps: the system's clock, or `/clock` if `use_sim_time` is true."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
 
 POLL = 0.02
-"""How often it is seen whether there is a time [s]."""
+"""Period of the checks in a wait for the first time [s]."""
 
 
 def now(node: Node, timeout: float) -> int:
     """Return the time in the clock of a node, which another thread serves [ns].
 
     Args:
-        node: whose clock it is.
-        timeout: how long the first message on `/clock` is waited for, where `use_sim_time` is true [s].
+        node: the node of the clock.
+        timeout: limit of the wait for the first message on `/clock`, if `use_sim_time` is true [s].
 
     Raises:
-        BenchFault: nobody publishes it.
+        BenchFault: no message came on `/clock`.
     """
     end = time.monotonic() + timeout
     while not (stamp := node.get_clock().now().nanoseconds):
-        # A clock that follows /clock is at 0 until it has heard of it.
+        # A clock that follows /clock is at 0 before the first message.
         if time.monotonic() > end:
             raise BenchFault(
                 Fault.SIMULATOR_LOST,

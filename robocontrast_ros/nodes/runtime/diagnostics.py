@@ -1,4 +1,4 @@
-"""How the parts of a node do, on `diagnostics`, as rqt_robot_monitor and diagnostic_aggregator read it."""
+"""The states of a node's parts on `diagnostics`, for rqt_robot_monitor and diagnostic_aggregator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENOUGH = 0.9
 
 
 class Level(IntEnum):
-    """How bad it is. The values are those of ``DiagnosticStatus.msg``."""
+    """The severity of a report. The values are those of ``DiagnosticStatus.msg``."""
 
     OK = 0
     WARN = 1
@@ -32,11 +32,11 @@ class Level(IntEnum):
 
 @dataclass(frozen=True)
 class Report:
-    """How one part does.
+    """The state of one part.
 
     Attributes:
-        level: how bad it is.
-        message: in words.
+        level: the severity.
+        message: the state in words.
         values: name, with its unit -> value.
     """
 
@@ -46,17 +46,17 @@ class Report:
 
 
 class Diagnostics:
-    """Publishes the reports of a node's parts once a second. Where nobody listens, nobody is asked for any."""
+    """Publishes the reports of a node's parts once a second. Without a subscriber, no reports are made."""
 
     def __init__(self, node: Node, hardware: str) -> None:
-        """Make the publisher and the timer of a node; ``hardware`` names what it is about, for instance the robot."""
+        """Make the publisher and the timer of a node; ``hardware`` is the name of its subject, such as the robot."""
         self._node, self._hardware = node, hardware
         self._parts: list[Callable[[], Mapping[str, Report]]] = []
         self._publisher = node.create_publisher(DiagnosticArray, DIAGNOSTICS.name, QoSProfile(depth=10))
         node.create_timer(PERIOD, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def add(self, reports: Callable[[], Mapping[str, Report]]) -> None:
-        """Ask for reports, by the names of parts, each time: in a thread of the executor, which must not wait."""
+        """Add a function that returns reports by names of parts; the executor calls it, so it must not block."""
         self._parts.append(reports)
 
     def _publish(self) -> None:
@@ -79,15 +79,15 @@ class Diagnostics:
 
 
 class StreamReport:
-    """How often messages of a topic come, from how many there were at each look."""
+    """The rate of a topic's messages, from their number at each look."""
 
     def __init__(self, topic: str, expected: float | None) -> None:
-        """Take the topic, and its least rate [Hz]; None where time does not pass by the wall clock."""
+        """Take the topic, and its least rate [Hz]; None if time does not follow the wall clock."""
         self._topic, self._expected = topic, expected
         self._last: tuple[int, float] | None = None
 
     def look(self, count: int, now: float) -> Report:
-        """Return the report, given how many messages there were by now [s], on a clock that never goes back."""
+        """Return the report for a number of messages up to now [s], on a clock that never goes back."""
         last, self._last = self._last, (count, now)
         values: dict[str, Any] = {"topic": self._topic, "messages": count}
         if self._expected is not None:

@@ -1,15 +1,15 @@
-"""An executor for nodes in lockstep, whose every message is on the critical path of a control step.
+"""An executor for nodes in lockstep, in which every message is on the critical path of a control step.
 
 rclpy's SingleThreadedExecutor makes a wait set from scratch for every wait, and wakes itself once more after every
 callback: some 0.5 ms of CPU a message for a node with twenty services, seven nodes on two cores. This one does the same
 work, in the same order (waitables, timers, subscriptions, clients, services), with a wait set that is made once.
-Each publisher and subscription has two events of the middleware, which hardly ever come: they are looked at five times
-a second, and not waited for, and so are the messages of a ``Stream``.
+Each publisher and subscription has two events of the middleware, which hardly ever come: they are checked five times a
+second, and not waited for, and so are the messages of a ``Stream``.
 
 rclpy's own EventsExecutor (experimental, rclpy 9.1.2) was tried in its place. It hangs once a timer or a service is
 added: five of the six tests of test/graph/test_executor.py never end, and no session starts (benchmark/README.md).
 
-It takes messages through private methods of rclpy's Executor; where they are not as in rclpy 7 to 9 (Jazzy, Kilted),
+It takes messages through private methods of rclpy's Executor; if these are not as in rclpy 7 to 9 (Jazzy, Kilted),
 ``lockstep_executor`` returns rclpy's own executor.
 """
 
@@ -43,18 +43,18 @@ except ImportError:  # Humble
     from rclpy.qos_event import QoSEventHandler as EventHandler
 
 LOOK = 0.2
-"""Between two looks at streams and at the middleware's events: a publisher of another quality, for instance [s]."""
+"""Period of the checks of streams and of the middleware's events, such as a publisher of another quality [s]."""
 
 _NANOSECONDS = 1_000_000_000
 
 Take = Callable[[Any], Callable[[], Any] | None]
-"""Takes what has come in for an entity, and returns the work with it; None for nothing."""
+"""Takes the next message or event of an entity, and returns the work with it; None for none."""
 
 _TAKES = ("_take_subscription", "_take_service", "_take_client", "_take_timer", "_take_waitable")
 
 
 def lockstep_executor() -> SingleThreadedExecutor:
-    """Return the executor of lockstep nodes, or rclpy's own where its private methods differ."""
+    """Return the executor of lockstep nodes, or rclpy's own if its private methods differ."""
     known = all(hasattr(SingleThreadedExecutor, name) for name in _TAKES) and hasattr(_rclpy, "WaitSet")
     return LockstepExecutor() if known else SingleThreadedExecutor()
 
@@ -69,7 +69,7 @@ class LockstepExecutor(SingleThreadedExecutor):
         self._entities: _Entities | None = None
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
-        """Wait for work, and do what is ready.
+        """Wait for work, and do the work that is ready.
 
         Raises:
             ExternalShutdownException: ROS was shut down.
@@ -93,12 +93,12 @@ class LockstepExecutor(SingleThreadedExecutor):
                 work = take(entity)
                 if work is not None:
                     self._run(work)
-        # Tasks are callbacks of futures and coroutines that wait for something: they are run
-        # whenever something has come in.
+        # Tasks are callbacks of futures, and coroutines that wait: they are run whenever a
+        # message or event has come.
         self._run_tasks()
 
     def wake(self) -> None:
-        """List again what the nodes have to wait for: rclpy calls this when entities were added or removed."""
+        """List the entities of the nodes again: rclpy calls this when entities were added or removed."""
         self._changes += 1
         super().wake()
 
@@ -124,7 +124,7 @@ class LockstepExecutor(SingleThreadedExecutor):
         return timer.callback
 
     def _current_entities(self) -> _Entities:
-        # Counted before the entities are listed, so that a change while they are is not missed.
+        # Read before the entities are listed, so that a change meanwhile is not missed.
         changes, nodes = self._changes, self.get_nodes()
         if self._entities is None or (self._entities.changes, self._entities.nodes) != (changes, nodes):
             self._entities = _Entities(self, nodes, changes, self._context.handle)
@@ -138,7 +138,7 @@ class LockstepExecutor(SingleThreadedExecutor):
             coroutine.send(None)
         except StopIteration:
             return
-        # It waits for a future: the rest of it is a task.
+        # The coroutine waits for a future: its rest is a task.
         self.create_task(coroutine)
 
     def _run_tasks(self) -> None:
@@ -155,7 +155,7 @@ class LockstepExecutor(SingleThreadedExecutor):
 
 
 class _Entities:
-    """What the nodes have to wait for, and a wait set of that size."""
+    """The entities that the nodes wait for, and a wait set of that size."""
 
     def __init__(self, executor: LockstepExecutor, nodes: list[Node], changes: int, context: Any) -> None:
         self.nodes, self.changes = nodes, changes
@@ -209,7 +209,7 @@ class _Entities:
                 self._by_pointer["timer"][timer.handle.pointer] = executor._take_timer, timer
 
     def wait(self, wake: GuardCondition, timeout: float) -> None:
-        """Wait until something is ready, up to a time [s]."""
+        """Wait until an entity is ready, up to a time [s]."""
         wait_set, now = self._wait_set, time.monotonic()
         wait_set.clear_entities()
         for add, handle in self._adds:
@@ -226,12 +226,12 @@ class _Entities:
             self._look()
 
     def ready(self) -> list[tuple[Take, Any]]:
-        """Return what is ready, each with the method that takes from it."""
+        """Return the entities that are ready, each with the method that takes from it."""
         wait_set = self._wait_set
         found = [*self._events_ready, *(w for w in self._waitables if w.is_ready(wait_set))]
         ready: list[tuple[Take, Any]] = [(self._take_waitable, waitable) for waitable in found]
         for kind, entities in self._by_pointer.items():
-            # The executor's own guard condition is none of them.
+            # The executor's own guard condition is not among these entities.
             ready += [entities[p] for p in wait_set.get_ready_entities(kind) if p in entities]
         return ready
 

@@ -1,9 +1,9 @@
-"""Messages and calls between nodes of one process: handed over at once, by reference, and published as well.
+"""Messages and calls between nodes of one process: handed over at once, by reference, and also published.
 
 rclpy has no intra-process communication: between two nodes of one process a message is serialised, sent, waited for
-and deserialised. Where the publisher of a topic is in this process, its subscribers here get the message itself, in
-the thread that publishes it, before it goes out to all others. They must not change it, and their callbacks must not
-block. A service that is served for this process, too, is called in the thread that asks.
+and deserialised. If the publisher of a topic is in this process, its subscribers here get the message itself, in the
+thread that publishes it, before it is published to all others. They must not change it, and their callbacks must not
+block. A service that is also served for this process is called in the thread of the caller.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from robocontrast_ros.nodes.runtime.offered import subscribe_as_offered
 Callback = Callable[[Any], None]
 
 _hands_over = False
-"""Whether the nodes of this process hand anything over."""
+"""Whether the nodes of this process hand messages over."""
 
 LATE = 0.01
-"""How long a message that was handed over waits to be published with others before a thread publishes it, from one to
-two of these [s]."""
+"""A message that was handed over waits once to twice this time to be published with others, then a thread publishes
+it [s]."""
 
 _subscribers: dict[str, list[Callback]] = {}
 """Topic that is handed over in this process -> the callbacks of its subscribers here."""
 
 _services: dict[str, Callable[[Any], Any]] = {}
-"""Full name of a service of this process -> what makes a response of a request."""
+"""Full name of a service of this process -> function from request to response."""
 
 _readings: dict[str, Callable[[], Any]] = {}
-"""Full name of a service of this process -> what returns the same as its response without a message."""
+"""Full name of a service of this process -> function that returns the content of its response without a message."""
 
 _calls: dict[int, tuple[str, float]] = {}
-"""Thread that calls a service by reference -> the service's name, and until when it should have returned [s]."""
+"""Thread that calls a service by reference -> the service's name, and the deadline of its return [s]."""
 
 
 def hand_over(later: Iterable[str] = (), together: bool = False) -> None:
-    """Have the nodes of this process hand over; to be called before they are made.
+    """Let the nodes of this process hand messages over; call this before they are made.
 
     Args:
         later: topics whose publisher is made after a subscriber. Any other is handed over once its publisher is made.
-        together: whether what is handed over within ``published_together`` is published together afterwards.
+        together: whether messages that are handed over within ``published_together`` are published together afterwards.
     """
     global _hands_over, _outbox
     stop_handing_over()
@@ -61,7 +61,7 @@ def hand_over(later: Iterable[str] = (), together: bool = False) -> None:
 
 
 def stop_handing_over() -> None:
-    """Have nothing handed over, as it is at first."""
+    """Hand no messages over, as at first."""
     global _hands_over, _outbox
     _hands_over, _outbox = False, None
     _subscribers.clear()
@@ -70,12 +70,12 @@ def stop_handing_over() -> None:
 
 
 def hands_over() -> bool:
-    """Return whether the nodes of this process hand anything over."""
+    """Return whether the nodes of this process hand messages over."""
     return _hands_over
 
 
 def offer(topic: str) -> None:
-    """Have a topic handed over, whose publisher is in this process: those who subscribe from now on need no other."""
+    """Hand over a topic whose publisher is in this process: later subscribers need no other source."""
     if _hands_over:
         _subscribers.setdefault(topic, [])
 
@@ -84,11 +84,11 @@ def subscribe(node: Node, kind: type, topic: str, callback: Callback, quality: Q
     """Call a callback with each message of a topic, from this process or from elsewhere.
 
     Args:
-        node: the subscriber, where the topic comes from elsewhere.
+        node: the subscriber, if the topic comes from elsewhere.
         kind: type of its messages.
         topic: its name, relative to the namespace.
         callback: called with each message.
-        quality: of the subscription.
+        quality: quality of the subscription.
     """
     if topic in _subscribers:
         _subscribers[topic].append(callback)
@@ -97,17 +97,17 @@ def subscribe(node: Node, kind: type, topic: str, callback: Callback, quality: Q
 
 
 def subscribe_openly(node: Node, kind: type, topic: str, callback: Callback, quality: QoSProfile) -> Subscription:
-    """Call a callback with what this process hands over and, besides, with what others publish on the same topic.
+    """Call a callback with the messages that this process hands over, and with those of others on the same topic.
 
-    Return the subscription to what others publish. Where this process hands over, ``take_arrived`` delivers that, and
-    nothing else needs to: a node that nobody serves wakes no thread for each message that comes back to it.
+    Return the subscription to the messages of others. If this process hands over, ``take_arrived`` alone can deliver
+    them: a node that no executor serves wakes no thread for each message that comes back to it.
 
     Args:
-        node: the subscriber to what others publish; served by nobody, or by the thread that delivers.
+        node: the subscriber to the messages of others; served by no executor, or by the thread that delivers.
         kind: type of the messages.
         topic: its name, relative to the namespace.
         callback: called with each message, in any thread.
-        quality: of the subscription.
+        quality: quality of the subscription.
     """
     if not _hands_over:
         return node.create_subscription(kind, topic, callback, quality)
@@ -127,14 +127,14 @@ def subscribe_openly(node: Node, kind: type, topic: str, callback: Callback, qua
 
 
 def take_arrived(subscription: Subscription) -> None:
-    """Deliver what has arrived and was not delivered yet; in the thread that serves the subscription, if one does."""
+    """Deliver messages that have arrived; in the thread that serves the subscription, if one does."""
     with subscription.handle:
         while (taken := subscription.handle.take_message(subscription.msg_type, False)) is not None:
             subscription.callback(taken[0])
 
 
 class _Copies:
-    """What was handed over and comes back through the middleware, told from the messages of others by its content."""
+    """Handed-over messages that come back through the middleware, recognised by their content."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -146,18 +146,18 @@ class _Copies:
             self._expected.append(message)
 
     def came(self, message: Any) -> bool:
-        """Return whether a message is one that comes back."""
+        """Return whether a message is an expected one that comes back."""
         with self._lock:
             if message not in self._expected:
                 return False
-            # Those before it are lost: messages of one publisher come in their order.
+            # Expected messages before it are lost: messages of one publisher come in their order.
             while self._expected.popleft() != message:
                 pass
             return True
 
 
 class _Outbox:
-    """What was handed over and is still to be published for all others, in the order in which it was handed over."""
+    """Handed-over messages that are still to be published for all others, in their order."""
 
     def __init__(self) -> None:
         self._lock, self._publishing = threading.Lock(), threading.Lock()
@@ -165,7 +165,7 @@ class _Outbox:
         self._open = False
 
     def publish(self, publisher: Publisher, message: Any) -> None:
-        """Publish a message, later where others are published together with it."""
+        """Publish a message; later within ``together``."""
         with self._lock:
             self._waiting.append((publisher, message))
             later = self._open
@@ -173,7 +173,7 @@ class _Outbox:
             self.empty()
 
     def empty(self) -> None:
-        """Publish all that waits."""
+        """Publish all waiting messages."""
         with self._publishing:
             while self._waiting:
                 publisher, message = self._waiting.popleft()
@@ -181,7 +181,7 @@ class _Outbox:
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """Have what comes meanwhile wait for ``empty``, which is called in the end, and for what waits too long."""
+        """Keep messages of this context until ``empty``, called at its end, or earlier if one waits too long."""
         over = threading.Event()
         watch = threading.Thread(target=self._watch, args=(over,), name="publishing", daemon=True)
         self._open = True
@@ -205,20 +205,20 @@ class _Outbox:
 
 
 _outbox: _Outbox | None = None
-"""Where messages wait to be published together; None where each is published at once."""
+"""Messages that wait to be published together; None if each is published at once."""
 
 
 def published_together() -> AbstractContextManager[None]:
-    """Have what is handed over meanwhile published by ``publish_waiting``, or a little later, where that is wanted.
+    """Let messages of this context wait for ``publish_waiting``, or a little longer, if ``hand_over`` wants it.
 
-    A control step lasts as long as drawing, and what comes before and after: what is published then waits for the next
-    time that OpenGL draws.
+    A control step lasts as long as drawing and the work before and after it: messages of that work wait until OpenGL
+    draws again.
     """
     return contextlib.nullcontext() if _outbox is None else _outbox.together()
 
 
 def publish_waiting() -> None:
-    """Publish what was handed over and waits to be published."""
+    """Publish the messages that were handed over and wait."""
     if _outbox is not None:
         _outbox.empty()
 
@@ -242,18 +242,18 @@ class HandingPublisher:
             _outbox.publish(self._publisher, message)
 
     def subscribers(self) -> int:
-        """Return how many there are, in this process and elsewhere, as far as they have been discovered."""
+        """Return the number of subscribers, in this process and elsewhere, as far as they have been discovered."""
         return len(_subscribers.get(self._topic, ())) + self._publisher.get_subscription_count()
 
 
 def serve(node: Node, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> None:
-    """Serve a service, for this process in the thread that asks.
+    """Serve a service; for this process, in the thread of the caller.
 
     Args:
-        node: whose service it is.
+        node: the node of the service.
         kind: its type.
-        name: its name, as ``create_service`` takes it.
-        callback: makes the response of a request, and of an empty one; any thread may call it.
+        name: its name for ``create_service``.
+        callback: takes a request and an empty response, and returns the response; any thread may call it.
     """
     node.create_service(kind, name, callback)
     if _hands_over:
@@ -261,30 +261,30 @@ def serve(node: Node, kind: type, name: str, callback: Callable[[Any, Any], Any]
 
 
 def serve_reading(node: Node, name: str, read: Callable[[], Any]) -> None:
-    """Have what a service answers with read in this process, without request and response; any thread may call it.
+    """Offer the content of a service's response in this process, without request and response.
 
     Args:
-        node: whose service it is.
-        name: its name, as ``create_service`` takes it.
-        read: returns it.
+        node: the node of the service.
+        name: its name for ``create_service``.
+        read: returns the content; any thread may call it.
     """
     if _hands_over:
         _readings[node.resolve_service_name(name)] = read
 
 
 def read_here(client: Client) -> Callable[[], Any] | None:
-    """Return what reads in this process what a client would ask for; None where a request must be sent."""
+    """Return the function that reads the content of a client's response in this process; None to send a request."""
     return _readings.get(client.service_name)
 
 
 def served_here(client: Client) -> Callable[[Any], Any] | None:
-    """Return what answers a client's requests in this process; None where a request must be sent."""
+    """Return the function that answers a client's requests in this process; None to send a request."""
     return _services.get(client.service_name)
 
 
 @contextlib.contextmanager
 def limited(name: str, timeout: float) -> Iterator[None]:
-    """Have a call of a service by reference overdue where it takes longer than a time [s]; it cannot be given up."""
+    """Count a call of a service by reference as overdue after a time [s]; it cannot be given up."""
     thread = threading.get_ident()
     _calls[thread] = name, time.monotonic() + timeout
     try:
@@ -294,6 +294,6 @@ def limited(name: str, timeout: float) -> Iterator[None]:
 
 
 def overdue() -> str:
-    """Return which service was called by reference and should have returned; empty for none."""
+    """Return the name of a service whose call by reference is overdue; empty for none."""
     now = time.monotonic()
     return next((name for name, deadline in tuple(_calls.values()) if now > deadline), "")

@@ -29,13 +29,13 @@ from robocontrast_ros.system.processes import die_with_parent
 from robocontrast_ros.system.starting import end_at_once
 
 POLL = 0.1
-"""How often a node is checked for its end [s]."""
+"""Period of the checks whether a node has to end [s]."""
 
 ORDERLY = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 AT_ONCE = signal.SIGQUIT
 
 SAME_REQUEST = 1.0
-"""Time in which a further signal is the same request [s]."""
+"""Time within which a further signal is the same request [s]."""
 
 END_WITH_PARENT = "ROBOCONTRAST_END_WITH_PARENT"
 """Environment variable: id of the process that starts the node; when that process is gone, the node ends in order."""
@@ -49,20 +49,20 @@ def run_node(cls: type[Node]) -> None:
 def run_nodes(classes: Sequence[type[Node]]) -> None:
     """Initialise ROS, run nodes in this process until they must end, and exit.
 
-    Ends the process with one line and code 2 on a mistake in the parameters, or a session that is running already; code
-    3 when another node that is needed from the start does not come up, or the disk is full; code 1 when a service that
+    The process ends with one line and code 2 for a mistake in the parameters, or a session that is running already;
+    code 3 if another node that is needed from the start does not come up, or the disk is full; code 1 if a service that
     was called by reference hangs; else with the last node's ``exit_code``, or 0.
 
-    SIGINT, SIGTERM and SIGHUP are the ordinary end. ``interrupt()`` of a node that has it is called, and the process
-    ends once its ``exit_code`` is set. A node of a session, which names the session's manager in its parameter
-    ``leader``, goes on until that node is gone: an interrupted launch interrupts all nodes at once, and the manager
+    SIGINT, SIGTERM and SIGHUP request the ordinary end. ``interrupt()`` of a node that has it is called, and the
+    process ends once its ``exit_code`` is set. A node of a session, which names the session's manager in its parameter
+    ``leader``, goes on until the manager has ended: an interrupted launch interrupts all nodes at once, and the manager
     needs the others to stop the robot and to close the bag. Any other node ends at once, and every node ends at once at
     a second signal, or at SIGQUIT. ``on_end()`` of a node that has it is called before its handles are destroyed.
 
     Args:
-        classes: of the nodes. The attribute ``threads``, where a class has it, is more than one for callbacks that
-            wait for other nodes; ``pause`` is how long messages may wait to be taken together [s]. Each node is
-            served before the next one is made.
+        classes: classes of the nodes. The attribute ``threads``, if a class has it, is more than one for callbacks that
+            wait for other nodes; ``pause`` is the time for which messages may wait to be taken together [s]. Each node
+            is served before the next one is made.
     """
     tune_middleware(shared_memory=NO_SHARED_MEMORY not in sys.argv)
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
@@ -146,7 +146,7 @@ class _Running:
 
 
 class _Signals:
-    """The signals that were received, and when the process has to end."""
+    """The received signals, and the decision when the process has to end."""
 
     def __init__(self) -> None:
         self._first: float | None = None
@@ -155,7 +155,7 @@ class _Signals:
             signal.signal(number, self._handle)
 
     def nodes_are_made(self) -> None:
-        """From now on a signal does not end the process at once."""
+        """Let later signals end the process in order, not at once."""
         self._made = True
 
     def ignore(self) -> None:
@@ -176,7 +176,7 @@ class _Signals:
 
     def _handle(self, number: int, frame: object) -> None:
         now = time.monotonic()
-        # One request may come twice: a closing terminal signals a node and its launcher, which signals the node.
+        # One request may come twice: a closing terminal signals a node and its launcher, which also signals the node.
         again = self._first is not None and now > self._first + SAME_REQUEST
         self._first = self._first or now
         self._at_once |= again or number == AT_ONCE
@@ -186,9 +186,9 @@ class _Signals:
 
 
 def _end_with_parent() -> None:
-    """End in order when the process that started this one is gone, where it asked for that.
+    """End in order when the process that started this one has ended, if that process wants it.
 
-    `ros2 launch` leaves its nodes behind when it is killed, and when it gets SIGTERM.
+    `ros2 launch` does not end its nodes when it is killed, or gets SIGTERM.
     """
     parent = os.environ.get(END_WITH_PARENT)
     if not parent or sys.platform != "linux":
@@ -197,14 +197,14 @@ def _end_with_parent() -> None:
     try:
         os.kill(int(parent), 0)
     except ProcessLookupError:
-        # It was gone before the kernel watched it.
+        # The parent ended before the kernel watched it.
         end_at_once(0)
     except PermissionError:
         pass
 
 
 def _has_leader(node: Node) -> bool:
-    """Return whether the node serves a session whose manager is still there."""
+    """Return whether the node serves a session whose manager is still running."""
     leader = node.get_parameter("leader").value if node.has_parameter("leader") else ""
     if not leader:
         return False
@@ -216,7 +216,7 @@ def refuse(module: str, error: Exception, code: int) -> NoReturn:
     """Log why a node cannot start, as an error of that node, and end the process with a code.
 
     Args:
-        module: of the node, which is named after it.
+        module: module of the node, which has its name.
         error: the reason.
         code: exit code.
     """

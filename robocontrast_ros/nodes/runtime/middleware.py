@@ -1,4 +1,4 @@
-"""Settings of the middleware that ROS's own quality of service does not know."""
+"""Settings of the middleware that ROS's own quality of service does not include."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _DISCOVERY = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 
 
 def tune_middleware(shared_memory: bool = True) -> None:
-    """Set what Fast DDS needs for lockstep and for a quick start; call it before ROS is initialised.
+    """Set Fast DDS for lockstep and for a quick start; call this before ROS is initialised.
 
     Its publishers' heartbeats come every 0.1 s, and a participant announces itself as often for 4 s.
 
-    A subscriber that missed messages learns that from the publisher's next message or heartbeat. In lockstep no next
+    A subscriber that missed messages notices it by the publisher's next message or heartbeat. In lockstep no next
     message comes before the missing one was received, and Fast DDS's heartbeat comes every 3 s by default. A recorder
     that was stopped for 2 s needed up to 8 s more for its messages, and 0.1 s with these settings.
 
@@ -23,11 +23,11 @@ def tune_middleware(shared_memory: bool = True) -> None:
     the next one 3 s later, which one start in two had to wait for.
 
     A user's own settings for Fast DDS are kept. Fast DDS 2 (Humble, Jazzy) and other middlewares do not read the
-    variable: there it takes longer, and nothing is lost.
+    variable: with them it takes longer, and nothing is lost.
 
     Args:
-        shared_memory: whether messages to and from the same machine may go through memory that processes share. A
-            process that is stopped (SIGSTOP) may hold a lock of it, for which others then wait a second.
+        shared_memory: whether messages to and from the same machine may use memory that processes share. A stopped
+            process (SIGSTOP) may hold a lock of this memory, and others then wait for a second.
     """
     local = not shared_memory and os.environ.get(_DISCOVERY) == "LOCALHOST"
     if not shared_memory:

@@ -1,4 +1,4 @@
-"""Subscribe with the quality that a topic's publishers offer."""
+"""Subscriptions with the quality that a topic's publishers offer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ except ImportError:  # Humble
 def subscribe_as_offered(
     node: Node, kind: type, topic: str, callback: Callable[..., None], quality: QoSProfile
 ) -> None:
-    """Subscribe reliably, and best effort once a publisher offers no more: else nothing of it arrives.
+    """Subscribe reliably, and best effort once a publisher offers no more, because else its messages do not arrive.
 
     No other quality of a publisher keeps its messages from a volatile subscriber without a deadline. The callback may
     be that of a ``Stream``.
@@ -45,6 +45,6 @@ def subscribe_as_offered(
         subscribe(offered)
 
     events = SubscriptionEventCallbacks(incompatible_qos=take_what_is_offered)
-    # A publisher that is known is told at once, in the thread that spins, which may not be this one.
+    # A publisher that is already known is reported at once, in the thread that spins, which may be another one.
     with made:
         reliable = subscribe(quality, event_callbacks=events)

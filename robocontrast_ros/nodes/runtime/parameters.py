@@ -1,4 +1,4 @@
-"""Declare a node's parameters from its record, read them once, and refuse by name those that do not fit."""
+"""A node's parameters: declared from its record, read once, and refused by name if they do not fit."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def declare_record(node: Node, cls: type[Record]) -> Record:
 
 
 def _declare(node: Node, name: str, kind: Parameter.Type, info: Any) -> Parameter:
-    """Declare a parameter with its default, so that ROS's tools show its value where none was given."""
+    """Declare a parameter with its default, so that ROS's tools also show the value if none was given."""
     descriptor = _descriptor(info, kind)
     if info.is_required():
         return node.declare_parameter(name, kind, descriptor)

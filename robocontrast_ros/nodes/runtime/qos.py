@@ -17,7 +17,7 @@ def _reliable(depth: int, durability: DurabilityPolicy = DurabilityPolicy.VOLATI
 
 
 def recorded(size: int) -> QoSProfile:
-    """Return what a publisher offers on a topic that is recorded, for messages of a size [byte].
+    """Return the quality of a publisher on a recorded topic, for messages of a size [byte].
 
     A publisher that keeps the last messages never waits for a subscriber. A subscriber that is behind by more than the
     depth loses messages, so the depth is large, and rollout waits for a recorder that is too far behind. Any other
@@ -35,7 +35,7 @@ LOCKSTEP = _reliable(10)
 LATCHED = _reliable(1, DurabilityPolicy.TRANSIENT_LOCAL)
 """State that a late subscriber must still receive: the present trial, the session's status.
 
-The last message is enough for the recorder, too: the next trial is published after the recording of this one.
+The last message is also enough for the recorder: the next trial is published after the recording of this one.
 """
 
 STATE = _reliable(1)

@@ -1,4 +1,4 @@
-"""Topics of drivers, whose messages come faster than anybody asks for them."""
+"""Topics of drivers, whose messages come faster than they are needed."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
 WAITING = QoSProfile(depth=400)
-"""Quality of a stream's subscription: at 1000 Hz, twice as many as come between two looks of the executor."""
+"""Quality of a stream's subscription: its depth is twice the messages between two checks of the executor at 1000 Hz."""
 
 SELDOM = 1.0
-"""Between two readings of a stream of which nobody needs every message [s]."""
+"""Period at which a stream is read if not every message is needed [s]."""
 
 
 class Stream:
     """Reads the messages of a topic together, in their order: no thread wakes up for each.
 
-    Its subscription is of serialised messages, with ``put`` as callback. An executor that knows streams does not wait
-    for it, and looks five times a second; whoever needs what has come by now reads.
+    Its subscription takes serialised messages, with ``put`` as callback. An executor that knows streams does not wait
+    for it, and looks five times a second; code that needs the present messages calls ``read``.
 
     Attributes:
-        subscription: to the topic; None before there is one.
-        received: how many messages had come by the last look, read or not.
+        subscription: the subscription to the topic; None before there is one.
+        received: number of messages up to the last look, read or not.
     """
 
     def __init__(self, read: Callable[[bytes, int], None], needed: Callable[[], bool] = lambda: True) -> None:
         """Begin without messages.
 
         Args:
-            read: called with each message and when it arrived, on the steady clock [ns]; never in two threads at once.
-            needed: whether every message is; else looks read only the newest once a second.
+            read: called with each message and its arrival time on the steady clock [ns]; never in two threads at once.
+            needed: returns whether every message is needed; else looks read only the newest, once a second.
         """
         self._read, self._needed = read, needed
         self._lock = threading.RLock()
@@ -47,7 +47,7 @@ class Stream:
 
     @staticmethod
     def of(callback: Callable[..., Any]) -> Stream | None:
-        """Return the stream that a subscription's callback is of; None for none."""
+        """Return the stream of a subscription's callback; None for none."""
         owner = getattr(callback, "__self__", None)
         return owner if isinstance(owner, Stream) else None
 
@@ -58,14 +58,14 @@ class Stream:
             self.read()
 
     def look(self) -> None:
-        """Take what has come in; read it where it is needed or was not for long; in any thread."""
+        """Take the messages that have come; read them if they are needed or were not read for long; in any thread."""
         with self._lock:
             self._take()
             if self._needed() or time.monotonic() >= self._due:
                 self.read()
 
     def read(self) -> None:
-        """Read what has come in since the last call; in any thread."""
+        """Read the messages since the last call; in any thread."""
         with self._lock:
             self._due = time.monotonic() + SELDOM
             self._take()
@@ -76,13 +76,13 @@ class Stream:
         subscription = self.subscription
         if subscription is None:
             return
-        with contextlib.suppress(InvalidHandle), subscription.handle:  # another one may take its place
+        with contextlib.suppress(InvalidHandle), subscription.handle:  # another subscription may replace it
             while (taken := subscription.handle.take_message(subscription.msg_type, True)) is not None:
                 self._keep(*taken)
 
     def _keep(self, raw: bytes, info: Any) -> None:
         now = time.monotonic_ns()
-        # Not every middleware tells when a message arrived: then it was now.
+        # Not every middleware reports the arrival time of a message: without one it is now.
         arrival = info["received_timestamp"] and info["received_timestamp"] - time.time_ns() + now
         self._unread.append((raw, min(arrival or now, now)))
         self.received += 1

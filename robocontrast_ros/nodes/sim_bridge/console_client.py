@@ -1,4 +1,4 @@
-"""The console of the person at the robot, as a scene backend reaches it."""
+"""The console of the person at the robot, for a scene backend."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from robocontrast_ros.strategies.effort import Tolerance
 from robocontrast_ros.worlds.backends import BrokenOff, TableReading
 
 PATIENCE = 30 * 86400.0
-"""How long a person may take for an answer [s]."""
+"""Time limit of a person's answer [s]."""
 
 PICTURE = 20.0
-"""How long reading a picture may take [s]."""
+"""Time limit of reading a picture [s]."""
 
 
 class ConsoleClient:
@@ -28,12 +28,12 @@ class ConsoleClient:
         """Wait for the console.
 
         Args:
-            node: whose answers are taken by another thread.
+            node: the node of the clients, whose answers another thread takes.
             operator: name of the console's node.
-            timeout: how long it may take to come up [s].
+            timeout: time limit of its start [s].
 
         Raises:
-            BenchFault: it does not come up.
+            BenchFault: the console does not come up.
         """
         self._ask = node.create_client(AskMoves, f"{operator}/ask_moves")
         self._read = node.create_client(ReadTable, f"{operator}/read_table")
@@ -58,7 +58,7 @@ class ConsoleClient:
         return OperatorAnswer("done", moved=moved, overruled=response.overruled, seconds=response.seconds)
 
     def read_table(self, expected: Scene) -> TableReading:
-        """Return what the camera sees."""
+        """Return the camera's reading of the table."""
         with fault_without_answer(Fault.SENSOR_LOST):
             response = checked(patient_call(self._read, ReadTable.Request(expected=scene_to_msg(expected)), PICTURE))
         scene = scene_from_msg(response.scene)

@@ -1,4 +1,4 @@
-"""The standard simulation_interfaces services as plain calls, whichever simulator serves them."""
+"""The standard simulation_interfaces services of any simulator as plain calls."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from robocontrast_ros.nodes.simulation_version import check_spoken
 from robocontrast_ros.worlds.simulated_scene import SimulationError
 
 VERSION_PERIOD = 0.5
-"""How often the wait for a simulator checks which version it speaks [s]."""
+"""Period at which the wait for a simulator checks the version of its services [s]."""
 
 
 class RosSimulation:
@@ -45,11 +45,11 @@ class RosSimulation:
         """Make the clients.
 
         Args:
-            node: the hidden node of a Channel: calls block the caller, the channel brings the answers.
-            services: their names.
+            node: the hidden node of a Channel: calls block the caller, and the channel receives the answers.
+            services: names of the services.
             frame_id: the simulator's world frame.
             timeout: limit of each call [s].
-            plays: whether the simulator goes on by itself, and so has to be paused at times.
+            plays: whether the simulator runs by itself, and so has to be paused at times.
         """
         self.description = ""
         self._node = node
@@ -65,7 +65,7 @@ class RosSimulation:
                 (ResetSimulation, services.reset_simulation),
                 (StepSimulation, services.step_simulation),
                 *(((SetSimulationState, services.set_simulation_state),) if plays else ()),
-                # Made last and asked first: a simulator that has discovered this client has discovered those before it.
+                # Made last and called first: a simulator that has discovered it has discovered the earlier clients.
                 (GetSimulatorFeatures, services.get_simulator_features),
             )
         }
@@ -74,8 +74,8 @@ class RosSimulation:
         """Wait for the simulator to come up.
 
         Raises:
-            BenchFault: it did not within the time [s].
-            ConfigurationError: it speaks another version of simulation_interfaces.
+            BenchFault: the simulator did not come up within the time [s].
+            ConfigurationError: it has another version of simulation_interfaces.
         """
         clients = (self._states, *self._clients.values())
         deadline = time.monotonic() + timeout
@@ -88,7 +88,7 @@ class RosSimulation:
         check_spoken(self._node, clients)
 
     def features(self) -> frozenset[int]:
-        """Return the numbers of the features it announces."""
+        """Return the numbers of the simulator's features."""
         client, request = self._clients[GetSimulatorFeatures], GetSimulatorFeatures.Request()
         response = answer(client, request, Fault.SIMULATOR_LOST, self._timeout, first_call)
         self.description = response.features.custom_info
@@ -100,7 +100,7 @@ class RosSimulation:
         return poses_from_response(response)
 
     def request_poses(self, then: Callable[[int, dict[str, Pose]], None]) -> None:
-        """Ask for the poses without waiting; ``then`` is called with time [ns] and poses when they come."""
+        """Request the poses without waiting; ``then`` receives time [ns] and poses when they are known."""
         if (read := read_here(self._states)) is not None:
             then(*read())
             return
@@ -114,7 +114,7 @@ class RosSimulation:
         self._call(SetEntityState.Request(entity=entity, state=state), f"to move '{entity}'")
 
     def at_once(self) -> AbstractContextManager[None]:
-        """Return nothing to enter: each service call takes effect when it is answered."""
+        """Return an empty context: each service call takes effect when it is answered."""
         return nullcontext()
 
     def spawn(self, entity: str, uri: str, pose: Pose) -> None:
@@ -129,7 +129,7 @@ class RosSimulation:
         self._call(DeleteEntity.Request(entity=entity), f"to delete '{entity}'")
 
     def reset_state(self) -> None:
-        """Put everything back to where it was at the beginning; time goes on."""
+        """Put everything back to its place at the beginning; time goes on."""
         self._call(ResetSimulation.Request(scope=ResetSimulation.Request.SCOPE_STATE), "to reset")
 
     def step(self, steps: int) -> None:
@@ -137,7 +137,7 @@ class RosSimulation:
         self._call(StepSimulation.Request(steps=steps), "to step")
 
     def play(self, playing: bool) -> None:
-        """Let the world go on by itself from now on, or pause it, unless it is so already."""
+        """Let the world run by itself, or pause it, unless it already does so."""
         state = SimulationState.STATE_PLAYING if playing else SimulationState.STATE_PAUSED
         request = SetSimulationState.Request(state=SimulationState(state=state))
         there = (SetSimulationState.Response.ALREADY_IN_TARGET_STATE,)

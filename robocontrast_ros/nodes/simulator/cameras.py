@@ -1,4 +1,4 @@
-"""The simulator's camera topics: images and intrinsics, drawn when nothing else waits for it."""
+"""The simulator's camera topics: images and intrinsics; images are drawn when nothing else waits for the simulator."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.timing import Periodic
 
 DRAWING_DELAY = 0.0005
-"""How long the images of a control step wait for a request of the entities' states [s].
+"""Time for which the images of a control step wait for a request of the entities' states [s].
 
-Drawing takes longer than anything else in a control step; meanwhile the scene can be scored. No image is of a later
-time than it would be without the delay: every request that can move the world has the images drawn first.
+Drawing takes longer than anything else in a control step; meanwhile the scene can be scored. The delay does not change
+the time of any image, because every request that can move the world has the images drawn first.
 """
 
 
@@ -29,7 +29,7 @@ class CameraPublishers:
     """Draws and publishes the images of a world's cameras.
 
     Attributes:
-        thread: what draws, of one thread, where the world is stepped in several; None: the thread that calls, later.
+        thread: an executor of one thread that draws, if several threads step the world; None: the caller draws, later.
     """
 
     thread: ThreadPoolExecutor | None = None
@@ -38,8 +38,8 @@ class CameraPublishers:
         """Make the publishers.
 
         Args:
-            node: that they are made of.
-            world: whose cameras are drawn.
+            node: the node of the publishers.
+            world: the world of the cameras.
             period: least time between two images [s]; 0 for images on request only.
             now: returns the time of the world's present state, for stamps [ns].
         """
@@ -60,18 +60,18 @@ class CameraPublishers:
         self._timer.cancel()
 
     def time_passed(self) -> None:
-        """See whether images of the present time are due; a thread that draws begins at once."""
+        """Check whether images of the present time are due; a drawing thread begins at once."""
         self._due = self._schedule.due(self._now())
         if self._due and self.thread is not None:
             self._begin()
 
     def draw_soon(self) -> None:
-        """Draw what is due after the delay."""
+        """Draw the images that are due, after the delay."""
         if self._due:
             self._timer.reset()
 
     def draw_due(self) -> None:
-        """Draw what is due now; the world must not change before."""
+        """Draw the images that are due, now; the world must not change before."""
         self._timer.cancel()
         if self._due:
             self._begin()
@@ -107,7 +107,7 @@ class CameraPublishers:
             infos.publish(camera_info_to_msg(self._world.cameras.info(camera.name), camera.frame_id, now))
 
     def _publish_images(self, now: int, begun: Callable[[], None] = lambda: None) -> None:
-        """Draw the images of the present time, and publish them; ``begun`` is called once OpenGL draws, or failed."""
+        """Draw and publish the images of a time; ``begun`` is called once OpenGL draws, or has failed."""
         try:
             for camera, _, images in self._cameras:
                 pixels = self._world.cameras.render(camera.name, begun)
@@ -116,5 +116,5 @@ class CameraPublishers:
             begun()
 
     def reset(self) -> None:
-        """Have images drawn at the next time, whichever that is."""
+        """Have images drawn at the next time, whatever that is."""
         self._schedule.done(None)

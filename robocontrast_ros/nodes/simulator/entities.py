@@ -1,4 +1,4 @@
-"""The simulator's services about entities: which there are, where they are, how they come and go."""
+"""The simulator's services about entities: their names and states, spawning and deleting."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ VALID_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*
 
 
 class EntityServices:
-    """Answers the requests: each method fills in its response, or raises an error, from which the result is made."""
+    """Answers the requests: each method fills in its response, or raises an error, which becomes the result."""
 
     def __init__(self, world: World, spawnables: Sequence[str], now: Callable[[], int]) -> None:
-        """Take the world, the URIs that GetSpawnables answers with, and what returns the time of its state [ns]."""
+        """Take the world, the URIs for GetSpawnables, and the function that returns the time of its state [ns]."""
         self._world, self._spawnables, self._now = world, spawnables, now
         self._frame = world.profile.world_frame
         self._state_messages = convert.EntityStateMessages()
 
     def answers(self) -> dict[str, tuple[type, Callable[[Any, Any], None]]]:
-        """Return each service's type and what answers it, by name."""
+        """Return name of each service -> its type, and the method that answers it."""
         return {
             "get_entities": (GetEntities, self._get_entities),
             "get_entity_state": (GetEntityState, self._get_entity_state),

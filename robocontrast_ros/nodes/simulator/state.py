@@ -19,10 +19,10 @@ from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.timing import TimeOfDay
 
 PLAYING_PERIOD = 0.01
-"""How often, at least, the world catches up with the wall clock while it is playing [s]."""
+"""Longest period at which the world catches up with the wall clock while it is playing [s]."""
 
 LONGEST_CATCH_UP = nanoseconds(0.1)
-"""How much it catches up at once, when the machine is too slow for real time [ns]."""
+"""Greatest time that it catches up at once, if the machine is too slow for real time [ns]."""
 
 STATES = (
     SimulationState.STATE_STOPPED,
@@ -30,7 +30,7 @@ STATES = (
     SimulationState.STATE_PAUSED,
     SimulationState.STATE_QUITTING,
 )
-"""What can be asked for."""
+"""States that can be requested."""
 
 
 class PlayControl:
@@ -51,17 +51,17 @@ class PlayControl:
         alone: AbstractContextManager[object] | None = None,
         take_commands: Callable[[], None] = lambda: None,
     ) -> None:
-        """Take what it moves.
+        """Take the world and its node.
 
         Args:
-            node: whose ``exit_code`` ends its process.
-            world: that plays.
+            node: its ``exit_code`` ends its process.
+            world: the world that plays.
             publish: called after each period in which the world has moved; in real time also while it is paused, as a
                 robot's driver goes on.
             publish_period: that period, in simulated time [s].
-            real_time: whether it plays from the start.
-            alone: entered while it moves the world by itself, where other threads may touch the world.
-            take_commands: called before it does, where commands are not delivered by themselves.
+            real_time: whether the world plays from the start.
+            alone: entered while this class moves the world by itself, if other threads may use the world.
+            take_commands: called before that, if commands are not delivered by themselves.
         """
         self._node, self._world, self._publish, self._real_time = node, world, publish, real_time
         self._alone, self._take_commands = alone or nullcontext(), take_commands
@@ -88,7 +88,7 @@ class PlayControl:
         response.state.state = self._state
 
     def set(self, request: Any, _: Any) -> None:
-        """Answer SetSimulationState; raise Refusal where it is in that state already, or cannot be."""
+        """Answer SetSimulationState; raise Refusal if the world is already in that state, or cannot enter it."""
         state, answers = request.state.state, SetSimulationState.Response
         if state == self._state:
             raise Refusal(answers.ALREADY_IN_TARGET_STATE, f"the simulation is in state {state} already")

@@ -75,8 +75,8 @@ class ArmController(ABC):
     """Carries out an action in one control step, from a set point of the joints; each action space derives from it.
 
     Attributes:
-        name: of the action space, which is that of its channel.
-        reference: of its numbers, for ``ActionConventions``, as frame and rotation.
+        name: name of the action space and of its channel.
+        reference: reference of its numbers, for ``ActionConventions``, as frame and rotation.
         lost: the reason if the robot was not at the set point, in words.
     """
 

@@ -109,7 +109,7 @@ class DiscreteNavigationController:
         self._speed = self._moving = 0.0
 
     def step(self, state: RobotState) -> ControlStep | None:
-        """Return the velocity for the next control period; None when the action is done.
+        """Return the velocity for the next control period; None if the action is done.
 
         A blocked action ends with a clamped step whose reason has the distance covered.
         """
@@ -178,7 +178,7 @@ class DiscreteNavigationController:
     def _profile(self, remaining: float, tolerance: float, ramp: _Ramp) -> float:
         """Return the greatest speed from which the base can still brake after the coming period.
 
-        The base is assumed to follow the driver's ramp from the speeds asked for before.
+        The base is assumed to follow the driver's ramp from the speeds commanded before.
         """
         now = self._moving * math.copysign(1.0, remaining)
         half = self._period / 2
@@ -207,7 +207,7 @@ class DiscreteNavigationController:
         return away > LOST_POSITION or abs(_wrapped(target.heading - state.pose.yaw)) > LOST_HEADING
 
     def _restart(self, state: RobotState) -> None:
-        """Reset the set point to the base, but for a heading that the base has kept."""
+        """Reset the set point to the base, except for a heading that the base has kept."""
         x, y = state.pose.xy
         kept = abs(_wrapped(self._target.heading - state.pose.yaw)) <= LOST_HEADING
         self._target = _Target(x, y, self._target.heading if kept else state.pose.yaw)

@@ -19,9 +19,9 @@ class ControlStep:
     """One control period of an action.
 
     Attributes:
-        command: for the robot.
+        command: command for the robot.
         clamped: whether the robot does less than the action asks for.
-        reasons: of the clamping, in words; empty when not clamped.
+        reasons: reasons of the clamping, in words; empty if not clamped.
     """
 
     command: RobotCommand
@@ -64,7 +64,7 @@ class Controller(Protocol):
         """
 
     def step(self, state: RobotState) -> ControlStep | None:
-        """Return the command for the next control period; None when the action is done.
+        """Return the command for the next control period; None if the action is done.
 
         An action takes at least one control period.
         """

@@ -22,7 +22,7 @@ REACHED, REACHED_TURN = 1e-3, 5e-3
 """A step that ends farther from its target than this counts as not reached [m, rad]."""
 
 FLOOR_SLACK = 5e-4
-"""How far a part of the arm may go below the floor [m], so that rounding does not stop a tool that slides along it."""
+"""Depth below the floor that is allowed to the arm [m], because rounding must not stop a tool that slides along it."""
 
 SHARES = (1.0, 0.5, 0.25, 0.125)
 """Shares of a step that are tried, the greatest first, until the joints are fast enough for one."""
@@ -78,7 +78,7 @@ class _ToolController(ArmController):
         far = wanted.distance_to(self._set_point) / self._space.max_step
         turn = math.hypot(*between(self._set_point.orientation, wanted.orientation)) / self._space.max_turn
         for excess, bound in ((far, f"{self._space.max_step} m"), (turn, f"{self._space.max_turn} rad")):
-            # A target at the bound must not lie beyond it because its distance is rounded.
+            # Rounding of the distance must not put a target at the bound beyond it.
             if excess > 1.0 + 1e-9:
                 reasons.append(f"a control step goes at most {bound}")
         return self._way(wanted, min(1.0, 1.0 / max(far, turn, 1.0)))

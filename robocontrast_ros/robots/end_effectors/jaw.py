@@ -165,10 +165,10 @@ class Jaw(EndEffector):
 
         Args:
             root: the document's root.
-            joints: of the two fingers.
+            joints: joints of the two fingers.
             effort: that of each joint while the hand presses with its force [Nm or N].
             full: distance of the set point ahead of the joints for that [rad or m].
-            damping: of the actuator [Nms/rad or Ns/m].
+            damping: damping of the actuator [Nms/rad or Ns/m].
         """
         tendon = ET.SubElement(ET.SubElement(root, "tendon"), "fixed", name=DRIVE)
         for joint in joints:

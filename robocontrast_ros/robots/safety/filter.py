@@ -49,7 +49,7 @@ class SafetyFilter(Protocol):
         """Return the command that may be sent in place of one.
 
         Args:
-            command: for the coming control period.
+            command: command for the coming control period.
             state: state of the robot, by its newest reading.
             person_near: whether a person is near, so that it has to be slower.
         """
@@ -58,7 +58,7 @@ class SafetyFilter(Protocol):
         """Record a command to stop and stay, which is never refused."""
 
     def homing(self, reading: Reading, person_near: bool) -> tuple[float, Intervention | None]:
-        """Return how the robot may continue to the start of an episode, or to its posture of rest.
+        """Return the limits of the robot's way to the start of an episode, or to its posture of rest.
 
         Args:
             reading: newest reading of the robot.

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import shapely
 
 from robocontrast_ros.domain import Instruction, NotApplicable, ObjectState, Pose, Scene, TestInstance
 from robocontrast_ros.objects import ObjectModel
@@ -16,7 +15,7 @@ from robocontrast_ros.tasks.protocol import Answer, Crowd, Harder, Infeasible, T
 from robocontrast_ros.tasks.proven import paths, proven
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.goals import Library, argument, named
-from robocontrast_ros.tasks.tabletop.hand import HandRoom, Obstacle
+from robocontrast_ros.tasks.tabletop.hand import HandRoom
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
 from robocontrast_ros.tasks.tabletop.parameters import TabletopParameters
 from robocontrast_ros.tasks.tabletop.planner import TabletopPlanner
@@ -51,8 +50,7 @@ class TabletopDifficulty:
         self._task, self._p, self._library = task, parameters, library
         self._planner, self._language, self._settle = planner, language, settle
         self._room = HandRoom(parameters.hand)
-        region = parameters.region
-        self._region = shapely.box(region.x_min, region.y_min, region.x_max, region.y_max)
+        self._region = parameters.region.box
 
     def most(self, wanted: int) -> int:
         """Return how many distractors there is room for, up to a number; 0 where the task file has none."""
@@ -166,12 +164,7 @@ class TabletopDifficulty:
             way = self._planner.handling(base.instruction, base.scene)
         except NoPlan:
             return False
-        added = [
-            Obstacle(o.name, shapes.footprint(model, o.pose), shapes.heights(model, o.pose)[1])
-            for o in self._planner.movable(scene)
-            if o.name not in base.scene
-            for model in (self._library[o.model],)
-        ]
+        added = self._planner.obstacles(scene, base.scene.names)
         if any(self._room.in_the_way(tool, added) for tool in (way.grasp, way.place) if tool is not None):
             return True
         if way.place is None:

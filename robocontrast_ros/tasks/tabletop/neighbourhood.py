@@ -23,7 +23,7 @@ from robocontrast_ros.tasks.protocol import SOLVED, Answer, Task
 from robocontrast_ros.tasks.proven import Case, ProvenNeighbourhood, shared_words
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.goals import Library, TabletopGoals, argument, named
-from robocontrast_ros.tasks.tabletop.hand import HandRoom, Obstacle
+from robocontrast_ros.tasks.tabletop.hand import HandRoom
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, Region, TabletopParameters
 from robocontrast_ros.tasks.tabletop.planner import Handling, TabletopPlanner, words
@@ -99,8 +99,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
         self._planner, self._goals, self._language = planner, goals, language
         # What the hand touches, not what the planner keeps away from.
         self._room = HandRoom(replace(parameters.hand, margin=TOUCHING, above=0.0))
-        region = parameters.region
-        self._region = shapely.box(region.x_min, region.y_min, region.x_max, region.y_max)
+        self._region = parameters.region.box
 
     def _case(self, base: TestInstance, scene: Scene) -> _Case:
         """Return what is to be changed.
@@ -308,7 +307,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
     def _touches(self, way: Handling, scene: Scene, instruction: Instruction, name: str) -> bool:
         """Tell whether the hand, or what it puts down, would touch a thing where it closes or opens."""
         thing, target = scene[name], scene[argument(instruction, "target")]
-        obstacle = Obstacle(thing.name, self._area(thing), shapes.heights(self._model(thing), thing.pose)[1])
+        obstacle = self._planner.obstacle(thing)
         if self._room.in_the_way(way.grasp, [obstacle]) is not None:
             return True
         if way.place is None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import shapely
 from pydantic import Field
+from shapely import Polygon
 
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.tasks.base import TaskParameters
@@ -42,6 +44,11 @@ class Region:
     def __post_init__(self) -> None:
         if self.x_max <= self.x_min or self.y_max <= self.y_min:
             raise ValueError("x_min < x_max and y_min < y_max")
+
+    @property
+    def box(self) -> Polygon:
+        """The region as a polygon [m]."""
+        return shapely.box(self.x_min, self.y_min, self.x_max, self.y_max)
 
 
 @record

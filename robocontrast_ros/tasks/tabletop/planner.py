@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -82,8 +82,7 @@ class TabletopPlanner:
         self._p, self._library, self._goals = parameters, library, goals
         self._room = HandRoom(parameters.hand)
         self._found = lru_cache(_KEPT_PLANS)(self._new)
-        region = parameters.region
-        self._region = shapely.box(region.x_min, region.y_min, region.x_max, region.y_max)
+        self._region = parameters.region.box
 
     def relaxed(self) -> TabletopPlanner:
         """Return a planner that keeps half the distances, for a scene that has moved a little since it was planned."""
@@ -129,7 +128,7 @@ class TabletopPlanner:
             raise NoPlan(reason)
         target = scene[argument(instruction, "target")]
         self._require_free_start(scene)
-        others = self._obstacles(scene, {target.name})
+        others = self.obstacles(scene, {target.name})
         holds = self._holds(target, others)
         if instruction.family == "pick":
             return self._picked(target, others, holds)
@@ -173,13 +172,14 @@ class TabletopPlanner:
         """Return the objects of a scene that are no fixtures."""
         return tuple(o for o in scene if o.model in self._library and not self._library[o.model].fixed)
 
-    def _obstacles(self, scene: Scene, without: set[str]) -> tuple[Obstacle, ...]:
-        return tuple(
-            Obstacle(o.name, shapes.footprint(model, o.pose), shapes.heights(model, o.pose)[1])
-            for o in self.movable(scene)
-            if o.name not in without
-            for model in (self._library[o.model],)
-        )
+    def obstacle(self, state: ObjectState) -> Obstacle:
+        """Return an object of the library as an obstacle."""
+        model = self._library[state.model]
+        return Obstacle(state.name, shapes.footprint(model, state.pose), shapes.heights(model, state.pose)[1])
+
+    def obstacles(self, scene: Scene, without: Collection[str] = ()) -> tuple[Obstacle, ...]:
+        """Return the objects of a scene that are no fixtures as obstacles, without those of some names."""
+        return tuple(self.obstacle(o) for o in self.movable(scene) if o.name not in without)
 
     def _around_place(self, reference: ObjectState, family: str, others: Sequence[Obstacle]) -> tuple[Obstacle, ...]:
         """Return the obstacles where a target is put on or in the reference, which is then hollow or flat."""
@@ -205,7 +205,7 @@ class TabletopPlanner:
             NoPlan: something does.
         """
         hand, (x, y, z) = self._p.hand, self._p.start
-        for obstacle in self._obstacles(scene, set()):
+        for obstacle in self.obstacles(scene):
             near = shapely.distance(obstacle.area, shapely.Point(x, y)) < hand.radius + hand.margin
             if near and obstacle.top > z - hand.tip - hand.above:
                 raise NoPlan(f"{words(obstacle.name)} stands where the hand starts")

@@ -138,8 +138,7 @@ class SceneDraw:
         self._pairs: dict[str, list[dict[str, str]]] = {}
         self._known: dict[tuple[str, str, str], bool] = {}
         self._movable = [model for model in library.values() if not model.fixed]
-        region = parameters.region
-        self._region = shapely.box(region.x_min, region.y_min, region.x_max, region.y_max)
+        self._region = parameters.region.box
 
     def pairs(self, family: str) -> list[dict[str, str]]:
         """Return the arguments that an instruction of a family can have, as far as the objects alone tell."""

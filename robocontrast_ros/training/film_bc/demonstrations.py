@@ -22,31 +22,20 @@ from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.policies.baselines.language_table.oracle import Oracle, OracleParameters
 from robocontrast_ros.policies.film_bc.observations import CAMERA, planar_state, reduced
 from robocontrast_ros.policies.protocol import Observation, Policy
-from robocontrast_ros.robots.kinds import make_controller
-from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.system.processes import Stopped, stopping
 from robocontrast_ros.tasks.language_table import LanguageTable
+from robocontrast_ros.training.demonstrator import DemonstrationKeys, Demonstrator
 from robocontrast_ros.training.shards import Stored
-from robocontrast_ros.worlds.in_process import WorldSimulation
-from robocontrast_ros.worlds.mujoco.world import World
-from robocontrast_ros.worlds.simulated_scene import SimulatedScene
 
 
 @record
-class DemonstrationParameters:
+class DemonstrationParameters(DemonstrationKeys):
     """How demonstrations are made."""
 
-    oracle: str = Field(description="URI of the oracle's parameter file; it names the task")
     robot: str = Field(min_length=1, description="name of the robot's profile")
     shards: int = Field(gt=0, description="number of files")
     episodes: int = Field(gt=0, description="episodes in one shard")
-    seed: int = Field(ge=0, description="of instances and noise; evaluations must use other seeds")
-    physics_step: float = Field(gt=0, le=0.005, description="simulated time of one physics step [s]")
-    step_limit: int = Field(gt=0, description="control steps after which an episode ends")
     noise: float = Field(ge=0, description="standard deviation added to each executed coordinate [m]")
-    drift_chance: float = Field(ge=0, le=1, description="chance, each step, that a drift begins")
-    drift_steps: int = Field(gt=0, description="longest drift [control steps]")
-    drift_length: float = Field(ge=0, description="longest displacement of a drifting step [m]")
     learner: str = Field(default="", description="path of the parameter file of a policy that drives too")
     learner_share: float = Field(default=0.0, ge=0, le=1, description="share of episodes that it drives")
     image_every: int = Field(ge=0, description="control steps from image to image; 0 for no images")
@@ -88,35 +77,21 @@ def make_shard(parameters: DemonstrationParameters, index: int) -> Shard:
     return _Demonstrator(parameters).shard(np.random.default_rng([parameters.seed, index]))
 
 
-class _Demonstrator:
-    """A world with the oracle in it."""
+class _Demonstrator(Demonstrator):
+    """A robot in a world with the oracle in it."""
 
     def __init__(self, parameters: DemonstrationParameters) -> None:
-        self._p = parameters
         oracle_file = resolve_uri(parameters.oracle)
         oracle = load_record(OracleParameters, oracle_file)
         self._inset = oracle.pushing.inset
-        self._task = LanguageTable.from_file(resolve_uri(oracle.task, oracle_file.parent))
-        self._oracle: Policy = Oracle(oracle, self._task)
+        task = LanguageTable.from_file(resolve_uri(oracle.task, oracle_file.parent))
         self._learner: Policy | None = None
         if parameters.learner:
             self._learner = load_configured("policies", Path(parameters.learner))
         height, width = parameters.camera_size
         self._draws = parameters.image_every > 0 or bool(self._learner and self._learner.describe().cameras)
-        self._world = World(
-            load_profile(parameters.robot),
-            self._task.scenes.world,
-            self._task.scenes.start_position,
-            cameras=(Camera(CAMERA, width, height),) if self._draws else (),
-            physics_step=parameters.physics_step,
-        )
-        period = 1.0 / self._task.control_rate
-        self._steps = round(period / self._world.step_duration)
-        self._scene = SimulatedScene(
-            WorldSimulation(self._world), self._task.scenes.models, self._steps, tolerance=0.01
-        )
-        space = self._oracle.describe().action_space
-        self._controller = make_controller(self._world.profile, space, period)
+        cameras = (Camera(CAMERA, width, height),) if self._draws else ()
+        super().__init__(parameters, parameters.robot, task, Oracle(oracle, task), 1.0, cameras)
 
     def shard(self, rng: np.random.Generator) -> Shard:
         """Return the demonstrations of one file."""
@@ -182,12 +157,7 @@ class _Demonstrator:
             if drift_left > 0:
                 drift_left -= 1
                 executed = drift
-            executed = executed + rng.normal(0.0, self._p.noise, 2)
-            self._controller.begin(executed, observation.robot)
-            control = self._controller.step(observation.robot)
-            assert control is not None  # a displacement takes one control period
-            self._world.apply_command(control.command)
-            self._world.step(self._steps)
+            self._execute(executed + rng.normal(0.0, self._p.noise, 2), observation.robot)
             _, scene = self._scene.read()
 
     def _observe(self, scene: Scene) -> Observation:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robocontrast_ros.domain import Instruction, Segment, SegmentKind
+from robocontrast_ros.domain import Instruction
 from robocontrast_ros.policies.prompted.structure import ARGUMENTS, CLASSES, ROLES
 from robocontrast_ros.tasks.language_table import LanguageTable
 from robocontrast_ros.tasks.language_table.blocks import ALL_BLOCKS, Reference
@@ -65,11 +65,6 @@ def key_of(instruction: Instruction) -> Meaning:
     """Return the meaning of an instruction without its blocks."""
     parts = {"family": instruction.family, **dict(instruction.arguments)}
     return tuple(sorted((key, value) for key, value in parts.items() if key not in ROLES))
-
-
-def segments_of(pattern: Pattern, said: Mapping[str, Segment]) -> tuple[Segment, ...]:
-    """Return a sentence as segments, with one for each role."""
-    return tuple(said[part] if part in ROLES else Segment(SegmentKind.TEXT, part) for part in pattern)
 
 
 def _meanings(task: LanguageTable) -> Iterator[Instruction]:

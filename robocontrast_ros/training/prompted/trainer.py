@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from robocontrast_ros.configuration import record
+from robocontrast_ros.policies.networks import Batch
 from robocontrast_ros.policies.prompted.network import (
     Conditioning,
     Objects,
@@ -77,7 +78,7 @@ class Material:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawn(Batch):
     """n prompts with their lists of s objects, as indices.
 
     Attributes:
@@ -157,10 +158,10 @@ class PromptedTrainer(EpochTrainer[Prompted]):
         return found
 
     def _right(self, drawn: Drawn, index: Tensor) -> Tensor:
-        logits = self.network(*self._inputs(drawn, index))
+        drawn = drawn[index]
+        logits = self.network(*self._inputs(drawn))
         right = torch.ones(len(index), dtype=torch.bool)
-        for column, part in enumerate(PARTS):
-            label = drawn.labels[index, column]
+        for part, label in zip(PARTS, drawn.labels.T, strict=True):
             right &= (label < 0) | (logits[part].argmax(-1) == label)
         return right
 
@@ -175,8 +176,8 @@ class PromptedTrainer(EpochTrainer[Prompted]):
         return tuple(super()._batches(generator))
 
     def _loss(self, index: Tensor, generator: torch.Generator) -> Tensor:
-        drawn, p = self._drawn, self._p
-        prompts, objects = self._inputs(drawn, index)
+        drawn, p = self._drawn[index], self._p
+        prompts, objects = self._inputs(drawn)
 
         def noise(like: Tensor, scale: float) -> Tensor:
             return scale * torch.randn(like.shape, generator=generator)
@@ -190,14 +191,13 @@ class PromptedTrainer(EpochTrainer[Prompted]):
         objects = replace(objects, positions=objects.positions + noise(objects.positions, p.position_noise))
         logits = self.network(prompts, objects, seen(as_input(self.network.album)))
         loss = torch.zeros(())
-        for column, part in enumerate(PARTS):
-            label = drawn.labels[index, column]
+        for part, label in zip(PARTS, drawn.labels.T, strict=True):
             own = functional.cross_entropy(logits[part], label.clamp_min(0), reduction="none")
             loss = loss + (own * (label >= 0)).mean()
         return loss
 
-    def _inputs(self, drawn: Drawn, index: Tensor) -> tuple[Prompts, Objects]:
-        tokens, pictures = drawn.tokens[index], drawn.pictures[index]
+    def _inputs(self, drawn: Drawn) -> tuple[Prompts, Objects]:
+        tokens, pictures = drawn.tokens, drawn.pictures
         visible = (tokens >= 0) | (pictures >= 0)
         length = int(visible.sum(-1).max())
         tokens, pictures, visible = tokens[:, :length], pictures[:, :length], visible[:, :length]
@@ -207,7 +207,7 @@ class PromptedTrainer(EpochTrainer[Prompted]):
         prompts = Prompts(
             self._vectors[tokens.clamp_min(0)], inverse - words, as_input(self._shown[different[words:]]), visible
         )
-        return prompts, Objects(drawn.models[index], drawn.positions[index])
+        return prompts, Objects(drawn.models, drawn.positions)
 
     def _draw(
         self,

@@ -24,40 +24,30 @@ from robocontrast_ros.domain.products import norm
 from robocontrast_ros.episodes.judging import TRUE_SCENE
 from robocontrast_ros.policies.baselines.tabletop.handling import Handler
 from robocontrast_ros.policies.baselines.tabletop.oracle import TabletopOracle, TabletopOracleParameters
-from robocontrast_ros.robots.kinds import make_controller, make_state_estimator
-from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.robots.kinds import make_state_estimator
 from robocontrast_ros.system.processes import Stopped, stopping
 from robocontrast_ros.tasks.protocol import Infeasible, robot_start
 from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.tasks.tabletop.goals import named
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, check_objects
 from robocontrast_ros.tasks.tabletop.scenes import suits
+from robocontrast_ros.training.demonstrator import DemonstrationKeys, Demonstrator
 from robocontrast_ros.training.shards import Stored
-from robocontrast_ros.worlds.in_process import WorldSimulation
-from robocontrast_ros.worlds.mujoco.world import World
-from robocontrast_ros.worlds.simulated_scene import SimulatedScene
 
 DRAWS = 10
 """Things drawn for an instruction of a family, at most."""
 
 
 @record
-class TabletopDemonstrations:
+class TabletopDemonstrations(DemonstrationKeys):
     """How demonstrations are made."""
 
-    oracle: str = Field(description="URI of the oracle's parameter file; it names the task")
     robots: tuple[str, ...] = Field(min_length=1, description="names of robots' profiles; shards take them in turn")
     shards: int = Field(ge=2, description="number of files; the first twentieth, at least one, is for validation")
     scenes: int = Field(gt=0, description="scenes in one shard")
     instructions: int = Field(gt=0, description="episodes with different instructions in each scene, at most")
-    seed: int = Field(ge=0, description="of scenes and noise; evaluations must use other seeds")
-    physics_step: float = Field(gt=0, le=0.005, description="simulated time of one physics step [s]")
-    step_limit: int = Field(gt=0, description="control steps after which an episode ends")
     noise: float = Field(ge=0, description="greatest standard deviation of each executed coordinate [m]")
     turn_noise: float = Field(ge=0, description="the same of the executed turn [rad]")
-    drift_chance: float = Field(ge=0, le=1, description="chance, each step, that a drift begins")
-    drift_steps: int = Field(gt=0, description="longest drift [control steps]")
-    drift_length: float = Field(ge=0, description="longest displacement of a drifting step [m]")
     drift_turn: float = Field(ge=0, description="largest turn of a drifting step [rad]")
     objects: tuple[int, int] | None = Field(
         default=None,
@@ -181,24 +171,15 @@ class _Drift:
         return action
 
 
-class _Demonstrator:
+class _Demonstrator(Demonstrator):
     """A robot in a world with the oracle in it."""
 
     def __init__(self, parameters: TabletopDemonstrations, robot: str) -> None:
-        self._p = parameters
         oracle, task_file = read_oracle(parameters)
-        self._task = task = Tabletop.from_file(task_file, parameters.objects)
+        task = Tabletop.from_file(task_file, parameters.objects)
+        super().__init__(parameters, robot, task, TabletopOracle(oracle, task), 0.25)
         self._slots = task.parameters.sampling.most
-        self._oracle = TabletopOracle(oracle, task)
-        profile = load_profile(robot)
-        self._world = World(profile, task.scenes.world, task.scenes.start_position, (), parameters.physics_step)
-        period = 1.0 / task.control_rate
-        self._steps = round(period / self._world.step_duration)
-        self._scene = SimulatedScene(
-            WorldSimulation(self._world), task.scenes.models, round(self._steps / 4), tolerance=0.01
-        )
-        self._estimator = make_state_estimator(profile)
-        self._controller = make_controller(profile, self._oracle.describe().action_space, period)
+        self._estimator = make_state_estimator(self._world.profile)
         self._names = [name for name, model in task.library.items() if not model.fixed]
 
     def shard(self, rng: np.random.Generator) -> Shard:
@@ -211,7 +192,7 @@ class _Demonstrator:
                 if stopping():
                     raise Stopped
                 tried[instance.instruction.family] += 1
-                start = self._set_up(instance.scene)
+                start = self._scene.set_up(instance.scene).scene
                 made = self._episode(instance, start, rng)
                 if made is not None:
                     steps += ({"episode": len(episodes), **row} for row in made)
@@ -259,9 +240,6 @@ class _Demonstrator:
                     continue
         return None
 
-    def _set_up(self, scene: Scene) -> Scene:
-        return self._scene.set_up(scene).scene
-
     def _read(self) -> tuple[RobotState, Scene]:
         scene = replace(self._scene.read()[1], contacts=self._world.touched(), carried=self._world.carried())
         return self._estimator.update(self._world.reading()), scene
@@ -299,11 +277,7 @@ class _Demonstrator:
             width_before, gripper = robot.gripper_width, float(label[6])
             action = drift.executed(label)
             handler.executed(action)
-            self._controller.begin(action, robot)
-            control = self._controller.step(robot)
-            assert control is not None  # a displacement takes one control period
-            self._world.apply_command(control.command)
-            self._world.step(self._steps)
+            self._execute(action, robot)
             robot, scene = self._read()
             judging.update(scene)
             if judging.succeeded:

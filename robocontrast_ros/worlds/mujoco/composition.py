@@ -138,7 +138,7 @@ def compose(
         robot: the robot's name.
         mjcf: the robot's model.
         objects: the spawned objects.
-        looks: that of ``object_spec``.
+        looks: as in ``object_spec``.
         tags: object's name -> tags on it, which are only seen.
 
     Raises:
@@ -151,7 +151,7 @@ def compose(
         embodiment = mujoco.MjSpec.from_string(mjcf)
         spec.worldbody.add_frame().attach_body(embodiment.body(BASE_BODY), prefix, "")
         roots = {robot: prefix + BASE_BODY} | {name: name for name in furniture}
-        parts = []  # a part must outlive the compilation of what it is attached to
+        parts = []  # a part must outlive the compilation of the model to which it is attached
         for entity in objects:
             part = object_spec(entity, looks)
             parts.append(part)

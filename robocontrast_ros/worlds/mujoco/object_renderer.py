@@ -92,7 +92,7 @@ class ObjectRenderer:
         return self._drawn(mujoco.MjSpec.from_file(str(resolve_uri(WORLD))), list(models))
 
     def _drawn(self, spec: mujoco.MjSpec, models: Sequence[tuple[ObjectModel, Pose]]) -> Image:
-        parts = []  # a part must outlive the compilation of what it is attached to
+        parts = []  # a part must outlive the compilation of the model to which it is attached
         for index, (model, pose) in enumerate(models):
             part = object_spec(model)
             parts.append(part)

@@ -22,7 +22,7 @@ from robocontrast_ros.analysis.estimates.effort import (
     standard_evaluation,
 )
 from robocontrast_ros.analysis.estimates.results import compute_results
-from robocontrast_ros.analysis.tables.summary import effort_table, placing_words, summary_report
+from robocontrast_ros.analysis.tables.summary import effort_block, placing_words, summary_report
 from robocontrast_ros.domain import Pose, Scene
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.episodes.bench import SetByPerson
@@ -97,7 +97,8 @@ def test_what_going_back_to_the_scene_of_a_test_instance_costs_is_told_apart(ran
     assert effort.gone_back.metres == pytest.approx(math.fsum(e.cost for e in back))
     assert 0.0 < effort.gone_back.metres < effort.total.metres
     assert effort.went_back == len({(e.trial.base_id, e.trial.perturbation) for e in back})
-    words = [list(column.cells)[-1] for column in effort_table(compute_results(journal).summary).columns]
+    ((_, lines),) = effort_block(compute_results(journal).summary).lines()
+    words = lines[-1].cells
     assert words[0] == "going back, in total"
     assert words[1] == f"{effort.gone_back.metres:.2f}"
     effort = effort_of(ran(empty(), test_set_size=6, perturbations=(Invert(),)))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from line_world import LineBench, SwappingLineBench, line_evaluation
 
-from robocontrast_ros.analysis.tables.latex import estimates_tex, summary_tex
+from robocontrast_ros.analysis.tables.summary import estimates_tex, summary_tex
 from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.runs.run_folder import RunFolder

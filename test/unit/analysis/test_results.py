@@ -14,7 +14,8 @@ from PIL import Image
 from rich.console import Console
 
 from robocontrast_ros.analysis.estimates.results import compute_results
-from robocontrast_ros.analysis.tables.summary import in_words, summary_report
+from robocontrast_ros.analysis.tables.block import words
+from robocontrast_ros.analysis.tables.summary import summary_report
 from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.runs.journal import JournalError, read_journal
@@ -158,15 +159,15 @@ def test_a_journal_in_which_nothing_was_started_has_no_results(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("estimate", "words"),
+    ("estimate", "said"),
     [
         (Estimate(), "-"),
         (Estimate(0.714), "0.71"),
         (Estimate(0.714, 0.5, 0.881), "0.71 [0.50, 0.88]"),
     ],
 )
-def test_an_estimate_is_said_with_its_interval_where_it_has_one(estimate, words):
-    assert in_words(estimate) == words
+def test_an_estimate_is_said_with_its_interval_where_it_has_one(estimate, said):
+    assert words(estimate) == said
 
 
 def test_a_resumed_session_that_is_still_running_has_no_end(run):

@@ -8,7 +8,8 @@ from rich.console import Console
 
 from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
-from robocontrast_ros.analysis.tables.sample_size import sample_size_report
+from robocontrast_ros.analysis.tables.sample_size import sample_size_block
+from robocontrast_ros.analysis.tables.terminal import Table
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.statistics.sample_size import further_instances
@@ -28,7 +29,7 @@ def results(tmp_path):
 def printed(sizes) -> str:
     console = Console(width=80)
     with console.capture() as capture:
-        console.print(sample_size_report(sizes))
+        console.print(Table(sample_size_block(sizes)))
     return capture.get()
 
 

@@ -12,8 +12,7 @@ from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.estimates.test_set import test_set_estimates as estimates_of
 from robocontrast_ros.analysis.report.headline import THE_TEST_SET, estimators_of
-from robocontrast_ros.analysis.tables.latex import estimates_tex
-from robocontrast_ros.analysis.tables.summary import summary_report
+from robocontrast_ros.analysis.tables.summary import estimates_tex, summary_report
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.scoring.spl import Spl
 from robocontrast_ros.runs.journal import read_journal

@@ -37,7 +37,7 @@ def test_one_command_makes_tables_files_and_figures(runs, tmp_path):
     result = invoke(*runs, "--to", tmp_path / "out")
     assert result.exit_code == 0, result.output
     for words in (
-        *("first acts without understanding: with ΔL GW", "implausible ΔL GW", "robust", "sound"),
+        *("first acts without understanding: with ΔL GW", "implausible: it should fail ΔL GW", "robust", "sound"),
         *("Chance: 0.90", "by wrong_instruction, of which 0.15 counts", "success [%]", "90 [77, 96]"),
     ):
         assert words in " ".join(result.output.split()), words

@@ -202,7 +202,7 @@ def test_the_command_runs_a_study_and_shows_what_came_out(run):
     found = CliRunner().invoke(app, ["study", str(study.source), "--output", output])
     assert found.exit_code == 0, found.output
     assert f"{results.asked} trials requested, {results.simulated} of them simulated" in found.output
-    for shown in ("dearer", "error at equal cost", "oracle: changes from base trials"):
+    for shown in ("dearer", "error at equal cost", "change of success"):
         assert shown in found.output
 
 

@@ -129,7 +129,7 @@ def check_sb(base, where, new, before, after):
     if moved not in dict(base.instruction.arguments).values():
         # A planner that keeps no distance at all refuses the way before, too.
         closer = HandRoom(replace(P.hand, margin=1e-9, above=0.0))
-        others = TASK.planner._obstacles(new.scene, {target})
+        others = TASK.planner.obstacles(new.scene, {target})
         touched = [closer.in_the_way(before.grasp, others)]
         if before.place is not None:
             reference = {base.instruction.get("reference")}

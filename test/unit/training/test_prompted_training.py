@@ -36,7 +36,7 @@ from robocontrast_ros.training.prompted.scenes import (  # noqa: E402
     SceneParameters,
     make_instances,
 )
-from robocontrast_ros.training.prompted.sentences import all_wordings, key_of, segments_of  # noqa: E402
+from robocontrast_ros.training.prompted.sentences import all_wordings, key_of  # noqa: E402
 from robocontrast_ros.training.prompted.trainer import Material, PromptedTrainer, Variant  # noqa: E402
 
 CONFIG = resolve_uri("package://robocontrast_ros/config")
@@ -51,6 +51,11 @@ ENCODER = SentenceEncoder.shipped()
 @cache
 def wordings():
     return all_wordings(TASK, RECIPE.sentences.held_out, RECIPE.sentences.seed)
+
+
+def segments_of(pattern, said):
+    """Return a sentence as segments, with one for each role."""
+    return tuple(said[part] if part in ROLES else Segment(SegmentKind.TEXT, part) for part in pattern)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -143,7 +148,7 @@ def test_a_prompt_of_training_is_the_one_of_the_policy(material, pictured):
     made = trainer(material, "early", pictured=pictured)
     list(made._batches(torch.Generator().manual_seed(0)))
     index = torch.arange(10)
-    prompts, _ = made._inputs(made._drawn, index)
+    prompts, _ = made._inputs(made._drawn[index])
     shown = material.portraits.of(BLOCKS)
     for number in index.tolist():
         row = dict(zip(PARTS, material.instances.labels[number].tolist(), strict=True))

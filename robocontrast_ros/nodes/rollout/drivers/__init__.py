@@ -1,1 +1,1 @@
-"""Robot ports for real drivers: actions, streams, MoveIt Servo, and what they check before the first motion."""
+"""Robot ports for real drivers: actions, streams, MoveIt Servo, and their checks before the first motion."""

@@ -1,4 +1,4 @@
-"""What the ports of arms have in common: joints by name, controllers, the maker's own modes, and the hand."""
+"""Common parts of the ports of arms: joints by name, controllers, the maker's own modes, and the hand."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.state_estimation import JointReading, Reading
 
 RECOVERY_TIMEOUT = 15.0
-"""How long a Franka may take to recover from an error [s]."""
+"""Time limit of a Franka's recovery from an error [s]."""
 
 
 class ArmRobot(DriverRobot):
-    """An arm. A derived class says its ``_controller`` (empty for none) and moves the joints in ``_move``."""
+    """An arm. A derived class sets its ``_controller`` (empty for none) and moves the joints in ``_move``."""
 
     _controller = ""
 
@@ -56,7 +56,7 @@ class ArmRobot(DriverRobot):
             self._recovers = True
 
     def state(self, after: int) -> Reading:
-        """Return the first reading later than a time [ns], with the force at the tool where the driver reports it."""
+        """Return the first reading later than a time [ns], with the force at the tool if the driver reports it."""
         reading = super().state(after)
         if self._driver.wrench and isinstance(reading, JointReading):
             return replace(reading, force=self._force(reading.stamp))
@@ -64,11 +64,11 @@ class ArmRobot(DriverRobot):
 
     @property
     def stop_answered(self) -> bool:
-        """Whether the hand has answered a stop, where there is one with actions."""
+        """Whether the hand has answered a stop, if there is a hand with actions."""
         return self._hand is None or self._hand.stop_answered
 
     def stop(self) -> None:
-        """Stop the arm where it is, and a hand that moves; what the hand holds, it goes on holding."""
+        """Stop the arm at its present place, and a moving hand; the hand does not let go of an object."""
         try:
             super().stop()
         finally:
@@ -76,7 +76,7 @@ class ArmRobot(DriverRobot):
                 self._hand.stop()
 
     def close(self) -> None:
-        """Activate again what was deactivated, where that is wanted."""
+        """Activate the deactivated controllers again, if the robot's file wants it."""
         if self._controllers is not None and self._driver.restore_controllers:
             self._controllers.restore()
 
@@ -104,7 +104,7 @@ class ArmRobot(DriverRobot):
             self._hand.forget()
 
     def _force(self, stamp: int) -> float:
-        """Return the force at the tool of about a time [ns], its size [N]."""
+        """Return the size of the force at the tool at about a time [ns] [N]."""
         topic, staleness = self._driver.wrench, self._driver.wrench_staleness
         try:
             message = self._inbox.wait((topic,), stamp - nanoseconds(staleness), self._parameters.sensor_timeout)[topic]
@@ -121,10 +121,10 @@ class ArmRobot(DriverRobot):
         return math.hypot(force.x, force.y, force.z)
 
     def _check_driver(self) -> None:
-        """Check what moves the joints."""
+        """Check the part of the driver that moves the joints."""
 
     def _start_driver(self) -> None:
-        """Have what moves the joints ready."""
+        """Start the part of the driver that moves the joints."""
 
     def _problem(self) -> str:
         if self._hand is not None and (since := self._hand.unanswered()) > self._timeout:
@@ -144,7 +144,7 @@ class ArmRobot(DriverRobot):
             self._gripper.publish(message)
 
     def _move(self, command: JointTrajectoryCommand) -> None:
-        """Send a command to the arm alone."""
+        """Send a command to the arm, without the hand."""
         raise NotImplementedError
 
     def _activate(self) -> None:
@@ -159,7 +159,7 @@ class ArmRobot(DriverRobot):
             ) from None
 
     def _recover(self) -> None:
-        """Recover a Franka from an error, where that is wanted and its controller was deactivated by one."""
+        """Recover a Franka from an error, if the robot's file wants it and the controller is not active."""
         if self._recovery is None or self._controllers.state(self._controller) == "active":
             return
         goals, kind = self._recovery
@@ -169,16 +169,16 @@ class ArmRobot(DriverRobot):
             raise robot_fault(f"'{goals.name}' did not recover the arm: look at Desk, and unlock the arm there")
 
     def _measured(self, names: Sequence[str]) -> tuple[float, ...] | None:
-        """Return the newest positions of joints in the order of their names [rad]; None where they are not known."""
+        """Return the newest positions of joints in the order of the names [rad]; None if they are not known."""
         reading = self._merger.newest
         here = dict(zip(reading.names, reading.positions, strict=True)) if reading is not None else {}
         return tuple(here[name] for name in names) if all(name in here for name in names) else None
 
     def _ordered(self, parameters: ControllerParameters) -> tuple[str, ...]:
-        """Return the joints of the controller in its order, which are those of the robot's file in any order.
+        """Return the controller's joints in its order; they must be those of the robot's file, in any order.
 
         Raises:
-            BenchFault: ROBOT_FAULT; they are others.
+            BenchFault: ROBOT_FAULT; the controller has other joints.
         """
         (joints,) = parameters.read("joints")
         if problem := self._other_joints(joints):
@@ -186,7 +186,7 @@ class ArmRobot(DriverRobot):
         return tuple(joints)
 
     def _other_joints(self, joints: Sequence[str] | None) -> str:
-        """Return why the joints of a controller do not fit; empty where they do."""
+        """Return why the joints of a controller do not fit; empty if they do."""
         wanted = self._profile.joint_names
         if sorted(joints or ()) == sorted(wanted):
             return ""

@@ -1,4 +1,4 @@
-"""A base by its velocity topic, and where it is: by a localiser where one runs, else by odometry."""
+"""A base that is driven by its velocity topic, with its pose from a localiser if one runs, else from odometry."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
 from robocontrast_ros.robots.state_estimation import OdometryReading, Reading
 
 PERIODS = 2.0
-"""For how many control periods a velocity is repeated, unless the next comes; then the base is stopped."""
+"""Control periods for which a velocity is repeated, unless the next comes; then the base is stopped."""
 
 ZEROS = 3
-"""How often a stop is sent: one may be lost."""
+"""Number of times that a stop is sent, because one may be lost."""
 
 
 class CmdVelRobot(DriverRobot):
     """The port `cmd_vel`.
 
     Attributes:
-        pose_source: what the base's pose comes from, in words.
+        pose_source: the source of the base's pose, in words.
     """
 
     _profile: DifferentialDriveProfile
@@ -45,7 +45,7 @@ class CmdVelRobot(DriverRobot):
 
     @property
     def pose_source(self) -> str:
-        """What the base's pose comes from, in words."""
+        """The source of the base's pose, in words."""
         if self._localised is None:
             return ""
         odometry = f"odometry ({self.topic})"
@@ -56,13 +56,13 @@ class CmdVelRobot(DriverRobot):
         )
 
     def state(self, after: int) -> Reading:
-        """Return the odometry, or where a localiser runs the pose in the world, by `map_pose`.
+        """Return the odometry, or the pose in the world, by `map_pose`, if a localiser runs.
 
-        Which of the two it is does not change within an episode: the pose would jump.
+        The choice does not change within an episode, because the pose would jump.
         """
         reading = super().state(after)
         frame = self._settings.map_frame
-        # The localiser corrects odometry slowly, so that its newest correction is that of the reading.
+        # The localiser corrects odometry slowly, so its newest correction is valid for the reading.
         found = self._transforms.find(frame, self._profile.odom_frame)
         if self._localised is None or not self._ready:
             before, self._localised = self._localised, found is not None
@@ -83,7 +83,7 @@ class CmdVelRobot(DriverRobot):
         return OdometryReading(reading.stamp, compose(Pose.planar(*self._settings.map_pose), in_map), localised=True)
 
     def let_go(self) -> None:
-        """End what is sent between two control steps."""
+        """Stop sending between two control steps."""
         self._stream.play(None)
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class CmdVelRobot(DriverRobot):
         require_subscriber(self._publisher, self._profile.command.topic)
 
     def _drive(self, command: TwistCommand, duration: float) -> None:
-        """Publish a velocity at once and again, then zeros."""
+        """Publish a velocity at once and repeatedly, then zeros."""
         self._publish(command)
         zeros = 0
 

@@ -1,4 +1,4 @@
-"""The controllers of ros2_control: which are active, and which have to be."""
+"""The controllers of ros2_control: their states, and their activation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robocontrast_ros.nodes.runtime.channel import NoAnswer, call, first_call
 
 
 class Controllers:
-    """A controller manager, as `controller_manager_msgs` has it."""
+    """A controller manager, by the services of `controller_manager_msgs`."""
 
     def __init__(self, node: Node, manager: str, timeout: float) -> None:
         """Make the clients.
@@ -35,7 +35,7 @@ class Controllers:
         """Return the state of a controller: active, inactive or unconfigured.
 
         Raises:
-            BenchFault: ROBOT_FAULT; the manager is not there, or has not loaded it.
+            BenchFault: ROBOT_FAULT; the manager does not answer, or has not loaded the controller.
         """
         return self._find(controller, self._listed()).state
 
@@ -43,15 +43,15 @@ class Controllers:
         """Make sure that a controller is active, or can be activated.
 
         Raises:
-            BenchFault: ROBOT_FAULT; the manager is not there, or has not loaded or not configured it.
+            BenchFault: ROBOT_FAULT; the manager does not answer, or has not loaded or not configured the controller.
         """
         self._usable(controller, self._listed())
 
     def activate(self, controller: str) -> None:
-        """Activate a controller where it is not, in place of those that move the same joints; all of it or nothing.
+        """Activate an inactive controller, in place of others that move the same joints: all of this or nothing.
 
         Raises:
-            BenchFault: ROBOT_FAULT; the manager is not there, or refuses.
+            BenchFault: ROBOT_FAULT; the manager does not answer, or refuses.
         """
         listed = self._listed()
         wanted = self._usable(controller, listed)
@@ -64,10 +64,10 @@ class Controllers:
         self._deactivated += rivals
 
     def restore(self) -> None:
-        """Take back what was switched.
+        """Undo all switches.
 
         Raises:
-            BenchFault: ROBOT_FAULT; the manager is not there, or refuses.
+            BenchFault: ROBOT_FAULT; the manager does not answer, or refuses.
         """
         if self._activated:
             self._do(activate=self._deactivated, deactivate=self._activated)
@@ -126,10 +126,10 @@ class ControllerParameters:
         self._client = node.create_client(GetParameters, self._name)
 
     def read(self, *names: str) -> list[Any]:
-        """Return values: a list of texts, a text or a number; None for a parameter that it does not have.
+        """Return values: a list of texts, a text or a number; None for a parameter that the node does not have.
 
         Raises:
-            BenchFault: ROBOT_FAULT; the node is not there, or does not answer.
+            BenchFault: ROBOT_FAULT; the node does not answer.
         """
         if not self._client.wait_for_service(timeout_sec=self._timeout):
             raise robot_fault(absence(self._node, self._name, Kind.SERVICE))
@@ -141,7 +141,7 @@ class ControllerParameters:
         return [*found, *[None] * (len(names) - len(found))]
 
     def request(self, name: str, done: Callable[[Any], None]) -> None:
-        """Have a function called with a parameter's value, without waiting; it is not, where the node is not there."""
+        """Have a function called with a parameter's value, without waiting; never if the node has not been found."""
         if self._client.service_is_ready():
             future = self._client.call_async(GetParameters.Request(names=[name]))
             future.add_done_callback(lambda answer: done(_value(answer.result().values[0])))

@@ -1,4 +1,4 @@
-"""Faults of a driver in words: what is wrong, and what to do about it."""
+"""Faults of a driver in words, with their cures."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
 
 HIDDEN = "/_action/"
-"""What is between the name of an action and those of its services and topics."""
+"""Part between the name of an action and the names of its services and topics."""
 
 POLL = 0.1
-"""How often a wait for somebody to be discovered looks [s]."""
+"""Period of the checks in a wait for discovery [s]."""
 
 
 def robot_fault(detail: str) -> BenchFault:
@@ -27,19 +27,19 @@ def robot_fault(detail: str) -> BenchFault:
 
 
 class Trouble:
-    """The first thing that went wrong since it was last told; reported on any thread."""
+    """The first problem since the last ``clear``; any thread may report one."""
 
     def __init__(self) -> None:
-        """Start without."""
+        """Start without a problem."""
         self._lock, self._detail = threading.Lock(), ""
 
     def report(self, detail: str) -> None:
-        """Keep it, unless something went wrong before."""
+        """Keep a problem, unless there is an earlier one."""
         with self._lock:
             self._detail = self._detail or detail
 
     def clear(self) -> str:
-        """Forget it, and return what it was; empty for nothing."""
+        """Return the problem and forget it; empty for none."""
         with self._lock:
             detail, self._detail = self._detail, ""
             return detail
@@ -61,7 +61,7 @@ def interface(type_name: str) -> Any:
 
 
 class Kind(Enum):
-    """What a robot's file may name that is not there; the value is how that is said."""
+    """A kind of thing that a robot's file names and that may be missing; the value is the message."""
 
     TOPIC = "nobody publishes {}"
     INPUT = "nobody subscribes to {}"
@@ -70,12 +70,12 @@ class Kind(Enum):
 
 
 def absence(node: Node, name: str, kind: Kind) -> str:
-    """Return that something is not there, with what is of the same last name, and what to do.
+    """Return the message for a missing topic, service or action, with those of the same last name, and the cure.
 
     Args:
-        node: from whose namespace the name is resolved.
-        name: as the robot's file has it.
-        kind: what it is.
+        node: the node in whose namespace the name is resolved.
+        name: the name in the robot's file.
+        kind: its kind.
     """
     wanted, relative = node.resolve_topic_name(name), "/" + name.strip("/")
     missing = kind.value.format(wanted)
@@ -92,10 +92,10 @@ def absence(node: Node, name: str, kind: Kind) -> str:
 
 
 def await_subscriber(node: Node, topic: str, timeout: float) -> None:
-    """Wait until somebody takes the messages of a topic.
+    """Wait until a topic has a subscriber.
 
     Raises:
-        BenchFault: ROBOT_FAULT, which names what is there instead.
+        BenchFault: ROBOT_FAULT, with similar names that exist instead.
     """
     deadline = time.monotonic() + timeout
     while not node.count_subscribers(topic):
@@ -105,10 +105,10 @@ def await_subscriber(node: Node, topic: str, timeout: float) -> None:
 
 
 def require_subscriber(publisher: Publisher, topic: str) -> None:
-    """Refuse to take a stop as sent where nobody takes the messages.
+    """Refuse to take a stop as sent if the topic has no subscriber.
 
     Raises:
-        BenchFault: ROBOT_FAULT; nobody does.
+        BenchFault: ROBOT_FAULT; there is none.
     """
     if not publisher.get_subscription_count():
         raise robot_fault(f"nobody takes commands on {topic}")

@@ -1,4 +1,4 @@
-"""Joint trajectories as goals of an action: the controller says whether it follows."""
+"""Joint trajectories as goals of an action, by which the controller reports whether it follows."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotComman
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
 STANDS = 0.02
-"""How far joints may be from where they were stopped without being stopped there anew [rad]: where they are is
-measured, and an arm that was told again and again to stay where it is would sink."""
+"""Greatest distance of joints from the place of their stop without a new stop [rad]. Positions are measured, and an arm
+that is stopped at each measured position again and again would sink."""
 
 
 class FollowJointTrajectoryRobot(ArmRobot):
     """The port `follow_joint_trajectory`. Each command is a goal of one point, which replaces the one before.
 
-    joint_trajectory_controller goes on from where the trajectory before has it, and aborts the goal before with
-    INVALID_GOAL; a goal that is cancelled ends where the arm then is, or where it can come to a halt.
+    joint_trajectory_controller goes on from the present point of the previous trajectory, and aborts the previous goal
+    with INVALID_GOAL; a cancelled goal ends at the arm's present place, or at the place of its halt.
     """
 
     _profile: ManipulatorProfile
@@ -64,7 +64,7 @@ class FollowJointTrajectoryRobot(ArmRobot):
         self._go(command)
 
     def _halt(self, command: RobotCommand | None) -> None:
-        self._newest += 1  # what ends from now on was ended by this
+        self._newest += 1  # goals that end from now on were ended by this stop
         self._goals.forget()
         number, there = self._newest, {}
         if isinstance(command, JointTrajectoryCommand):
@@ -80,11 +80,11 @@ class FollowJointTrajectoryRobot(ArmRobot):
                 self._go(command)
 
         # Held only when the others are cancelled, so that this goal is not cancelled with them. The controller holds
-        # by itself what a goal moved, but not what somebody else moves by its topic.
+        # by itself an arm that a goal moved, but not one that another program moves by its topic.
         self._goals.cancel_all(hold)
 
     def _go(self, command: JointTrajectoryCommand) -> None:
-        """Send a goal that begins now: one that began when the robot was observed would end in the past."""
+        """Send a goal that begins now: a goal that began at the time of the observation would end in the past."""
         self._newest += 1
         number = self._newest
         (_, trajectory), *_ = command_to_msgs(self._profile, command, 0)

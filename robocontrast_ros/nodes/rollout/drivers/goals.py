@@ -1,8 +1,8 @@
-"""The client of an action whose goals follow each other quickly, and of all that others have sent.
+"""The client of an action whose goals follow each other quickly; it can also cancel the goals of other clients.
 
-An action is three services and two topics (design.ros2.org/articles/actions.html). The services alone are used: a goal
-that was sent is never waited for, any goal can be cancelled, and no feedback is received, whose definition differs
-between releases of control_msgs.
+An action is three services and two topics (design.ros2.org/articles/actions.html). Only the services are used: no goal
+is waited for, any goal can be cancelled, and no feedback is received, because its definition differs between releases
+of control_msgs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from robocontrast_ros.nodes.rollout.drivers.faults import Kind, absence, robot_f
 from robocontrast_ros.nodes.runtime.channel import NoAnswer, first_call
 
 KEPT = 16
-"""Goals whose results are awaited at the same time, at most: the results of older ones are not asked for any more."""
+"""Greatest number of goals whose results are awaited at the same time; the results of older ones are ignored."""
 
 Ended = Callable[[int, Any], None]
 """Called with the status of a goal (``action_msgs/msg/GoalStatus``) and its result."""
@@ -34,7 +34,7 @@ class Goals:
     """Sends goals of one action. Its callbacks run on the thread that serves the node.
 
     Attributes:
-        name: of the action, as the robot's file has it.
+        name: name of the action in the robot's file.
         answered: whether the action has answered a ``cancel_all``.
     """
 
@@ -47,22 +47,22 @@ class Goals:
             node.create_client(kind, f"{name}/_action/{of}", qos_profile=qos_profile_services_default)
             for kind, of in services
         )
-        # The last of the three: a server that answers it has discovered the others, too.
+        # The last of the three: a server that answers this client has also discovered the others.
         self._cancel = node.create_client(CancelGoal, f"{name}/_action/cancel_goal")
         self._lock = threading.Lock()
         self._sent: OrderedDict[bytes, float] = OrderedDict()
         self._awaited: OrderedDict[bytes, Any] = OrderedDict()
 
     def check(self, timeout: float) -> None:
-        """Make sure that the action is there, and has discovered this client.
+        """Make sure that the action exists, and has discovered this client.
 
         Raises:
-            BenchFault: ROBOT_FAULT, which names what is there instead.
+            BenchFault: ROBOT_FAULT, with similar names that exist instead.
         """
         if not self._cancel.wait_for_service(timeout_sec=timeout):
             raise robot_fault(absence(self._node, self.name, Kind.ACTION))
         request = CancelGoal.Request()
-        request.goal_info.goal_id.uuid = list(uuid.uuid4().bytes)  # of no goal: nothing is cancelled
+        request.goal_info.goal_id.uuid = list(uuid.uuid4().bytes)  # no goal has this id: nothing is cancelled
         try:
             first_call(self._cancel, request, timeout)
         except NoAnswer:
@@ -70,7 +70,7 @@ class Goals:
             raise robot_fault(f"the action {where} does not answer within {timeout:g} s: restart its driver") from None
 
     def send(self, goal: Any, rejected: Callable[[], None], ended: Ended) -> None:
-        """Send a goal without waiting for anything."""
+        """Send a goal without waiting."""
         identity = uuid.uuid4().bytes
         request = self._types.SendGoalService.Request(goal_id=UUID(uuid=list(identity)), goal=goal)
         with self._lock:
@@ -79,12 +79,12 @@ class Goals:
         future.add_done_callback(lambda done: self._on_answer(identity, done.result(), rejected, ended))
 
     def unanswered(self) -> float:
-        """Return for how long a goal has been neither accepted nor rejected [s]; 0 where none is."""
+        """Return the longest time for which a goal has been neither accepted nor rejected [s]; 0 for none."""
         with self._lock:
             return max((time.monotonic() - since for since in self._sent.values()), default=0.0)
 
     def forget(self) -> None:
-        """Take no answer and no result of the goals sent so far."""
+        """Ignore later answers and results of the goals sent so far."""
         with self._lock:
             self._sent.clear()
             awaited, self._awaited = list(self._awaited.values()), OrderedDict()
@@ -94,11 +94,11 @@ class Goals:
     def cancel_all(self, done: Callable[[bool], None] = lambda _: None) -> None:
         """Cancel every goal of the action, whoever sent it, without waiting.
 
-        The zero id stands for all goals (``action_msgs/srv/CancelGoal``). When the action has answered, a function is
-        called with whether there was a goal that now ends.
+        The zero id means all goals (``action_msgs/srv/CancelGoal``). When the action has answered, ``done`` is called
+        with whether there was a goal that now ends.
 
         Raises:
-            BenchFault: ROBOT_FAULT; the action is not there.
+            BenchFault: ROBOT_FAULT; the action does not exist.
         """
         if not self._cancel.service_is_ready():
             raise robot_fault(f"the action '{self.name}' is not there")
@@ -134,6 +134,6 @@ class Goals:
 
 
 def status_in_words(status: int) -> str:
-    """Return how a goal ended."""
+    """Return the end of a goal, in words."""
     words = {GoalStatus.STATUS_ABORTED: "aborted", GoalStatus.STATUS_CANCELED: "cancelled"}
     return words.get(status, f"ended with status {status}")

@@ -1,4 +1,4 @@
-"""Hands by their drivers' actions, in place of a topic."""
+"""Hands that take actions of their drivers, and not a topic."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from robocontrast_ros.robots.drivers import FrankaGripper, GripperAction
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
 SAME = 1e-3
-"""How far the driven joint's next position may be from the last goal without being a goal of its own [m or rad]."""
+"""Greatest distance of the driven joint's next position from the last goal without a new goal [m or rad]."""
 
 HOMING_TIMEOUT = 30.0
-"""How long a hand may take to find its greatest width [s]."""
+"""Time limit for a hand to find its greatest width [s]."""
 
 
 class Hand:
-    """A hand that takes goals: one whenever the position that it is to go to changes."""
+    """A hand that takes a goal whenever its commanded position changes."""
 
     def __init__(self, trouble: Trouble) -> None:
-        """Take what troubles are told to."""
+        """Take the receiver of problems."""
         self._trouble, self._position = trouble, math.nan
 
     def check(self, timeout: float) -> None:
-        """Make sure that the actions are there.
+        """Make sure that the actions exist.
 
         Raises:
             BenchFault: ROBOT_FAULT.
@@ -39,7 +39,7 @@ class Hand:
         raise NotImplementedError
 
     def home(self) -> None:
-        """Have the hand find its greatest width, once, where that is wanted.
+        """Have the hand find its greatest width, once, if the robot's file wants it.
 
         Raises:
             BenchFault: ROBOT_FAULT.
@@ -53,16 +53,16 @@ class Hand:
         self._send(position, before)
 
     def forget(self) -> None:
-        """Take the next position to be another one, and no answers: somebody else may have moved the hand."""
+        """Send the next position in any case, and ignore answers: something else may have moved the hand."""
         self._position = math.nan
         for goals in self._actions():
             goals.forget()
 
     def stop(self) -> None:
-        """Cancel all goals, whoever sent them, without waiting; a hand that has closed on something goes on holding it.
+        """Cancel all goals, whoever sent them, without waiting; a hand that holds an object goes on holding it.
 
         Raises:
-            BenchFault: ROBOT_FAULT; an action is not there.
+            BenchFault: ROBOT_FAULT; an action does not exist.
         """
         self.forget()
         for goals in self._actions():
@@ -74,14 +74,14 @@ class Hand:
         return all(goals.answered for goals in self._actions())
 
     def unanswered(self) -> float:
-        """Return for how long a goal has been neither accepted nor rejected [s]; 0 where none is."""
+        """Return the longest time for which a goal has been neither accepted nor rejected [s]; 0 for none."""
         return max(goals.unanswered() for goals in self._actions())
 
     def _actions(self) -> Collection[Goals]:
         raise NotImplementedError
 
     def _on_cancelled(self, moved: bool) -> None:
-        """Take note that an action has answered a stop, and whether a goal of it was being carried out."""
+        """Record that an action has answered a stop, and whether one of its goals was being carried out."""
 
     def _send(self, position: float, before: float) -> None:
         raise NotImplementedError
@@ -100,12 +100,12 @@ class FrankaHand(Hand):
         self._halt = node.create_client(Trigger, f"{settings.node}/stop")
 
     def check(self, timeout: float) -> None:
-        """Make sure that the actions are there."""
+        """Make sure that the actions exist."""
         for goals in self._goals.values():
             goals.check(timeout)
 
     def home(self) -> None:
-        """Have the hand find its greatest width, once, where that is wanted."""
+        """Have the hand find its greatest width, once, if the robot's file wants it."""
         if not self._homed:
             _, result = awaited(self._goals["homing"], self._types["homing"].Goal(), HOMING_TIMEOUT)
             if not result.success:
@@ -123,7 +123,7 @@ class FrankaHand(Hand):
         else:
             name = "grasp"
             goal = kind.Goal(width=width, speed=settings.speed, force=settings.force)
-            # Of whatever is between the fingers.
+            # An object of any width may be between the fingers.
             goal.epsilon.inner = goal.epsilon.outer = self._hand.width([j.open for j in self._hand.joints])
         self._newest += 1
         number = self._newest
@@ -134,13 +134,13 @@ class FrankaHand(Hand):
         )
 
     def _on_cancelled(self, moved: bool) -> None:
-        # franka_gripper looks for cancelled goals now and then; its service stops at once. Where no goal is being
-        # carried out nothing moves, and what is held must not be let go.
+        # franka_gripper looks for cancelled goals now and then; its service stops at once. If no goal is being
+        # carried out nothing moves, and a held object must not be let go.
         if moved and self._halt.service_is_ready():
             self._halt.call_async(Trigger.Request())
 
     def _ended(self, number: int, name: str, result: Any) -> None:
-        # A hand that grasps nothing has no success, and no error either; a goal that was replaced has one.
+        # A hand that grasps nothing has no success, but also no error; a replaced goal has an error.
         if number == self._newest and result.error:
             self._trouble.report(f"the hand did not {name}: {result.error}; is it homed?")
 
@@ -155,7 +155,7 @@ class ActionHand(Hand):
         self._goals, self._newest = Goals(node, self._kind, settings.action), 0
 
     def check(self, timeout: float) -> None:
-        """Make sure that the action is there."""
+        """Make sure that the action exists."""
         self._goals.check(timeout)
 
     def _actions(self) -> Collection[Goals]:
@@ -173,7 +173,7 @@ class ActionHand(Hand):
         )
 
     def _ended(self, number: int, status: int, result: Any) -> None:
-        # Replaced goals are aborted, too; a hand that holds something stalls.
+        # Replaced goals are also aborted; a hand that holds an object stalls.
         if number == self._newest and status == GoalStatus.STATUS_ABORTED and not result.stalled:
             self._trouble.report(f"'{self._goals.name}' aborted its goal at {result.position:g}: its log says why")
 
@@ -182,7 +182,7 @@ def awaited(goals: Goals, goal: Any, timeout: float) -> tuple[int, Any]:
     """Send a goal and return its status and result.
 
     Raises:
-        BenchFault: ROBOT_FAULT; it was rejected, or has not ended within the time [s].
+        BenchFault: ROBOT_FAULT; the goal was rejected, or has not ended within the time [s].
     """
     done, outcome = threading.Event(), []
 
@@ -199,7 +199,7 @@ def awaited(goals: Goals, goal: Any, timeout: float) -> tuple[int, Any]:
 
 
 def make_hand(node: Node, profile: ManipulatorProfile, trouble: Trouble) -> Hand | None:
-    """Return what moves the hand by actions; None where there is none, or its commands go to a topic."""
+    """Return the hand that takes actions; None if there is no hand, or its commands go to a topic."""
     settings = profile.driver.hand if profile.driver is not None else None
     if isinstance(settings, FrankaGripper):
         return FrankaHand(node, profile, settings, trouble)

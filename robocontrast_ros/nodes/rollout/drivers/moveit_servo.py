@@ -1,4 +1,4 @@
-"""The tool's velocity for MoveIt Servo, from the joints that a controller asks for."""
+"""The tool's velocity for MoveIt Servo, from the joint positions that a controller commands."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
 GAIN = 2.0
-"""How much faster the tool goes for each metre (or radian) that it is off [1/s]."""
+"""Additional speed of the tool for each metre (or radian) of its error [1/s]."""
 
 SETTLE = 0.5
-"""How long velocities go on to make up for lag after the end of a motion, unless the next begins [s]."""
+"""Time for which velocities make up for lag after the end of a motion, unless the next begins [s]."""
 
 ZEROS = 5
-"""How often a stop is sent; after that Servo halts by itself, because no command is new enough."""
+"""Number of times that a stop is sent; after that Servo halts by itself, because no command is new enough."""
 
 
 class MoveItServoRobot(ArmRobot):
-    """The port `moveit_servo`: the flange follows where the commanded joints have it, by forward kinematics.
+    """The port `moveit_servo`: the flange follows its pose at the commanded joint positions, by forward kinematics.
 
-    Servo solves for the joints itself, so that an arm of seven joints may turn its elbow otherwise than was commanded.
+    Servo solves for the joints itself, so an arm of seven joints may not turn its elbow as commanded.
     """
 
     _profile: ManipulatorProfile
@@ -60,19 +60,19 @@ class MoveItServoRobot(ArmRobot):
             kind = interface("std_srvs/srv/Trigger")
             self._starts = ((self._node.create_client(kind, f"{settings.node}/start_servo"), kind.Request()),)
         self._kinematics = Kinematics(self._profile)
-        # From `world`, in which poses are, to the planning frame.
+        # From `world`, the frame of poses, to the planning frame.
         self._yaw = settings.frame_yaw - self._profile.base_yaw
         self._in_flange = self._profile.end_effector.tool_pose
         self._at: tuple[float, ...] | None = None
         self._stream = Stream(settings.rate, self._trouble)
 
     def let_go(self) -> None:
-        """End what is sent between two control steps."""
+        """Stop sending between two control steps."""
         self._stream.play(None)
         self._at = None
 
     def close(self) -> None:
-        """End the stream, and let the driver go."""
+        """End the stream, and release the driver."""
         self._stream.close()
         super().close()
 
@@ -173,7 +173,7 @@ class MoveItServoRobot(ArmRobot):
         return Pose(position, orientation)
 
     def _publish(self, linear: list[float], angular: list[float]) -> None:
-        """Publish a velocity in the world, stamped now: Servo drops what is older than 0.1 s."""
+        """Publish a velocity in the world, stamped now, because Servo drops messages older than 0.1 s."""
         settings, twist = self._settings, TwistStamped()
         unitless = settings.units == "unitless"
         twist.header.stamp = self._node.get_clock().now().to_msg()

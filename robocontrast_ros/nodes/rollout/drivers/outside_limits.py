@@ -1,4 +1,4 @@
-"""What slows or holds a robot from outside of the session, as its driver publishes it."""
+"""Limits that slow or hold a robot from outside of the session, as its driver publishes them."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ class OutsideLimits:
     """The newest message of each topic of ``driver.limits``.
 
     Attributes:
-        lowest: share of full speed, 0 to 1, the lowest that was looked at since ``begin``; NaN where it is not known.
-        lowest_words: ``words`` of that moment.
+        lowest: lowest share of full speed in all checks since ``begin``, 0 to 1; NaN if it is not known.
+        lowest_words: ``words`` at that moment.
     """
 
     def __init__(self, node: Node, limits: Sequence[OutsideLimit]) -> None:
-        """Take them; ``hear`` subscribes: the watchdog has a port, too, and does not look at them."""
+        """Take the limits; ``hear`` subscribes, because the watchdog also has a port and does not need them."""
         self._log, self._changed = node.get_logger(), threading.Condition()
         self._sources = tuple(_Source(node, limit, self._changed) for limit in limits)
         self._heard, self.lowest, self.lowest_words = False, math.nan, ""
 
     def hear(self, timeout: float) -> None:
-        """Wait for all of them, the first time, and say in the log what is known; one that stays silent is no fault.
+        """Wait for all topics, the first time, and log what is known; a topic that stays silent is no fault.
 
         Args:
-            timeout: how long to wait [s].
+            timeout: limit of the wait [s].
 
         Raises:
-            BenchFault: ROBOT_FAULT; the robot's file describes a topic otherwise than it is.
+            BenchFault: ROBOT_FAULT; a topic is not as the robot's file describes it.
         """
         if self._heard:
             return
@@ -68,10 +68,10 @@ class OutsideLimits:
         """Wait until nothing holds the robot: a driver may need a moment after a recovery.
 
         Args:
-            timeout: how long to wait [s].
+            timeout: limit of the wait [s].
 
         Raises:
-            BenchFault: ROBOT_FAULT; something holds it.
+            BenchFault: ROBOT_FAULT; something holds the robot.
         """
         with self._changed:
             self._changed.wait_for(lambda: not self.problem(), timeout)
@@ -85,18 +85,18 @@ class OutsideLimits:
 
     @property
     def share(self) -> float:
-        """Share of full speed now, 0 to 1; NaN where it is not known."""
+        """The present share of full speed, 0 to 1; NaN if it is not known."""
         return min((share for source in self._sources if not math.isnan(share := source.share)), default=math.nan)
 
     def problem(self) -> str:
-        """Look at all of them, and return what holds the robot, and what to do; empty for nothing."""
+        """Check all topics, and return the limit that holds the robot, and the cure; empty for none."""
         share = self.share
         if share < self.lowest or (math.isnan(self.lowest) and not math.isnan(share)):
             self.lowest, self.lowest_words = share, self.words()
         return next(filter(None, (source.misread() or source.holds() for source in self._sources)), "")
 
     def words(self) -> str:
-        """Return what slows the robot, and what to do, or that nobody knows; empty where it has its full speed."""
+        """Return what slows the robot, and the cure, or that it is unknown; empty at full speed."""
         unknown = [] if self._sources else ["the robot's file names no topic for it (`driver.limits`)"]
         slowed = []
         for source in self._sources:
@@ -109,14 +109,14 @@ class OutsideLimits:
 
 
 class _Source:
-    """One of the topics.
+    """One topic of a limit.
 
-    Only the newest message is kept, and decoded when somebody looks: a driver may publish 1000 a second.
+    Only the newest message is kept, and decoded when it is needed, because a driver may publish 1000 a second.
 
     Attributes:
-        limit: what the robot's file says of it.
-        newest: as it is on the wire; None before the first.
-        absent: why there will be none: the type is not installed; empty otherwise.
+        limit: description of the topic in the robot's file.
+        newest: the newest message, serialised; None before the first.
+        absent: the reason why no message will come: the type is not installed; empty otherwise.
     """
 
     def __init__(self, node: Node, limit: OutsideLimit, changed: threading.Condition) -> None:
@@ -126,7 +126,7 @@ class _Source:
         self.absent, self._subscribed, self._latched = "", False, False
 
     def subscribe(self) -> None:
-        """Subscribe, unless that was done."""
+        """Subscribe, unless that was done before."""
         if self._subscribed:
             return
         self._subscribed = True
@@ -138,7 +138,7 @@ class _Source:
         self._node.create_subscription(self._kind, self.limit.topic, self._put, _OF_ANY_PUBLISHER, raw=True)
 
     def hear_latched(self) -> None:
-        """Subscribe to what was published once and kept, where a publisher keeps it."""
+        """Subscribe to a message that was published once, if a publisher keeps it."""
         name = self._node.resolve_topic_name(self.limit.topic)
         kept = (p.qos_profile.durability for p in self._node.get_publishers_info_by_topic(name))
         if not self._latched and DurabilityPolicy.TRANSIENT_LOCAL in kept:
@@ -147,7 +147,7 @@ class _Source:
 
     @property
     def share(self) -> float:
-        """Share of full speed; NaN where it is not known, and of a mode with which the robot is free."""
+        """Share of full speed; NaN if it is not known, and for a mode in which the robot is free."""
         try:
             value = self._value()
             share = math.nan if value is None else share_of(self.limit, value)
@@ -156,7 +156,7 @@ class _Source:
         return math.nan if self.limit.full is None and share else share
 
     def misread(self) -> str:
-        """Return why the number cannot be read as the robot's file says; empty where it can, or nothing came."""
+        """Return why the number does not fit the robot's file; empty if it does, or no message came."""
         try:
             value = self._value()
             if value is not None:
@@ -172,18 +172,18 @@ class _Source:
         return ""
 
     def holds(self) -> str:
-        """Return that it holds the robot, and what to do; empty where it does not, or nobody knows."""
+        """Return a message, with the cure, if this limit holds the robot; empty if it does not, or is not known."""
         return "" if self.share else f"something outside holds the robot ({self.words()}): {self.limit.cure}"
 
     def words(self) -> str:
-        """Return the newest value, and where it is from."""
+        """Return the newest value and its source, in words."""
         value = self._value()
         if self.limit.full is not None:
             return f"{value:g} of {self.limit.full:g} on {self.limit.topic}"
         return f"{self.limit.field} is {constant(self._kind, value)} ({value:g}) on {self.limit.topic}"
 
     def silence(self) -> str:
-        """Return why it is not known."""
+        """Return the reason why the share is not known."""
         if self.absent:
             return self.absent
         if self.newest is not None:
@@ -197,7 +197,7 @@ class _Source:
 
         Raises:
             AttributeError: there is no such field.
-            TypeError: it is no number.
+            TypeError: the field is no number.
         """
         raw = self.newest
         if raw is None:

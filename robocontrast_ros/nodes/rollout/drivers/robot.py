@@ -1,4 +1,4 @@
-"""What the ports of real drivers have in common: they check before the first motion, and watch from then on."""
+"""Common parts of the ports of real drivers: they check the driver before the first motion, and watch it afterwards."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from robocontrast_ros.robots.state_estimation import Reading
 class DriverRobot(TopicRobot):
     """A robot whose driver may refuse. Its state is a topic; its commands are published for the record.
 
-    A derived class checks its driver in ``_check``, has it ready in ``_prepare``, sends commands in ``_send``, and
+    A derived class checks its driver in ``_check``, makes it ready in ``_prepare``, sends commands in ``_send``, and
     stops in ``_halt``.
 
     Attributes:
-        limits: what slows or holds the robot from outside.
+        limits: the limits that slow or hold the robot from outside.
     """
 
     _recovers = False
@@ -44,13 +44,13 @@ class DriverRobot(TopicRobot):
         self._connect()
 
     def _connect(self) -> None:
-        """Make what talks to the driver, once the state is subscribed to."""
+        """Make publishers and clients for the driver, after the subscription to the state."""
 
     def check(self) -> None:
-        """Check the driver, and move and switch nothing.
+        """Check the driver, without any motion or switch.
 
         Raises:
-            BenchFault: ROBOT_FAULT, with the cure; or it is silent.
+            BenchFault: ROBOT_FAULT, with the cure; or the driver is silent.
         """
         self._trouble.clear()
         super().check()
@@ -60,10 +60,10 @@ class DriverRobot(TopicRobot):
             self.limits.require_free(self._timeout)
 
     def prepare(self) -> None:
-        """Check the driver, and have it ready.
+        """Check the driver, and make it ready.
 
         Raises:
-            BenchFault: ROBOT_FAULT, with the cure; or it is silent.
+            BenchFault: ROBOT_FAULT, with the cure; or the driver is silent.
         """
         self._ready = self._moved = False
         self.check()
@@ -77,13 +77,13 @@ class DriverRobot(TopicRobot):
         """Return the first reading that is later than a time [ns], unless the driver has a fault.
 
         Raises:
-            BenchFault: ROBOT_FAULT says what is wrong with the driver, and SENSOR_LOST that it is silent.
+            BenchFault: ROBOT_FAULT for a problem of the driver, SENSOR_LOST for its silence.
         """
         try:
             reading = super().state(after)
         except BenchFault as fault:
             if fault.fault is Fault.ROBOT_STOPPED:
-                # What the watchdog's stop ended is no fault of the driver.
+                # Goals that the watchdog's stop ended are no fault of the driver.
                 self._trouble.clear()
             else:
                 self._watch()
@@ -92,7 +92,7 @@ class DriverRobot(TopicRobot):
         return reading
 
     def command(self, command: RobotCommand, stamp: int) -> None:
-        """Send a command; the driver is checked first, where that was not done since its last fault."""
+        """Send a command; the driver is checked first, unless that was done since its last fault."""
         if not self._ready:
             self.prepare()
         self._watch()
@@ -101,13 +101,13 @@ class DriverRobot(TopicRobot):
         self._send(command)
 
     def hold(self, command: RobotCommand, stamp: int) -> None:
-        """End a motion; a robot that was not moved is left alone."""
+        """End a motion; do nothing to a robot that was not moved."""
         if self._moved:
             self._record(command, stamp)
             self._halt(command)
 
     def stop(self) -> None:
-        """Stop where the newest reading that can be true has the robot, whoever moves it."""
+        """Stop the robot at the place of its newest possible reading, whoever moves it."""
         reading = self._merger.newest
         try:
             command = stop_command(self._profile, reading, self._parameters.control_period) if reading else None
@@ -116,10 +116,10 @@ class DriverRobot(TopicRobot):
         self._halt(command)
 
     def close(self) -> None:
-        """Let the driver go, in the state in which it was found."""
+        """Release the driver, in the state in which it was found."""
 
     def _check(self) -> None:
-        """Check the driver; nothing may move or be switched by that.
+        """Check the driver, without any motion or switch.
 
         Raises:
             BenchFault: ROBOT_FAULT, with the cure.
@@ -127,7 +127,7 @@ class DriverRobot(TopicRobot):
         raise NotImplementedError
 
     def _prepare(self) -> None:
-        """Have a driver that was checked ready for the first motion.
+        """Make a checked driver ready for the first motion.
 
         Raises:
             BenchFault: ROBOT_FAULT, with the cure.
@@ -138,11 +138,11 @@ class DriverRobot(TopicRobot):
         raise NotImplementedError
 
     def _halt(self, command: RobotCommand | None) -> None:
-        """Stop by a command, without waiting; it is None where the robot's state is not known."""
+        """Stop by a command, without waiting; the command is None if the robot's state is not known."""
         raise NotImplementedError
 
     def _problem(self) -> str:
-        """Return what is wrong with the driver now; empty for nothing."""
+        """Return the driver's present problem; empty for none."""
         return ""
 
     def _watch(self) -> None:
@@ -153,7 +153,7 @@ class DriverRobot(TopicRobot):
             raise self._unready(problem)
 
     def _unready(self, problem: str) -> BenchFault:
-        """Return the fault; the driver is checked again before the next motion."""
+        """Return the fault of a problem; the driver is checked again before the next motion."""
         self._ready = False
         return robot_fault(problem)
 
@@ -162,7 +162,7 @@ class DriverRobot(TopicRobot):
         super().command(command, stamp)
 
     def _explained(self, fault: BenchFault) -> BenchFault:
-        """Return why no state came, where that is known."""
+        """Return a fault with the reason why no state came, if that is known."""
         if (
             self._inbox.newest(self.topic) is None
             and fault.fault is Fault.SENSOR_LOST

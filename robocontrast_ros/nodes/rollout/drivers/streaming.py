@@ -1,4 +1,4 @@
-"""Joint positions or velocities as a stream, for controllers that hand on what they get."""
+"""Joint positions or velocities as a stream, for controllers that pass on each command."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotComman
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 
 GAIN = 2.0
-"""How much faster a joint goes for each radian that it is off [1/s]: it makes up for lag, and is too small to swing."""
+"""Additional speed of a joint for each radian of its error [1/s]: it corrects lag, and is too small for oscillation."""
 
 SETTLE = 0.5
-"""How long velocities go on to make up for lag after the end of a motion, unless the next begins [s]."""
+"""Time for which velocities make up for lag after the end of a motion, unless the next begins [s]."""
 
 
 class StreamingRobot(ArmRobot):
     """The port `streaming`, for a forward_command_controller of positions or velocities.
 
-    Positions go straight from the last one that was sent to the target. Velocities follow the same line, with what the
-    joints lag behind it. Such a controller keeps its last command for ever: velocities are followed by zeros.
+    Positions go straight from the last position that was sent to the target. Velocities follow the same line, with a
+    correction for lag. Such a controller keeps its last command for ever, so velocities are followed by zeros.
     """
 
     _profile: ManipulatorProfile
@@ -44,12 +44,12 @@ class StreamingRobot(ArmRobot):
         self._stream = Stream(self._settings.rate, self._trouble)
 
     def let_go(self) -> None:
-        """End what is sent between two control steps."""
+        """Stop sending between two control steps."""
         self._stream.play(None)
         self._at = None
 
     def close(self) -> None:
-        """End the stream, and let the driver go."""
+        """End the stream, and release the driver."""
         self._stream.close()
         super().close()
 
@@ -99,14 +99,14 @@ class StreamingRobot(ArmRobot):
         self._stream.play(None)
         self._at = None
         if not self._order:
-            # Another process asked for the stop, and the order of the joints is not known yet: the next stop has it.
+            # Another process requested the stop, and the order of the joints is not known yet: the next stop knows it.
             self._parameters_of.request("joints", self._learn)
             raise robot_fault(f"the order of the joints of '{self._controller}' is not known yet")
         if self._settings.interface == "velocity":
             self._publish([0.0] * len(self._order))
         elif isinstance(command, JointTrajectoryCommand) and not self._possible.refuses:
-            # While readings are refused, the controller stays at its last command: the arm may be far from where the
-            # last one that can be true had it.
+            # While readings are refused, the controller stays at its last command: the arm may be far from the place
+            # of its last possible reading.
             there = dict(zip(command.names, command.positions, strict=True))
             self._publish([there[name] for name in self._order])
         require_subscriber(self._publisher, self._commands)
@@ -114,7 +114,7 @@ class StreamingRobot(ArmRobot):
     def _learn(self, joints: list[str] | None) -> None:
         if not self._order and not self._other_joints(joints):
             self._order = tuple(joints)
-            with contextlib.suppress(BenchFault):  # the next stop says it
+            with contextlib.suppress(BenchFault):  # the next stop reports it
                 self.stop()
 
     def _publish(self, values: list[float]) -> None:

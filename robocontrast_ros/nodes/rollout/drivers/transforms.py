@@ -1,4 +1,4 @@
-"""Where a frame is in another, by what is published on /tf and /tf_static; tf2 itself is not needed for a chain."""
+"""The pose of a frame in another, from /tf and /tf_static; a chain of transforms does not need tf2 itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robocontrast_ros.nodes.conversions.domain import message_class
 from robocontrast_ros.objects.frames import compose
 
 DEPTH = 100
-"""As tf2's own listener."""
+"""Depth of the subscriptions, as in tf2's own listener."""
 
 
 class Transforms:
@@ -35,7 +35,7 @@ class Transforms:
     def find(self, frame: str, child: str) -> tuple[Pose, int | None] | None:
         """Return the pose of a frame in another one above it, and the oldest stamp of a transform between them [ns].
 
-        The stamp is None where all of them are static. None where no chain of transforms leads there.
+        The stamp is None if all of them are static. Return None if no chain of transforms connects the frames.
         """
         with self._lock:
             pose, oldest, at, seen = Pose((0.0, 0.0, 0.0)), None, child, {child}

@@ -19,11 +19,11 @@ CURES = {
     "ROBOT_EMERGENCY_STOP": "release the emergency stop, and start the robot on the pendant",
     "REDUCED": "leave the reduced mode, in which the robot is slower than trials assume",
 }
-"""What a person does about a safety mode; nothing here recovers from one."""
+"""Safety mode -> a person's action against it; nothing here recovers from one."""
 
 
 class UniversalRobotsState:
-    """The modes, as the driver's status controller latches them."""
+    """The modes that the driver's status controller publishes latched."""
 
     def __init__(self, node: Node, settings: UniversalRobots) -> None:
         """Subscribe.
@@ -44,10 +44,10 @@ class UniversalRobotsState:
             node.create_subscription(kind, topic, lambda message, topic=topic: self._put(topic, message), LATCHED)
 
     def check(self, timeout: float) -> None:
-        """Wait for all of them.
+        """Wait for all modes.
 
         Raises:
-            BenchFault: ROBOT_FAULT; one is not published, or the robot takes no commands.
+            BenchFault: ROBOT_FAULT; a mode is not published, or the robot takes no commands.
         """
         with self._changed:
             known = self._changed.wait_for(lambda: len(self._values) == len(self._topics), timeout)
@@ -58,7 +58,7 @@ class UniversalRobotsState:
             raise robot_fault(problem)
 
     def problem(self) -> str:
-        """Return why the robot takes no commands, and what to do; empty where it does, or nothing is known."""
+        """Return why the robot takes no commands, and the cure; empty if it takes them, or nothing is known."""
         with self._changed:
             values = list(map(self._values.get, self._topics))
         robot, safety, program = values

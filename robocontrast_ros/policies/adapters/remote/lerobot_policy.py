@@ -11,16 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.policies.adapters.packing import check_sizes, state_size
+from robocontrast_ros.policies.adapters.packing import InputParameters, check_sizes, state_size
 from robocontrast_ros.policies.adapters.remote.openpi_policy import OpenpiParameters, OpenpiPolicy
-from robocontrast_ros.policies.adapters.remote.parameters import RemoteParameters, describe_remote
-from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
+from robocontrast_ros.policies.adapters.remote.parameters import RemoteParameters
+from robocontrast_ros.policies.protocol import PolicyFault
 
 SERVER = Path(__file__).with_name("lerobot_server.py")
 
@@ -39,8 +37,10 @@ class LerobotParameters(RemoteParameters):
     )
 
 
-class LerobotPolicy:
+class LerobotPolicy(OpenpiPolicy):
     """Starts a process that serves the checkpoint, and is a client of it as of an openpi server."""
+
+    PARAMETERS = LerobotParameters
 
     def __init__(self, parameters: LerobotParameters, path: Path) -> None:
         """Start the process and compare the checkpoint with the parameter file.
@@ -49,44 +49,21 @@ class LerobotPolicy:
             ConfigurationError: the file does not fit, or the checkpoint cannot be served.
         """
         check_sizes(path, parameters)
-        self._parameters, self._path = parameters, path
         self._process, port = _start(parameters, path)
         # The process must end with this one, even without a call of close.
         self._stop = weakref.finalize(self, _stop, self._process)
         try:
-            self._policy = OpenpiPolicy(_as_openpi(parameters, port), path)
-            self._check_inputs(path)
+            super().__init__(_as_openpi(parameters, port), path)
+            self._check_inputs(path, parameters.input)
         except BaseException:
             self._stop()
             raise
-
-    @classmethod
-    def from_file(cls, path: Path) -> LerobotPolicy:
-        """Return the policy that a parameter file describes, with its process running.
-
-        Raises:
-            ConfigurationError: as the constructor.
-        """
-        return cls(load_record(LerobotParameters, path), path)
-
-    @classmethod
-    def describe_file(cls, path: Path) -> PolicyDescription:
-        """Return the description in the file, without lerobot.
-
-        Raises:
-            ConfigurationError: the file does not fit.
-        """
-        return describe_remote(load_record(LerobotParameters, path), path)
 
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:
         """Name the environment and the checkpoint."""
         parameters = load_record(LerobotParameters, path)
         return (f"lerobot, run by {parameters.python}", f"checkpoint {parameters.checkpoint}")
-
-    def describe(self) -> PolicyDescription:
-        """Return the description in the file."""
-        return describe_remote(self._parameters, self._path)
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial: lerobot's policy is reset, and torch seeded.
@@ -98,32 +75,15 @@ class LerobotPolicy:
         if status is not None:
             detail = f"lerobot's process terminated with status {status}; the log has its last messages"
             raise PolicyFault(Fault.POLICY_SERVER_LOST, detail)
-        self._policy.reset(instruction, seed)
-
-    def act(self, observation: Observation) -> NDArray[np.float64]:
-        """Return the next actions, shape (n, size), SI units.
-
-        Raises:
-            PolicyFault: as OpenpiPolicy.
-        """
-        return self._policy.act(observation)
-
-    def warm_up(self) -> None:
-        """Request one answer to made-up input.
-
-        Raises:
-            PolicyFault: as ``act``.
-        """
-        self._policy.warm_up()
+        super().reset(instruction, seed)
 
     def close(self) -> None:
-        """Stop the process."""
-        self._policy.close()
+        """Close the connection and stop the process."""
+        super().close()
         self._stop()
 
-    def _check_inputs(self, path: Path) -> None:
-        inputs = self._parameters.input
-        wanted: dict[str, list[int]] = self._policy.metadata["inputs"]
+    def _check_inputs(self, path: Path, inputs: InputParameters) -> None:
+        wanted: dict[str, list[int]] = self.metadata["inputs"]
         ours: dict[str, list[int] | None] = {
             key: [3, image.height, image.width] if image.height and image.width else None
             for key, image in inputs.images.items()

@@ -46,7 +46,7 @@ class ServerPolicy(ABC):
         parameters: the content of the file.
     """
 
-    PARAMETERS: ClassVar[type[ServerParameters]]
+    PARAMETERS: ClassVar[type[RemoteParameters]]
     parameters: ServerParameters
 
     def __init__(self, parameters: ServerParameters, path: Path) -> None:

@@ -241,13 +241,11 @@ def _device(path: Path, wanted: str) -> torch.device:
 def _check_kind(path: Path, model: ModelParameters, file: Path) -> None:
     """Refuse a missing file, and one of another format than the parameter file says."""
     if not file.is_file():
-        raise ConfigurationError(str(path), "model.file", model.file, "a file", f"There is none at {file}.")
+        raise _refused(path, model, "file", "a file", f"There is none at {file}.")
     kind = _kind(file)
     if kind is not None and kind != model.format:
         cure = f"Write `format: {kind}`" + (", and the network's `class`." if kind == "state_dict" else ".")
-        raise ConfigurationError(
-            str(path), "model.format", model.format, f"the format of {file.name}, {KINDS[kind]}", cure
-        )
+        raise _refused(path, model, "format", f"the format of {file.name}, {KINDS[kind]}", cure)
     if kind is None and model.format != "state_dict":
         raise _unreadable(path, model)
 
@@ -276,13 +274,9 @@ def _exported(path: Path, parameters: TorchParameters, file: Path, device: torch
         _refuse_code(path, parameters.model, error)
     except Exception as error:  # its type depends on the fault in the archive
         if "CUDA" in str(error) and not torch.cuda.is_available():
-            raise ConfigurationError(
-                str(path),
-                "model.file",
-                parameters.model.file,
-                "a network that can be loaded without a GPU; this one was exported on one",
-                "Export it on the CPU (`network.cpu()`); with `device: auto` it still runs on a GPU.",
-            ) from None
+            expected = "a network that can be loaded without a GPU; this one was exported on one"
+            cure = "Export it on the CPU (`network.cpu()`); with `device: auto` it still runs on a GPU."
+            raise _refused(path, parameters.model, "file", expected, cure) from None
         raise _unreadable(path, parameters.model, error) from None
     if any(tensor.device != device for tensor in program.state_dict.values()):
         program = move_to_device_pass(program, device)
@@ -361,13 +355,8 @@ def _weights(path: Path, model: ModelParameters, file: Path) -> dict[str, torch.
     weights = content if isinstance(content, Mapping) else {}
     if not weights or not all(isinstance(value, torch.Tensor) for value in weights.values()):
         found = ", ".join(map(str, weights)) or type(content).__name__
-        raise ConfigurationError(
-            str(path),
-            "model.file",
-            model.file,
-            f"a state dict: names and tensors, not {found}",
-            "Name by `model.entry` the keys that lead to it.",
-        )
+        expected = f"a state dict: names and tensors, not {found}"
+        raise _refused(path, model, "file", expected, "Name by `model.entry` the keys that lead to it.")
     length = len(model.prefix)
     return {name[length:]: value for name, value in weights.items() if name.startswith(model.prefix)}
 
@@ -377,28 +366,24 @@ def _made(path: Path, model: ModelParameters) -> nn.Module:
     name = model.class_ or ""
     expected = "`module:Class` of a torch.nn.Module that can be imported"
     if ":" not in name:
-        raise ConfigurationError(str(path), "model.class", name, expected)
+        raise _refused(path, model, "class", expected)
     try:
         cls = import_object(name, str(path), "model.class")
     except ConfigurationError as error:
         cure = f"{error.cure} Install it into the environment, or put its folder in PYTHONPATH."
-        raise ConfigurationError(str(path), "model.class", name, expected, cure) from None
+        raise _refused(path, model, "class", expected, cure) from None
     except Exception as error:  # importing runs the user's code
-        raise ConfigurationError(
-            str(path), "model.class", name, expected, f"It raises {error_summary(error)}."
-        ) from None
+        raise _refused(path, model, "class", expected, f"It raises {error_summary(error)}.") from None
     try:
         with torch.random.fork_rng([]):
             module = cls(**model.arguments)
     except Exception as error:  # so does the constructor
         if is_out_of_memory(error):
             raise
-        expected = f"arguments that {name} takes"
-        raise ConfigurationError(
-            str(path), "model.arguments", model.arguments, expected, f"It raises {error_summary(error)}."
-        ) from None
+        cure = f"It raises {error_summary(error)}."
+        raise _refused(path, model, "arguments", f"arguments that {name} takes", cure) from None
     if not isinstance(module, nn.Module):
-        raise ConfigurationError(str(path), "model.class", name, "the class of a torch.nn.Module")
+        raise _refused(path, model, "class", "the class of a torch.nn.Module")
     return module
 
 
@@ -417,9 +402,7 @@ def _check_weights(path: Path, model: ModelParameters, own: dict[str, Any], weig
     said = [f"{what} {_some(names)}." for what, names in problems.items() if names]
     if said:
         hint = "See `model.arguments`, `model.entry` and `model.prefix`."
-        raise ConfigurationError(
-            str(path), "model.file", model.file, f"a state dict of {model.class_}", " ".join([*said, hint])
-        )
+        raise _refused(path, model, "file", f"a state dict of {model.class_}", " ".join([*said, hint]))
 
 
 def _refuse_code(path: Path, model: ModelParameters, error: Exception) -> NoReturn:
@@ -427,20 +410,22 @@ def _refuse_code(path: Path, model: ModelParameters, error: Exception) -> NoRetu
     wanted = re.search(r"GLOBAL ([\w.]+)", str(error))
     if wanted is None:
         raise _unreadable(path, model) from None
-    raise ConfigurationError(
-        str(path),
-        "model.file",
-        model.file,
-        f"{KINDS[model.format]} of numbers and tensors alone; it wants code to be run ({wanted[1]})",
-        "Save `network.state_dict()` instead of the network, or export it with torch.export.",
-    ) from None
+    expected = f"{KINDS[model.format]} of numbers and tensors alone; it wants code to be run ({wanted[1]})"
+    cure = "Save `network.state_dict()` instead of the network, or export it with torch.export."
+    raise _refused(path, model, "file", expected, cure) from None
 
 
 def _unreadable(path: Path, model: ModelParameters, error: Exception | None = None) -> ConfigurationError:
     # PyTorch's message about unsafe files advises to load them unsafely.
     unsafe = error is None or "weights_only" in str(error)
     said = "" if unsafe else f"PyTorch says: {error_summary(error)}"
-    return ConfigurationError(str(path), "model.file", model.file, KINDS[model.format], said)
+    return _refused(path, model, "file", KINDS[model.format], said)
+
+
+def _refused(path: Path, model: ModelParameters, key: str, expected: str, cure: str = "") -> ConfigurationError:
+    """Return the error for the value of a key of ``model``."""
+    got = getattr(model, "class_" if key == "class" else key)
+    return ConfigurationError(str(path), f"model.{key}", got, expected, cure)
 
 
 @contextmanager

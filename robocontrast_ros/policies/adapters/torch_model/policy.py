@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,11 @@ from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.configuration.minilm import PACKAGE
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.policies.adapters.packing import describe, made_up_observation, pack, unpack
-from robocontrast_ros.policies.adapters.torch_model.instructions import Encoder, make_encoder
 from robocontrast_ros.policies.adapters.torch_model.parameters import TorchParameters, load_parameters
 from robocontrast_ros.policies.catalogue import package_need
 from robocontrast_ros.policies.checkpoints import pytorch_needed
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
-from robocontrast_ros.policies.sentence_encoder import encoder_reads
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder, encoder_reads
 
 if TYPE_CHECKING:
     from robocontrast_ros.policies.adapters.torch_model.networks import Network
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 WARM_UP_CALLS = 3
 """TorchScript profiles its first call and compiles in its second."""
+
+Encoder = Callable[[str], dict[str, Any]]
+"""Instruction -> inputs of the network: key -> array or text."""
 
 
 class TorchPolicy:
@@ -191,3 +194,50 @@ def _described(parameters: TorchParameters, path: Path) -> PolicyDescription:
         tokenizer = str(resolve_uri(wanted.tokenizer or "", path.parent))
         return replace(described, max_tokens=wanted.length, tokenizer=tokenizer)
     return described
+
+
+def make_encoder(path: Path, parameters: TorchParameters) -> Encoder:
+    """Return the encoder of instructions.
+
+    Raises:
+        ConfigurationError: the weights or the tokenizer that it needs cannot be read.
+    """
+    key, encode = parameters.input.instruction, parameters.instruction.encode
+    if encode == "none":
+        return lambda instruction: {}
+    if encode == "text":
+        return lambda instruction: {key: instruction}
+    if encode == "minilm":
+        shipped = SentenceEncoder.shipped()
+        return lambda instruction: {key: shipped.encode([instruction])[0].astype(np.float32)}
+    return _tokens(path, parameters)
+
+
+def _tokens(path: Path, parameters: TorchParameters) -> Encoder:
+    key, wanted = parameters.input.instruction, parameters.instruction
+    file = resolve_uri(wanted.tokenizer or "", path.parent)
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception as error:  # the library raises no narrower type
+        expected = "a file tokenizer.json as `tokenizers` writes it"
+        raise ConfigurationError(
+            str(path), "instruction.tokenizer", wanted.tokenizer, expected, f"It says: {error}."
+        ) from None
+    padding = tokenizer.padding or {}
+    tokenizer.enable_truncation(wanted.length)
+    tokenizer.enable_padding(
+        length=wanted.length,
+        pad_id=padding.get("pad_id", 0),
+        pad_token=padding.get("pad_token", "[PAD]"),
+    )
+
+    def encode(instruction: str) -> dict[str, Any]:
+        encoded = tokenizer.encode(instruction)
+        inputs = {key: np.array(encoded.ids, np.int64)}
+        if wanted.mask is not None:
+            inputs[wanted.mask] = np.array(encoded.attention_mask, np.int64)
+        return inputs
+
+    return encode
