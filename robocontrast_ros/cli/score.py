@@ -104,10 +104,10 @@ def _names(scores: Sequence[OfflineScore]) -> dict[int, str]:
 @functools.cache
 def _symbols() -> dict[str, str]:
     """Return the name of each score that is shown, with its heading."""
-    from robocontrast_ros.episodes.scoring.spl import Spl
-    from robocontrast_ros.episodes.scoring.standard import ProgressToGoal, Success
+    from robocontrast_ros.domain import find_spec
+    from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 
-    return {score.spec.name: score.spec.symbol for score in (Success, Spl, ProgressToGoal)}
+    return {name: find_spec(STANDARD_SPECS, name).symbol for name in ("success", "spl", "progress")}
 
 
 def _show_problems(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
