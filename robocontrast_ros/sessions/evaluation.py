@@ -1,4 +1,4 @@
-"""What a session evaluates and how, with every name resolved: all that its loop needs."""
+"""The subject and the method of a session's evaluation, with every name resolved: all that its loop needs."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Evaluation:
         strategy: the order of trials.
         test_set_size: |X|, the number of i.i.d. test instances.
         perturbations: the perturbation set P, in the order they are applied.
-        recorded: instances to take, the first ``test_set_size`` of them; drawn where there are none.
+        recorded: instances to take, the first ``test_set_size`` of them; drawn if there are none.
         families: the task's families to sample from, in turn; as the task draws them when empty.
         repeats: how often each instance is run.
-        cost_model: what a set-up costs.
+        cost_model: model of set-up costs.
         budget: K, in the cost model's unit; infinity for no limit.
         max_trials: trials after which the session ends; None for no limit.
         void_retries: how often a void trial is tried again before the session stops.
@@ -42,9 +42,9 @@ class Evaluation:
         tolerance: how far an object may be from its wanted pose and still stay.
         scores: those of the session, in the order of tables.
         moves_cameras: whether the world can move cameras for a trial.
-        blind: the policies of which each runs every trial, and nobody is to know which runs; None where one runs.
-        person: whether a person sets scenes up, who is told the moves in the cheapest order.
-        metric: name of the one that summaries show; the task's when empty.
+        blind: the policies of a blind session, each of which runs every trial; None if one policy runs.
+        person: whether a person sets scenes up; the person is told the moves in the cheapest order.
+        metric: name of the score in summaries; the task's metric if empty.
         parameters: the resolved parameters, by file, as JSON; a resumed session must have the same.
     """
 
@@ -72,10 +72,10 @@ class Evaluation:
 
     @property
     def metric_spec(self) -> ScoreSpec:
-        """What the metric M is.
+        """Description of the metric M.
 
         Raises:
-            KeyError: it is none of the session's scores.
+            KeyError: M is not one of the session's scores.
         """
         return find_spec((score.spec for score in self.scores), self.metric or self.task.metric)
 
@@ -104,7 +104,7 @@ class Evaluation:
         return self.task.sample(rng, f"x{number:04d}", family)
 
     def context(self) -> StrategyContext:
-        """Return what the strategy is given."""
+        """Return the strategy's context."""
         return StrategyContext(
             task=self.task,
             test_set=self.test_set(),
