@@ -27,19 +27,19 @@ ARRIVED = 0.05
 """How far a joint may be from the end of a piece of its way when the next one begins [rad]."""
 
 REPEAT = 1.0
-"""How late a robot is when a piece of its way is commanded again [s]."""
+"""Delay after which a piece of a robot's way is commanded again [s]."""
 
 SLOWEST, LATE = 9.0, 5.0
-"""A piece of the way that takes longer than it should by this factor, and this time [s], does not end any more: a
-robot's own speed slider may slow it down."""
+"""A piece of the way that is late by more than this factor of its duration, plus this time [s], will not end any more:
+a robot's own speed slider may slow it down."""
 
 
 class EpisodeAssembly:
-    """The ``episodes.loop.EpisodeBench`` over ports.
+    """The ``episodes.loop.EpisodeBench`` made of ports.
 
     Attributes:
-        policy: the policy that serves; another may take its place between two episodes.
-        sent: what was sent to it in this episode: the instruction, and the digest of the first images.
+        policy: the policy that serves; another may replace it between two episodes.
+        sent: the instruction, and the digest of the first images, sent to it in this episode.
         interventions: commands of this episode in which the safety filter intervened, by kind of limit.
     """
 
@@ -62,9 +62,9 @@ class EpisodeAssembly:
         self._safety, self._state, self.interventions = safety, RobotState(0, Pose()), Counter[str]()
 
     def begin(self, request: EpisodeRequest, cancelled: Callable[[], bool] = lambda: False) -> None:
-        """Move the cameras that stand elsewhere, and bring the robot to its start, where the world has not.
+        """Move the cameras that the filters displace, and bring the robot to its start if the world has not.
 
-        The estimator is told where that is. A way that is cancelled ends with ABORTED.
+        The estimator gets the start pose. A way that is cancelled ends with ABORTED.
         """
         self._filters = Filters(request.filters, request.seed)
         self._safety.begin()
@@ -83,7 +83,7 @@ class EpisodeAssembly:
         """Bring a robot that the world does not reset to its posture of rest, after an episode.
 
         Raises:
-            BenchFault: ROBOT_NOT_READY where there is no way that was checked, or something is in it; the robot stops.
+            BenchFault: ROBOT_NOT_READY if there is no checked way, or if something is in it; the robot stops.
         """
         if self._robot.homes:
             self._estimator.forget()
@@ -97,13 +97,13 @@ class EpisodeAssembly:
             for command in way:
                 after = self._go_one_piece(command, after, cancelled)
         except BenchFault:
-            # It was sent to the end of a piece, and would go on.
+            # It has a command to the end of a piece, and would go on.
             with contextlib.suppress(BenchFault):
                 self.stop()
             raise
 
     def _go_one_piece(self, command: RobotCommand, after: int, cancelled: Callable[[], bool]) -> int:
-        """Return when the robot has arrived [ns]: the next piece was checked from there.
+        """Return the time at which the robot has arrived [ns]: the next piece was checked from there.
 
         Its state is read in each control period: its driver may have a fault, the force may become too great, and a
         person may come near, or leave, for whom the rest of the piece is commanded again at another speed.
@@ -138,7 +138,7 @@ class EpisodeAssembly:
         """Return the first reading later than a time [ns].
 
         Raises:
-            BenchFault: ROBOT_FAULT where the robot cannot be there.
+            BenchFault: ROBOT_FAULT if the robot cannot be there.
         """
         reading = self._robot.state(after)
         try:
@@ -161,7 +161,7 @@ class EpisodeAssembly:
         return share
 
     def reset_policy(self, instruction: str, seed: int, segments: tuple[Segment, ...] = ()) -> None:
-        """Tell the policy the instruction, or its segments where it takes them."""
+        """Give the policy the instruction, or its segments if it takes them."""
         told = as_told(instruction, segments, self.policy.description)
         self.sent, self._asked = told.sent, False
         self.policy.reset(told.text, seed, told.segments or ())
@@ -170,7 +170,7 @@ class EpisodeAssembly:
 
     @property
     def period_errors(self) -> tuple[float, ...]:
-        """How much longer each control period was than it should be [s]; empty where the world waits."""
+        """Excess length of each control period [s]; empty if the world waits."""
         return tuple(self._pacer.errors)
 
     def step(self) -> None:
@@ -206,14 +206,15 @@ class EpisodeAssembly:
         if self._filters:
             observation, images = self._filtered(observation, images)
         if not self._asked:
-            # Before the policy has them: one in this process could change them. Of the first alone, for it costs time.
+            # Before the policy has them: one in this process could change them. Only for the first, because it costs
+            # time.
             self.sent = replace(self.sent, image_digest=image_digest(self.policy.shown(images)))
             self._asked = True
         pending = self.policy.request_actions(observation, images)
         return ThoughtOver(pending, observation.stamp, self._filters.delay) if self._filters.delays else pending
 
     def answered(self, pending: PendingAnswer, wait: bool) -> bool:
-        """Tell whether the robot need not go on without an answer; wait for it while the control period lasts."""
+        """Return whether the robot need not go on without an answer; wait for it while the control period lasts."""
         if not self._pacer.answered(pending, wait):
             return False
         return not isinstance(pending, ThoughtOver) or pending.due(self._stamp)

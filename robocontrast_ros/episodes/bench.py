@@ -1,4 +1,4 @@
-"""What a session needs from the world: a bench where scenes are set up and trials executed.
+"""The world as a session needs it: a bench where scenes are set up and trials executed.
 
 The ROS graph is one bench (nodes/), the in-process simulator another; to the session they are the same.
 """
@@ -29,7 +29,7 @@ class BenchFault(Exception):
     """The bench failed, not the policy: the trial is void."""
 
     def __init__(self, fault: Fault, detail: str) -> None:
-        """Say what failed, as a code and in words."""
+        """Take the failure, as a code and in words."""
         super().__init__(f"{fault.name}: {detail}")
         self.fault, self.detail = fault, detail
 
@@ -42,16 +42,16 @@ LIMITS = {
     Fault.RECORDER_LOST: "recording",
     Fault.JUDGE_LOST: "judge",
 }
-"""Who may be silent -> the key below a session's `timeouts` that says for how long, unless it is another one."""
+"""Fault of a silent part -> key of its limit below a session's `timeouts`, unless another key is given."""
 
 
 def too_late(fault: Fault, what: str, limit: str = "") -> BenchFault:
-    """Return the fault of what did not come in time, with the key of the limit, for a busy machine may be why.
+    """Return the fault of a late answer, with the key of its limit, because a busy machine may be the cause.
 
     Args:
         fault: its code.
-        what: what did not come, and within which time, in words.
-        limit: key below `timeouts`; that of the fault when left out.
+        what: the missing answer and the time limit, in words.
+        limit: key below `timeouts`; that of the fault if left out.
     """
     limit = limit or LIMITS.get(fault, "")
     cure = f"; where the machine is busy, raise `timeouts.{limit}` of the session" if limit else ""
@@ -59,16 +59,16 @@ def too_late(fault: Fault, what: str, limit: str = "") -> BenchFault:
 
 
 def bag_name(trial_id: str, attempt: int) -> str:
-    """Return where the bag of one execution of a trial goes, relative to the run folder."""
+    """Return the path for the bag of one execution of a trial, relative to the run folder."""
     return f"bags/{trial_id}" + (f"_attempt{attempt}" if attempt else "")
 
 
 @dataclass(frozen=True)
 class Recording:
-    """Where a trial was recorded.
+    """Place and completeness of a trial's recording.
 
     Attributes:
-        bag: folder of the rosbag2, relative to the run folder; empty when nothing was recorded.
+        bag: folder of the rosbag2, relative to the run folder; empty if nothing was recorded.
         messages: topic -> messages received by the recorder.
         missing: topic -> messages that were published, as far as is known, and not received. A trial that misses some
             is void.
@@ -81,14 +81,14 @@ class Recording:
 
 @dataclass(frozen=True, kw_only=True)
 class Execution(EpisodeRecord):
-    """What came back from one trial.
+    """Outcome of one trial's execution.
 
     Attributes:
         result: the scores; its outcome may be a policy fault or void.
-        recording: where it was recorded.
-        wall_time: how long it took on the wall clock [s].
-        left: the scene after the robot went to rest, which may have moved something; None where it did not go.
-        judgement: what somebody outside said of it; None where nobody was asked.
+        recording: place of its recording.
+        wall_time: its duration on the wall clock [s].
+        left: the scene after the robot went to rest, which may have moved something; None if it did not go.
+        judgement: the judgement by somebody outside; None if nobody was asked.
     """
 
     result: TrialResult
@@ -99,7 +99,7 @@ class Execution(EpisodeRecord):
 
 
 class PolicyRefusal(Exception):
-    """A policy cannot be loaded, or does not fit the robot; the message says why."""
+    """A policy cannot be loaded, or does not fit the robot; the message has the reason."""
 
 
 @dataclass(frozen=True)
@@ -107,12 +107,12 @@ class ServingPolicy:
     """A policy that is loaded in a bench.
 
     Attributes:
-        name: what it calls itself.
+        name: its own name.
         file: its parameter file, on the machine where it runs.
         parameters: the file's text.
-        load_time: time that loading it took [s].
-        warm_up_time: time that its warm-up took [s]; None without one.
-        description: what it needs and answers with; None where unknown.
+        load_time: time of loading it [s].
+        warm_up_time: time of its warm-up [s]; None without one.
+        description: its inputs and outputs; None if unknown.
     """
 
     name: str
@@ -124,13 +124,13 @@ class ServingPolicy:
 
     @property
     def digest(self) -> str:
-        """SHA-256, in hex, of what the file says; comments and order of keys have no part in it."""
+        """SHA-256, in hex, of the file's content, independent of comments and of the order of keys."""
         return _digest(self.parameters)
 
 
 @lru_cache(16)
 def _digest(parameters: str) -> str:
-    """Return the digest of a file's text, which is asked for before every trial."""
+    """Return the digest of a file's text; cached, because it is needed before every trial."""
     content = yaml.safe_load(parameters)
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
@@ -140,9 +140,9 @@ class SetByPerson:
     """How a person set a scene up.
 
     Attributes:
-        seconds: how long it took [s].
-        read: what was seen of it for certain when they said that it was done; None where nothing saw it.
-        overruled: what was in doubt then, one line each, where they said that it stands right all the same.
+        seconds: the time it took [s].
+        read: the parts that were seen for certain when they said that it was done; None if nothing saw it.
+        overruled: the doubts at that time, one line each, if they said that it is right all the same.
     """
 
     seconds: float
@@ -156,7 +156,7 @@ class SetUpOutcome(NamedTuple):
     Attributes:
         stamp: the time of the scene [ns].
         scene: as it was read back.
-        by_person: how a person set it up; None where it was not a person, or nobody measured it.
+        by_person: how a person set it up; None if it was not a person, or if nobody measured it.
     """
 
     stamp: int
@@ -167,8 +167,8 @@ class SetUpOutcome(NamedTuple):
 class Bench:
     """A robot with a scene that can be set up, in simulation or real.
 
-    A bench has at least ``scene``, ``set_up`` and ``execute``. The other methods are those of a bench that has no such
-    thing, so that one in simulation leaves them out.
+    A bench has at least ``scene``, ``set_up`` and ``execute``. The other methods have defaults for a bench without such
+    parts, so that one in simulation leaves them out.
     """
 
     def scene(self) -> Scene:
@@ -191,17 +191,17 @@ class Bench:
         """Run one trial in the present scene, record and score it.
 
         Args:
-            trial: what to run.
-            attempt: how often its execution was begun before, in this process or an earlier one;
+            trial: the trial.
+            attempt: number of its executions begun before, in this process or an earlier one;
                 (trial, attempt) is unique in a run, so a recording can be named after it.
 
         Raises:
-            BenchFault: the bench failed; the trial says nothing about the policy.
+            BenchFault: the bench failed; the trial is no evidence about the policy.
         """
         raise NotImplementedError
 
     def description(self) -> str:
-        """Return what simulates and renders the scenes, with versions; empty where unknown.
+        """Return the simulator and the renderer of the scenes, with versions; empty if unknown.
 
         Raises:
             BenchFault: it does not answer.
@@ -209,15 +209,15 @@ class Bench:
         return ""
 
     def set_by_person(self) -> SetByPerson | None:
-        """Return how a person, who is timed, set the last scene up; None where it was not a person."""
+        """Return how a person, who is timed, set the last scene up; None if it was not a person."""
         return None
 
     def stopped(self) -> str:
-        """Return why somebody stopped the robot, and how a person releases it; empty where it is not stopped."""
+        """Return why somebody stopped the robot, and how a person releases it; empty if it is not stopped."""
         return ""
 
     def await_release(self) -> str:
-        """Wait until it is released, and return who released it; empty where nobody knows.
+        """Wait until it is released, and return who released it; empty if nobody knows.
 
         Raises:
             BenchFault: the session was aborted meanwhile, or nobody watches the robot any more.
@@ -225,9 +225,9 @@ class Bench:
         return ""
 
     def speed_scaling(self) -> str:
-        """Return what outside of the session slows the robot, such as a speed slider, and what a person does about it.
+        """Return what slows the robot from outside the session, such as a speed slider, and its remedy by a person.
 
-        Or that nobody knows; empty for full speed.
+        Or a sentence that nobody knows; empty for full speed.
 
         Raises:
             BenchFault: nobody answers.
@@ -235,18 +235,18 @@ class Bench:
         return ""
 
     def not_home(self) -> str:
-        """Return why the robot could not go home after a trial, and what a person does about it; empty else.
+        """Return why the robot could not go home after a trial, and the remedy by a person; empty else.
 
-        Home, it is out of the way of whoever sets the next scene up.
+        At home, it is out of the way of the person who sets the next scene up.
         """
         return ""
 
     def go_home(self) -> None:
-        """Have it try once more; ``not_home`` then says whether it arrived."""
+        """Have it try once more; ``not_home`` then returns whether it arrived."""
 
 
 class PolicyBench(Bench):
-    """A bench that names its policy, and where another can take its place between two trials.
+    """A bench that names its policy, and whose policy can be replaced between two trials.
 
     The code of each ``BenchFault`` is POLICY_SERVER_LOST.
     """
@@ -271,10 +271,10 @@ class PolicyBench(Bench):
         raise NotImplementedError
 
     def serve_policy(self) -> None:
-        """Let the policy that was staged last serve, and free the one that did.
+        """Let the policy that was staged last serve, and free the one that served.
 
         Raises:
-            PolicyRefusal: there is none; the one that serves goes on.
+            PolicyRefusal: none was staged; the one that serves goes on.
             BenchFault: which of them serves is unknown.
         """
         raise NotImplementedError

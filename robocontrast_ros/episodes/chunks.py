@@ -1,4 +1,4 @@
-"""Action chunks: which action of which answer is executed next, where a policy answers with several."""
+"""Action chunks: the choice of the next action if a policy answers with several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the stamps of a topic's messages say about the clock that made them."""
+"""Estimate of a clock's errors from the stamps of a topic's messages."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections import deque
 from robocontrast_ros.domain import NANOSECONDS, nanoseconds
 
 JUMP = nanoseconds(0.1)
-"""Beyond what a clock was set, rather than that a message was late, or that two overtook each other [ns]."""
+"""Difference beyond which a clock was set; below it a message was late, or two overtook each other [ns]."""
 
 WINDOW, ENOUGH = NANOSECONDS, 5
-"""Least time [ns] and least number of messages of a window, of which the least delay is kept."""
+"""Least time [ns] and least number of messages of a window; the least delay of each window is kept."""
 
 KEPT = 30 * NANOSECONDS
-"""How long it is kept [ns]: clocks drift."""
+"""Time for which a window's least delay is kept [ns]: clocks drift."""
 
 KNOWN = 2
-"""Windows after which the least delay is known well enough to say that a message came too early."""
+"""Number of windows after which the least delay is known well enough to detect a message that came too early."""
 
 
 class StampClock:
     """Compares the stamps of one topic with the steady clock of this machine.
 
-    A message may come late, and never comes early. So the least time from stamp to arrival is how far the two clocks
-    are apart, and the least delay. A message that comes earlier than that has the stamp of a clock that was set ahead.
+    A message may come late, and never comes early. So the least time from stamp to arrival is the offset of the two
+    clocks plus the least delay. A message that comes earlier than that has the stamp of a clock that was set ahead.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class StampClock:
         return min((*present, *(least for least, _ in self._windows)))
 
     def set_by(self) -> int:
-        """Return by how much the clock was set since the last call [ns]: above 0 ahead, below 0 back, 0 if not."""
+        """Return the time by which the clock was set since the last call [ns]: above 0 ahead, below 0 back, else 0."""
         ahead, back = self._ahead, self._back
         self._ahead = self._back = 0
         return -back if back else ahead

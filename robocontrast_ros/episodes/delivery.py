@@ -1,4 +1,4 @@
-"""Whether what was sent to the policy is what it received: a perturbation that does not arrive tells nothing of it."""
+"""Whether the policy received what was sent: a perturbation that does not arrive is no evidence about the policy."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ SHOWN = 12
 
 
 def compare_delivery(sent: Observed, received: Observed) -> tuple[Delivery, str]:
-    """Compare what was sent with what the policy server says it received; what it does not say is not known.
+    """Compare the sent with the received values that the policy server reports; values that it omits are unknown.
 
     Returns:
-        Whether it arrived; and where it did not, what was sent and what was received, in words.
+        Whether they arrived; and if not, the sent and the received values in words.
     """
     wrong = []
     if received.known and received.instruction != sent.instruction:
@@ -28,12 +28,12 @@ def compare_delivery(sent: Observed, received: Observed) -> tuple[Delivery, str]
 
 
 def unchanged_words(axes: str, received: Observed, twin: Observed) -> str:
-    """Return why a perturbation of the language did not arrive, in words; empty where it did, or that is not known.
+    """Return why a perturbation of the language did not arrive, in words; empty if it did, or if that is not known.
 
     Args:
         axes: of the perturbation.
-        received: what was received in the perturbed trial.
-        twin: what was received in the base trial that it is compared with.
+        received: the values received in the perturbed trial.
+        twin: those received in the base trial with which it is compared.
     """
     same = (received.instruction, received.segments_digest) == (twin.instruction, twin.segments_digest)
     if "L" in axes and received.known and twin.known and same:

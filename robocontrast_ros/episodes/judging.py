@@ -1,4 +1,4 @@
-"""Who says how far a trial is, and whether it is a success: a judge."""
+"""Judges: they decide the progress and the success of a trial."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Judging(Protocol):
     """The judgement of one trial, which goes on from control step to control step.
 
     Attributes:
-        distance: what the goal measures now [m]; NaN where the judge measures no distance.
+        distance: the goal's measure now [m]; NaN if the judge measures no distance.
         progress: progress-to-goal, in [0, 1].
-        subgoals: how many there are, at least 1.
-        reached: how many were reached so far, in order.
-        holds: whether the goal is reached now, as far as can be told before the trial ends.
+        subgoals: number of subgoals, at least 1.
+        reached: number of subgoals reached so far, in order.
+        holds: whether the goal is reached now, as far as known before the trial ends.
         succeeded: whether the trial is a success, whatever comes later.
     """
 
@@ -33,21 +33,22 @@ class Judging(Protocol):
         """Take the scene of one control step."""
 
     def tell(self, judgement: Judgement) -> None:
-        """Take what somebody outside says of the trial at its end; only where the judge asks."""
+        """Take the judgement of somebody outside at the trial's end; only if the judge asks."""
 
     def success(self, stopped: bool) -> bool:
-        """Tell whether the trial is a success if it ends here; ``stopped`` by the policy itself."""
+        """Return whether the trial is a success if it ends here; ``stopped`` by the policy itself."""
 
 
 class Judge(Protocol):
-    """Says success and progress of trials. Its entry point names the class, which takes no arguments.
+    """Decides success and progress of trials. Its entry point names the class, which takes no arguments.
 
-    A judge that inherits this class need not say what is as here.
+    A judge that inherits this class need not repeat its defaults.
 
     Attributes:
         asks: whether somebody outside is asked at the end of each trial; ``Judging.tell`` then hands the answer on.
-        needs: what the world's backend must have, one of ``BackendFeatures``: ``console``, for a judge that is asked on
-            its page; ``camera``, for one that judges by what a camera sees when a trial has ended; empty for nothing.
+        needs: feature that the world's backend must have, one of ``BackendFeatures``: ``console``, for a judge that is
+            asked on its page; ``camera``, for one that judges by a camera's scene when a trial has ended; empty for
+            none.
     """
 
     asks: bool = False
@@ -87,14 +88,14 @@ class TrueScene(Judge):
 
 
 HAND_OPEN = 0.05
-"""How far a hand is closed up to which it holds nothing, 0 (wide open) to 1."""
+"""Closing of a hand up to which it holds nothing, 0 (wide open) to 1."""
 
 
 def may_have_dropped(gripper_closed: float) -> bool:
-    """Tell whether a robot may have held something when a trial ended, and dropped it on its way to rest.
+    """Return whether a robot may have held something when a trial ended, and dropped it on its way to rest.
 
     Args:
-        gripper_closed: how far its hand was closed then, 0 (wide open) to 1; NaN without a hand.
+        gripper_closed: closing of its hand then, 0 (wide open) to 1; NaN without a hand.
     """
     return gripper_closed > HAND_OPEN
 
@@ -116,9 +117,9 @@ class Person(Outside):
 
 
 class Camera(Judge):
-    """The judge that compares the scene that a camera saw with the task's goal, and asks a person where it is unsure.
+    """The judge that compares the scene that a camera saw with the task's goal, and asks a person if it is unsure.
 
-    Whoever is asked says by ``Judgement.advises`` whether the camera was sure, and has decided.
+    The one who is asked reports by ``Judgement.advises`` whether the camera was sure, and has decided.
     """
 
     asks = True
@@ -132,10 +133,10 @@ class Camera(Judge):
 
 
 def success_in_words(goal: Goal, judge: Judge, control_rate: float) -> str:
-    """Return what counts as success, and when, as one sentence for people.
+    """Return the condition of success, and its time, as one sentence for people.
 
     Args:
-        goal: of a trial; where it is no ``DescribedGoal``, what all goals have in common is told.
+        goal: of a trial; if it is no ``DescribedGoal``, the common properties of goals are described.
         judge: of the session.
         control_rate: control steps per second [Hz].
     """
@@ -178,12 +179,12 @@ def goal_progress(goal: Goal, start: Scene, hold_steps: int) -> Judging:
 def progress_to_goal(distance: float, start_distance: float) -> float:
     """Return 1 - d / d0, clamped to [0, 1].
 
-    Where the trial starts at its goal (d0 = 0) the quotient is undefined: the progress is then 1 as
+    If the trial starts at its goal (d0 = 0) the quotient is undefined: the progress is then 1 as
     long as the goal holds and 0 when it has been lost.
 
     Args:
-        distance: d, what the goal predicate measures now [m].
-        start_distance: d0, what it measured at the start [m].
+        distance: d, measured by the goal predicate now [m].
+        start_distance: d0, measured by it at the start [m].
 
     Raises:
         ValueError: a distance is negative or not finite.
@@ -197,7 +198,7 @@ def progress_to_goal(distance: float, start_distance: float) -> float:
 
 
 class ToldProgress:
-    """What was said of a trial when it had ended; nothing is known before, and no distance is measured."""
+    """The judgement given after a trial's end; nothing is known before, and no distance is measured."""
 
     distance = math.nan
     subgoals = 1
@@ -210,23 +211,23 @@ class ToldProgress:
 
     @property
     def reached(self) -> int:
-        """1 where the trial is a success."""
+        """1 if the trial is a success."""
         return int(self.succeeded)
 
     def update(self, scene: Scene) -> None:
         """Do nothing: a scene decides nothing."""
 
     def tell(self, judgement: Judgement) -> None:
-        """Take over what is said."""
+        """Take over the judgement."""
         self.succeeded, self.progress = judgement.success, judgement.progress
 
     def success(self, stopped: bool) -> bool:
-        """Tell whether it was said to be a success."""
+        """Return whether it was judged a success."""
         return self.succeeded
 
 
 class SeenProgress:
-    """What the camera's scenes say, unless somebody decides otherwise."""
+    """The judgement from the camera's scenes, unless somebody decides otherwise."""
 
     def __init__(self, seen: Judging) -> None:
         """Begin a trial, with the judgement from the scenes that the camera sees."""
@@ -238,30 +239,30 @@ class SeenProgress:
 
     @property
     def progress(self) -> float:
-        """Progress-to-goal: as somebody said, or as seen."""
+        """Progress-to-goal: as somebody judged, or as seen."""
         return self._seen.progress if self._told is None else self._told.progress
 
     @property
     def reached(self) -> int:
-        """Subgoals that were reached: as the progress says that somebody told, or as seen."""
+        """Number of subgoals reached: from the progress that somebody judged, or as seen."""
         return self._seen.reached if self._told is None else math.floor(self._told.progress * self.subgoals + 1e-9)
 
     @property
     def succeeded(self) -> bool:
-        """Whether it is a success: as somebody said, or as seen."""
+        """Whether it is a success: as somebody judged, or as seen."""
         return self._seen.succeeded if self._told is None else self._told.success
 
     def tell(self, judgement: Judgement) -> None:
-        """Take over what is said, where it decides."""
+        """Take over the judgement if it decides."""
         self._told = None if judgement.advises else judgement
 
     def success(self, stopped: bool) -> bool:
-        """Tell whether it is a success: as somebody said, or as seen."""
+        """Return whether it is a success: as somebody judged, or as seen."""
         return self._seen.success(stopped) if self._told is None else self._told.success
 
 
 class LeftProgress:
-    """What the scene in which a trial was left says of a goal with subgoals: whether the goal itself is fulfilled.
+    """The judgement from a trial's last scene, for a goal with subgoals: whether the goal itself is fulfilled.
 
     Nobody saw the subgoals on the way there, so that those of a failure do not count.
     """
@@ -289,12 +290,12 @@ class LeftProgress:
         self.succeeded = not self._goal.stop_required and self.reached == self.subgoals
 
     def success(self, stopped: bool) -> bool:
-        """Tell whether the goal is fulfilled and, where required, the policy stopped there."""
+        """Return whether the goal is fulfilled and, if required, the policy stopped there."""
         return self.succeeded or (stopped and self._fulfilled)
 
 
 class DistanceProgress:
-    """Progress is 1 - d / d0; success is latched where the goal has held long enough."""
+    """Progress is 1 - d / d0; success is latched once the goal has held long enough."""
 
     subgoals = 1
 
@@ -321,14 +322,14 @@ class DistanceProgress:
         self.succeeded = self.succeeded or self.holds
 
     def success(self, stopped: bool) -> bool:
-        """Tell whether the goal has held long enough at any time."""
+        """Return whether the goal has held long enough at any time."""
         return self.succeeded
 
 
 class StagedProgress:
-    """Progress is the share of the subgoals that were reached, in order; what was reached stays reached.
+    """Progress is the share of the subgoals reached, in order; a reached subgoal stays reached.
 
-    Where the policy has to stop at the goal, no scene alone makes a success: ``holds`` and ``succeeded``
+    If the policy has to stop at the goal, no scene alone makes a success: ``holds`` and ``succeeded``
     stay false, so that only the policy ends such a trial.
     """
 
@@ -358,12 +359,12 @@ class StagedProgress:
             self.holds = self.succeeded = self.reached == self.subgoals
 
     def success(self, stopped: bool) -> bool:
-        """Tell whether all was reached and, where required, the policy stopped at the goal."""
+        """Return whether all subgoals were reached and, if required, the policy stopped at the goal."""
         complete = self.reached == self.subgoals
         return complete and (not self._goal.stop_required or (stopped and self._satisfied))
 
     def _advance(self, scene: Scene) -> None:
-        """Latch what is reached; several subgoals that need not be held may be reached in one scene."""
+        """Latch the reached subgoals; several subgoals that need not be held may be reached in one scene."""
         before, self._before = self._before, scene
         while self.reached < self.subgoals:
             subgoal = self._goal.subgoals[self.reached]

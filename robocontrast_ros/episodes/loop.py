@@ -1,7 +1,7 @@
 """One closed-loop episode: observe, score, act, command, step; the same for every bench.
 
-The loop knows neither ROS nor a simulator nor a task: what it needs of them comes in as an
-``EpisodeBench``. The ROS rollout node is one, the in-process simulator another.
+The loop knows neither ROS nor a simulator nor a task: it uses them through an ``EpisodeBench``. The ROS rollout node is
+one, the in-process simulator another.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class EpisodeRequest:
         step_limit: control steps after which the episode ends, at least 1.
         stop_on_success: whether it ends when the scorer reports success.
         start: time of the scene as it was set up [ns]; the first observation is later.
-        start_pose: where the robot (its tool, or the base of a mobile robot) then is, in the world frame.
-        filters: what comes between the sensors and the policy.
-        segments: the parts of the instruction, without what they are about; empty where it was not taken apart.
+        start_pose: pose of the robot (its tool, or the base of a mobile robot) then, in the world frame.
+        filters: those between the sensors and the policy.
+        segments: the parts of the instruction, without their referents; empty if it was not taken apart.
     """
 
     trial_id: str
@@ -59,14 +59,14 @@ class EpisodeReport(EpisodeRecord):
     Attributes:
         fault: NONE when the goal was reached, the policy stopped, or the step limit came.
         detail: the fault in words.
-        last_stamp: time of the last observation [ns]; the start when there was none.
+        last_stamp: time of the last observation [ns]; the start if there was none.
         steps: control steps executed.
         clamped_steps: control steps whose action was clamped to a limit of the robot.
         observations: observations made.
         stopped: whether the policy itself ended the episode.
         interventions: kind of limit -> commands in which the safety filter intervened, in the order of the names.
-        gripper_closed: how far the hand was closed in the last observation, 0 (wide open) to 1; None without a hand,
-            and where nothing was observed.
+        gripper_closed: closing of the hand in the last observation, 0 (wide open) to 1; None without a hand, and if
+            nothing was observed.
     """
 
     fault: Fault
@@ -88,11 +88,11 @@ class EpisodeReport(EpisodeRecord):
 
 
 class EpisodeBench(Protocol):
-    """What the loop needs: a policy, sensors, a scorer, a robot and a clock. All of it may raise BenchFault.
+    """The loop's policy, sensors, scorer, robot and clock. Each method may raise BenchFault.
 
     Attributes:
-        sent: what was sent to the policy since its reset: the instruction, and the digest of the first images.
-        period_errors: how much longer each control period was than it should be [s]; empty where the world waits.
+        sent: the instruction, and the digest of the first images, sent to the policy since its reset.
+        period_errors: excess length of each control period [s]; empty if the world waits.
         interventions: kind of limit -> commands since it began in which the safety filter intervened.
     """
 
@@ -104,7 +104,7 @@ class EpisodeBench(Protocol):
         """Prepare for an episode: the robot is, or should be, at the request's start pose, or is brought there."""
 
     def reset_policy(self, instruction: str, seed: int, segments: tuple[Segment, ...]) -> None:
-        """Give the policy the instruction, or its segments where it takes them; raises PolicyFault when it fails."""
+        """Give the policy the instruction, or its segments if it takes them; raises PolicyFault if it fails."""
 
     def step(self) -> None:
         """Let one control period pass."""
@@ -116,7 +116,7 @@ class EpisodeBench(Protocol):
         """Ask the policy, without waiting for the answer."""
 
     def answered(self, pending: PendingAnswer, wait: bool) -> bool:
-        """Tell whether the robot need not go on without the policy's answer.
+        """Return whether the robot need not go on without the policy's answer.
 
         Args:
             pending: the answer.
@@ -127,7 +127,7 @@ class EpisodeBench(Protocol):
         """Return the score of the scene of a time [ns]."""
 
     def command(self, command: RobotCommand) -> None:
-        """Send a command to the robot, for the coming control period; raises PolicyFault where that is unsafe."""
+        """Send a command to the robot, for the coming control period; raises PolicyFault if that is unsafe."""
 
     def hold(self, command: RobotCommand) -> None:
         """End the robot's motion by the controller's command to stop and stay; also while the policy thinks."""
@@ -147,18 +147,18 @@ def run_episode(
     """Run one episode to success, the step limit or a fault, and leave the robot stopped.
 
     1. The policy is reset; the robot holds still for one control period, which gives a first observation of the scene
-    as it is. 2. Where no action of its answers is left to execute, the policy is asked, and meanwhile the scorer says
-    whether the goal is reached. Where the world does not wait for the policy, it goes on control step by control step
-    until the answer is there, and the robot does meanwhile what the policy's ``late`` says. 3. The next action is
-    executed, clamped to the robot's limits, in as many control periods as the controller needs. A faulty answer never
-    reaches the robot; the action that says that the robot is done ends the episode. Where the policy server received
-    something else than was sent to it, the episode ends with PERTURBATION_NOT_DELIVERED.
+    as it is. 2. If no action of its answers is left to execute, the policy is asked, and meanwhile the scorer checks
+    whether the goal is reached. If the world does not wait for the policy, it goes on control step by control step
+    until the answer is there; meanwhile the robot acts as the policy's ``late`` says. 3. The next action is executed,
+    clamped to the robot's limits, in as many control periods as the controller needs. A faulty answer never reaches the
+    robot; the action that means that the robot is done ends the episode. If the policy server received other values
+    than were sent to it, the episode ends with PERTURBATION_NOT_DELIVERED.
 
     Args:
         bench: policy, sensors, scorer, robot and clock.
         controller: the robot's controller of the policy's action space.
-        policy: how many actions of an answer are executed, and how answers are combined.
-        request: what is to be run.
+        policy: number of actions of an answer to execute, and the way to combine answers.
+        request: the trial to run.
         feedback: called with the control steps so far and the latest score.
         cancelled: asked before every action; true ends the episode with ABORTED.
     """
@@ -241,7 +241,7 @@ def _loop(
                 if not done and state.steps < request.step_limit:
                     done = _scored(bench, request, state, feedback)
             state.waits.append(state.steps - began)
-            # Wait for the answer even when it is not needed: no request may be open when the next trial begins.
+            # Wait for the answer even if it is not needed: no request may be open when the next trial begins.
             answer = _answer(bench, pending, state, needed=not done)
             if done or answer is None:
                 return
@@ -298,7 +298,7 @@ def _observe(bench: EpisodeBench, state: _State) -> Observation:
 def _scored(
     bench: EpisodeBench, request: EpisodeRequest, state: _State, feedback: Callable[[int, Progress], None]
 ) -> bool:
-    # What was scored while the robot waited for an answer that came too late is not scored twice.
+    # A scene that was scored while the robot waited for a late answer is not scored twice.
     if state.scored is None or state.scored[0] != state.last_stamp:
         progress = bench.progress(state.last_stamp)
         feedback(state.steps, progress)
@@ -323,7 +323,7 @@ def _answer(bench: EpisodeBench, pending: PendingAnswer, state: _State, needed: 
 
 
 def _give_up(bench: EpisodeBench, controller: Controller, pending: PendingAnswer, state: _State) -> NoReturn:
-    """End the trial because an answer takes too long: the robot stops before the answer is waited for."""
+    """End the trial because an answer takes too long: the robot stops before the wait for the answer."""
     bench.hold(controller.hold(state.observation.robot))
     with contextlib.suppress(PolicyFault):
         pending.result()

@@ -1,4 +1,4 @@
-"""How time passes in an episode: a simulator is stepped, or the wall clock waited for."""
+"""Pacing of an episode: a simulator is stepped, or the wall clock waited for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Lockstep:
     errors: Sequence[float] = ()
 
     def __init__(self, period: float, step: Callable[[], None]) -> None:
-        """Take the control period [s] and what lets the world go on by one."""
+        """Take the control period [s] and the function that lets the world go on by one."""
         self._step = step
 
     def begin(self) -> None:
@@ -38,7 +38,7 @@ class WallClock:
     """The world goes on by itself: control steps follow each other at the control rate, by the steady clock.
 
     A control step that took longer than its period is followed by the next at once, and the following ones keep their
-    distance from that: lost time is not caught up, for that would be faster than the control rate.
+    distance from that: lost time is not caught up, because that would be faster than the control rate.
 
     Attributes:
         steps_world, errors: see ``ports.NamedPacer``.
@@ -72,6 +72,6 @@ class WallClock:
         self._began = now
 
     def answered(self, pending: PendingAnswer, wait: bool) -> bool:
-        """Tell whether an answer is there; wait for it until the present control period ends at the latest."""
+        """Return whether an answer is there; wait for it until the present control period ends at the latest."""
         left = max(self._due + self._period - self._clock(), 0.0)
         return pending.arrived(left if wait else 0.0)

@@ -1,4 +1,4 @@
-"""The ports of an episode: what differs between the graph, one process and a real robot.
+"""The ports of an episode: the parts that differ between the graph, one process and a real robot.
 
 An episode is put together from them by ``episodes.assembly``, for all of these in the same way.
 """
@@ -25,7 +25,7 @@ class RobotPort(Protocol):
     """A robot's driver. All of it may raise BenchFault.
 
     Attributes:
-        homes: whether it has to be sent to where an episode starts; else the world brings it there, or a person.
+        homes: whether it has to be sent to an episode's start; else the world brings it there, or a person.
     """
 
     homes: bool
@@ -43,18 +43,19 @@ class RobotPort(Protocol):
         """End a motion: send the controller's command to stop and stay; a driver that follows goals cancels them."""
 
     def way(self, start: Pose | None, after: int) -> Sequence[RobotCommand]:
-        """Return the commands, each with its duration, that bring the robot to where an episode starts, one by one.
+        """Return the commands, each with its duration, that bring the robot to an episode's start, one by one.
 
         Args:
-            start: pose of its tool; None for its posture of rest, out of the way of whoever sets the next scene up.
+            start: pose of its tool; None for its posture of rest, out of the way of a person who sets up the next
+                scene.
             after: the way begins at its first reading later than this time [ns].
 
         Raises:
-            BenchFault: ROBOT_NOT_READY where there is no such way that was checked: somebody has to move it by hand.
+            BenchFault: ROBOT_NOT_READY if there is no checked way: somebody has to move it by hand.
         """
 
     def stop(self) -> None:
-        """Have the robot stop where its newest reading has it, without waiting for another."""
+        """Have the robot stop at the place of its newest reading, without waiting for another."""
 
 
 class DriverPort(RobotPort, Protocol):
@@ -67,16 +68,18 @@ class DriverPort(RobotPort, Protocol):
     topic: str
 
     def let_go(self) -> None:
-        """From now on send nothing more without a new command."""
+        """Send nothing more without a new command."""
 
 
 class FullDriverPort(DriverPort, Protocol):
-    """What the port of a driver may have besides, each alone.
+    """Optional parts of the port of a driver, independent of each other.
 
     Attributes:
-        stop_answered: whether the driver has answered a ``stop``; without it one that was sent counts.
-        limits: what slows or holds the robot from outside, a ``nodes.rollout.drivers.outside_limits.OutsideLimits``.
-        pose_source: what a base's pose comes from, in words.
+        stop_answered: whether the driver has answered a ``stop``; without this attribute, a ``stop`` that was sent
+            counts.
+        limits: limits that slow or hold the robot from outside, a
+            ``nodes.rollout.drivers.outside_limits.OutsideLimits``.
+        pose_source: source of a base's pose, in words.
     """
 
     stop_answered: bool
@@ -87,15 +90,15 @@ class FullDriverPort(DriverPort, Protocol):
         """Check the driver, and move and switch nothing, when a session on the wall clock begins, before any set-up."""
 
     def close(self) -> None:
-        """Let the driver go, in the state in which it was found."""
+        """Release the driver in its original state."""
 
 
 class Pacer(Protocol):
     """Lets time pass: a simulator is stepped, or the wall clock waited for.
 
     Attributes:
-        errors: how much longer each control period since ``begin`` was than it should be [s]; empty where that has no
-            meaning, for the world waits.
+        errors: excess length of each control period since ``begin`` [s]; empty if that has no meaning, because the
+            world waits.
     """
 
     errors: Sequence[float]
@@ -111,7 +114,7 @@ class Pacer(Protocol):
         """
 
     def answered(self, pending: PendingAnswer, wait: bool) -> bool:
-        """Tell whether the robot need not go on without an answer of the policy.
+        """Return whether the robot need not go on without an answer of the policy.
 
         Args:
             pending: the answer.
@@ -130,11 +133,11 @@ class NamedPacer(Pacer, Protocol):
 
 
 class Surroundings(Protocol):
-    """What an episode is given of the world besides the robot. All of it may raise BenchFault.
+    """An episode's access to the world besides the robot. Each method may raise BenchFault.
 
     Attributes:
         movable: names of the cameras that can be moved for an episode.
-        person_near: whether a person is known to be near the robot now, which then has to be slower.
+        person_near: whether a person is known to be near the robot now, so that it has to be slower.
     """
 
     movable: Collection[str]
@@ -147,26 +150,26 @@ class Surroundings(Protocol):
         """Take the robot's own estimate of where its tool (or base) is at a time [ns]."""
 
     def scene(self, stamp: int) -> Scene:
-        """Return the ground truth of a time [ns], which privileged policies are shown."""
+        """Return the ground truth of a time [ns] for privileged policies."""
 
     def images(self, stamp: int) -> Images:
         """Return an image of each camera that the policy asks for, of a time [ns]."""
 
     def shown(self, observation: Observation, images: Images) -> None:
-        """Take what the policy is shown where filters change it: the observation, which has no images, and these."""
+        """Take the policy's input if filters change it: the observation, which has no images, and these."""
 
     def intervened(self, stamp: int, interventions: Sequence[Intervention]) -> None:
-        """Take what the safety filter did to the command that answers the observation of a time [ns]."""
+        """Take the safety filter's interventions in the command that answers the observation of a time [ns]."""
 
     def progress(self, stamp: int) -> Progress:
-        """Return what the judge and the scores say of a time [ns]; ``located`` was called with it."""
+        """Return the judge's progress and the scores of a time [ns]; ``located`` was called with it."""
 
 
 class PendingAnswer(Protocol):
     """Actions that were requested."""
 
     def arrived(self, timeout: float) -> bool:
-        """Wait up to a time [s], and return whether ``result`` need not wait any more."""
+        """Wait up to a time [s], and return whether ``result`` would return at once."""
 
     def result(self) -> Answer:
         """Wait for them.
@@ -178,10 +181,10 @@ class PendingAnswer(Protocol):
 
 
 class PolicyConnection(Protocol):
-    """A policy, here or on a server. All of it may raise PolicyFault, and BenchFault where the server is lost.
+    """A policy, here or on a server. Each method may raise PolicyFault, and BenchFault if the server is lost.
 
     Attributes:
-        description: what it needs and answers with.
+        description: its inputs and outputs.
     """
 
     description: PolicyDescription

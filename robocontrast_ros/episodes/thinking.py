@@ -1,4 +1,4 @@
-"""A policy that takes longer than it does: its answer is there, and is not used before a later time of the world."""
+"""An added delay of a policy: its answer is there, and is not used before a later time of the world."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from robocontrast_ros.policies.protocol import PolicyFault
 from robocontrast_ros.policies.serving.runner import Answer
 
 ROUNDING = 1_000
-"""Delays, and periods of control steps, are no more exact than that [ns]."""
+"""Accuracy of delays and of the periods of control steps [ns]."""
 
 
 class ThoughtOver:
     """An answer that counts as given some time after the observation that it answers."""
 
     def __init__(self, pending: PendingAnswer, asked: int, delay: Callable[[float], float]) -> None:
-        """Take the answer, the observation's stamp [ns], and what gives its delay [s] from the time it took [s]."""
+        """Take the answer, the observation's stamp [ns], and the function from the time taken [s] to the delay [s]."""
         self._pending, self._asked, self._delay = pending, asked, delay
         self._answer: Answer | PolicyFault | None = None
         self._due = 0
@@ -27,7 +27,7 @@ class ThoughtOver:
         return self._answer is not None or self._pending.arrived(timeout)
 
     def due(self, now: int) -> bool:
-        """Tell whether the answer counts as given at a time of the world [ns]; a policy that fails does so at once."""
+        """Return whether the answer counts as given at a time of the world [ns]; a policy's failure counts at once."""
         if self._answer is None:
             try:
                 self._answer = self._pending.result()

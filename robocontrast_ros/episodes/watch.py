@@ -1,12 +1,12 @@
 """The watch over a control loop on the wall clock, and the stop that it latches.
 
-It knows no ROS and no robot: it is told what was heard, and is asked again and again whether the robot must be stopped.
-All times are of a steady clock [s], and are given by the caller.
+It knows no ROS and no robot: it is given the messages that were heard, and is asked again and again whether the robot
+must be stopped. All times are of a steady clock [s], and are given by the caller.
 
     not armed --first heartbeat--> watching --silence, or somebody asks--> stopped
     not armed <--last heartbeat--- watching <--released, cause gone------- stopped
 
-Somebody may ask for a stop before the watch is armed, too.
+Somebody may also ask for a stop before the watch is armed.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 ROLLOUT, LOOP, POLICY = "rollout", "loop", "policy"
-"""Sources of a stop that a heartbeat tells: it is silent; the loop stands still; the policy's answer is overdue."""
+"""Sources of a stop by the heartbeat: it is silent; the loop hangs; the policy's answer is overdue."""
 
 BEATS = 5
-"""How often the rollout and the watchdog tell each other in a control period that they are there, while the robot may
-move or is about to; once while it rests."""
+"""Heartbeats of the rollout, and of the watchdog, in a control period while the robot may move or is about to; one
+while it rests."""
 
 REPEATED = 1.0
-"""A button that is held down repeats its request; so long after the last one it counts as let go [s]."""
+"""A button that is held down repeats its request; this time after the last one it counts as released [s]."""
 
 
 class Phase(IntEnum):
-    """What the rollout does. The values are those of ``Heartbeat.msg``."""
+    """Phase of the rollout. The values are those of ``Heartbeat.msg``."""
 
     ENDED = 0
     IDLE = 1
@@ -43,22 +43,22 @@ class Phase(IntEnum):
 
     @property
     def beats(self) -> int:
-        """How often the rollout and the watchdog tell each other in a control period that they are there."""
+        """Number of heartbeats of the rollout, and of the watchdog, in a control period."""
         return BEATS if self.moves or self is Phase.PROVING else 1
 
     def silence(self, limit: float) -> float:
-        """Return how long either may be silent [s], by the limit while the robot may move [s]: as many beats."""
+        """Return either's limit of silence [s], from the limit while the robot may move [s]: as many beats."""
         return limit * BEATS / self.beats
 
 
 @dataclass(frozen=True)
 class Beat:
-    """What a heartbeat says.
+    """Content of a heartbeat.
 
     Attributes:
-        phase: what the rollout does.
-        turns: how often the control loop has begun or ended a wait; it stands still while the loop hangs.
-        waiting_since: since when the policy's answer is waited for, in any clock [ns]; 0 while it is not.
+        phase: of the rollout.
+        turns: number of times that the control loop has begun or ended a wait; it does not grow while the loop hangs.
+        waiting_since: begin of the wait for the policy's answer, in any clock [ns]; 0 while there is none.
     """
 
     phase: Phase
@@ -68,7 +68,7 @@ class Beat:
 
 @dataclass(frozen=True)
 class Limits:
-    """How long each may be silent [s].
+    """Greatest silence of each [s].
 
     Attributes:
         rollout: between two heartbeats, while the robot may move.
@@ -88,10 +88,10 @@ class Stop:
     """A stop that is on.
 
     Attributes:
-        source: what was silent, or where somebody asked.
-        reason: why, for a person.
+        source: the silent part, or the origin of the request.
+        reason: reason in words, for a person.
         by: who stopped the robot.
-        since: when.
+        since: time of the stop.
     """
 
     source: str
@@ -109,7 +109,7 @@ class Watch:
     """
 
     def __init__(self, limits: Limits, name: str = "watchdog") -> None:
-        """Start without a heartbeat; ``name`` is who stops the robot when something is silent."""
+        """Start without a heartbeat; ``name`` is the one who stops the robot if something is silent."""
         self._limits, self._name = limits, name
         self.stop: Stop | None = None
         self.released_by = ""
@@ -134,17 +134,17 @@ class Watch:
         self._heard[source] = now
 
     def ask(self, source: str, reason: str, by: str, now: float) -> None:
-        """Stop the robot because somebody asks for it; where it is stopped, the first reason stays."""
+        """Stop the robot because somebody asks for it; if it is stopped already, the first reason stays."""
         self._asked = now
         if self.stop is None:
             self.stop = Stop(source, reason, by, now)
 
     def look(self, now: float) -> Stop | None:
-        """Return the stop that is on, after a look at what is silent.
+        """Return the stop that is on, after a check of every source.
 
-        Only what two looks in a row find silent stops the robot: between them, the caller takes what has arrived
-        meanwhile. So a watch that got no processor for a while does not stop the robot because of messages that have
-        arrived but were not read yet.
+        A source stops the robot only if two looks in a row find it silent: between them, the caller takes the messages
+        that have arrived meanwhile. So a watch that got no processor for a while does not stop the robot because of
+        messages that have arrived but were not read yet.
         """
         if self.stop is None:
             source, reason = self._silent(now)
@@ -170,7 +170,7 @@ class Watch:
         return ""
 
     def _there(self, source: str, now: float) -> bool:
-        """Return whether an input that stopped the robot is still silent, now that the robot does not move."""
+        """Return whether the source that stopped the robot is still silent, now that the robot does not move."""
         limit = self._limits.inputs.get(source)
         if limit is not None:
             return now - self._heard.get(source, -math.inf) > limit
@@ -179,7 +179,7 @@ class Watch:
         return source == ROLLOUT and beat is not None and now - self._beaten > beat.phase.silence(self._limits.rollout)
 
     def _silent(self, now: float) -> tuple[str, str]:
-        """Return what is silent for too long, and the reason in words; two empty texts for nothing."""
+        """Return the source that is silent for too long, and the reason in words; two empty texts if there is none."""
         beat, limits = self._beat, self._limits
         if beat is None:
             return "", ""

@@ -1,1 +1,1 @@
-"""What an image shows, whatever took it."""
+"""Content of images, whatever took them."""

@@ -1,6 +1,6 @@
-"""A printed board of tags, and where the camera stands that sees it: a chessboard with tags, by OpenCV.
+"""A printed board of tags, and the pose of the camera that sees it: a chessboard with tags, by OpenCV.
 
-The board's frame: origin at its lower left corner, x to the right, y up, z towards who looks at it. So a board
+The board's frame: origin at its lower left corner, x to the right, y up, z towards the viewer. So a board
 that lies on a table has z up. A camera's frame is the optical one (REP-103): x to the right, y down, z forward.
 """
 
@@ -22,9 +22,9 @@ from robocontrast_ros.domain.rotations import to_vector
 from robocontrast_ros.images.tag_families import USUAL, Family, dictionary, in_words, last_number
 
 LEAST_CORNERS = 8
-"""Corners of the chessboard that have to be seen in an image; four would do without noise."""
+"""Least number of the chessboard's corners seen in an image; four would do without noise."""
 DARK = 40
-"""Mean brightness of an image below which darkness is given as the likely reason, of 255."""
+"""Mean brightness of an image, of 255, below which darkness is reported as the likely reason."""
 RULER = 0.1
 """Length of the line beside a printed board, which shows whether the printer kept the size [m]."""
 INCH = 0.0254
@@ -55,7 +55,7 @@ class Board:
 
     @property
     def tags(self) -> int:
-        """How many tags it has."""
+        """Number of its tags."""
         return self.columns * self.rows // 2
 
     @property
@@ -64,7 +64,7 @@ class Board:
         return self.columns * self.square, self.rows * self.square
 
     def pattern(self) -> cv2.aruco.CharucoBoard:
-        """Return it as OpenCV has it."""
+        """Return the board as OpenCV's object."""
         numbers = np.arange(self.first_tag, self.first_tag + self.tags)
         size = self.columns, self.rows
         return cv2.aruco.CharucoBoard(size, self.square, self.tag, dictionary(self.family), numbers)
@@ -81,7 +81,7 @@ class Board:
 
 @dataclass(frozen=True)
 class Intrinsics:
-    """How a camera maps directions to pixels, as in sensor_msgs/msg/CameraInfo.
+    """A camera's mapping from directions to pixels, as in sensor_msgs/msg/CameraInfo.
 
     Attributes:
         width: of its images [pixel].
@@ -98,15 +98,15 @@ class Intrinsics:
 
 @dataclass(frozen=True)
 class CameraPose:
-    """Where a camera stands.
+    """Pose of a camera, and its errors.
 
     Attributes:
         pose: of its optical frame, in the frame in which the board's pose was given.
         position_error: standard deviation of the position, from the corners' scatter alone [m].
-        orientation_error: of the rotation [rad].
-        reprojection: root of the mean square distance of corners from where the result puts them [pixel].
-        corners: that were seen, in all images.
-        images: in which they were seen.
+        orientation_error: standard deviation of the rotation [rad].
+        reprojection: root of the mean square distance of corners from their places by the result [pixel].
+        corners: number seen, in all images.
+        images: number in which they were seen.
     """
 
     pose: Pose
@@ -118,10 +118,10 @@ class CameraPose:
 
 
 class BoardNotSeen(ValueError):
-    """An image shows too little of the board; the message says what may be the reason.
+    """An image shows too little of the board; the message has the likely reason.
 
     Attributes:
-        image: its position among those that were given; None where there was one.
+        image: its position among those given; None if only one was given.
     """
 
     image: int | None = None
@@ -145,17 +145,17 @@ def drawn(board: Board, dots_per_inch: int = 300) -> Picture:
 
 
 def seen_corners(image: Picture, board: Board) -> tuple[Floats, NDArray[np.int64]]:
-    """Return the corners of the board that an image shows, and which they are.
+    """Return the corners of the board that an image shows, and their numbers.
 
     Args:
         image: RGB, shape (rows, columns, 3).
-        board: that is looked for.
+        board: the board to find.
 
     Returns:
-        Where they are [pixel], shape (n, 2); their numbers in ``Board.corners``, shape (n,).
+        Their positions [pixel], shape (n, 2); their numbers in ``Board.corners``, shape (n,).
 
     Raises:
-        BoardNotSeen: there are too few, or a tag is there twice.
+        BoardNotSeen: the corners are too few, or a tag is there twice.
     """
     grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
     _, numbers, _ = cv2.aruco.ArucoDetector(dictionary(board.family)).detectMarkers(grey)
@@ -186,7 +186,7 @@ def _reason(grey: Picture, found: Sequence[int], board: Board) -> str:
 
 
 def camera_pose(images: Sequence[Picture], board: Board, intrinsics: Intrinsics, placed: Pose) -> CameraPose:
-    """Return where a camera stands that took images of a board; neither moved meanwhile.
+    """Return the pose of a camera that took images of a board; neither moved meanwhile.
 
     Args:
         images: RGB, at least one; several average the noise.
@@ -226,7 +226,7 @@ def camera_pose(images: Sequence[Picture], board: Board, intrinsics: Intrinsics,
         raise ValueError("the camera would stand behind the board; give the board's own file")
     variance = float(np.sum(off**2)) / max(off.size - 6, 1)
     covariance = variance * np.linalg.inv(jacobian[:, :6].T @ jacobian[:, :6])
-    # Position of the camera from rotation vector and translation: what a small change of each does.
+    # Position of the camera from rotation vector and translation: the effect of a small change of each.
     to_position = np.hstack([_by_rotation(rotation, translation), -inside])
     spread = to_position @ covariance @ to_position.T
     frame = _matrix(placed)

@@ -25,17 +25,17 @@ _HOW = "Take what `ros2 topic echo --once …/camera_info` prints, or the file o
 _RECTIFIED = "Calibrate with the pinhole model, or take rectified images with distortion 0."
 
 _HEAD = re.compile(r"\A(?:[ \t]*(?:[%#][^\n]*|---[ \t]*)?\r?\n)*")
-"""What stands before a YAML document's content."""
+"""Lines before a YAML document's content."""
 
 _END = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
-"""The line that `ros2 topic echo` ends each message with."""
+"""The line with which `ros2 topic echo` ends each message."""
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-"""Numbers of YAML 1.2, of which PyYAML takes some for texts, such as ``1e-05``."""
+"""Numbers of YAML 1.2, some of which PyYAML reads as texts, such as ``1e-05``."""
 
 
 def read_intrinsics(file: Path) -> Intrinsics:
-    """Return a camera's intrinsics: what `ros2 topic echo --once` prints of a CameraInfo, or camera_calibration wrote.
+    """Return a camera's intrinsics, from the output of `ros2 topic echo --once` or the file of camera_calibration.
 
     Raises:
         ConfigurationError: a value is missing or wrong, or values contradict each other.
@@ -84,11 +84,11 @@ def numbers_of(
         file: for errors.
         content: of the file.
         names: the keys.
-        sizes: how many numbers there may be.
+        sizes: the allowed counts of numbers.
         cure: for errors.
 
     Raises:
-        ConfigurationError: there are none, another number of them, or one is not finite.
+        ConfigurationError: no numbers, another count of them, or one is not finite.
     """
     expected = f"a list of {' or '.join(map(str, sizes))} numbers"
     for name in names:
@@ -123,7 +123,7 @@ def _size(file: Path, content: dict[str, Any], *names: str) -> int:
 
 
 def _check_matrix(file: Path, matrix: NDArray[np.float64], width: int, height: int) -> None:
-    """Refuse a K that is none of these images: of another order or size."""
+    """Refuse a K that does not fit these images: of another order or size."""
     k = matrix.ravel().tolist()
     if matrix[0, 1] or matrix[1, 0] or matrix[2].tolist() != [0.0, 0.0, 1.0]:
         expected = "fx, 0, cx, 0, fy, cy, 0, 0, 1, row by row, without skew"
@@ -146,7 +146,7 @@ def _distortion(file: Path, content: dict[str, Any]) -> NDArray[np.float64]:
     )
     found = numbers_of(file, content, keys, (0, 4, 5, 8), cure)
     if not model and found.any():
-        # Of rectified and of simulated images it is empty; then there is no distortion.
+        # It is empty for rectified and for simulated images, which have no distortion.
         raise ConfigurationError(
             str(file), "distortion_model", model, f"{' or '.join(MODELS)}, with such `d`", _RECTIFIED
         )
@@ -154,7 +154,7 @@ def _distortion(file: Path, content: dict[str, Any]) -> NDArray[np.float64]:
 
 
 def _check_part(file: Path, content: dict[str, Any]) -> None:
-    """Refuse images of a part of the sensor, or of fewer pixels than K is of."""
+    """Refuse images of a part of the sensor, or of fewer pixels than those of K."""
     for key in ("binning_x", "binning_y"):
         if content.get(key) not in (None, 0, 1):
             raise ConfigurationError(str(file), key, content[key], "0 or 1", "Have the driver publish all pixels.")
@@ -168,7 +168,7 @@ def _check_part(file: Path, content: dict[str, Any]) -> None:
 def _check_projection(
     file: Path, content: dict[str, Any], matrix: NDArray[np.float64], distortion: NDArray[np.float64]
 ) -> None:
-    """Refuse a P that says something else than K of images that are neither distorted nor rectified."""
+    """Refuse a P that contradicts K for images that are neither distorted nor rectified."""
     names = ("p", "P", "projection_matrix")
     turns = ("r", "R", "rectification_matrix")
     if distortion.any() or not any(name in content for name in names):

@@ -1,10 +1,10 @@
-"""Feature congestion: how cluttered an image looks.
+"""Feature congestion: a measure of an image's clutter.
 
 Rosenholtz, Li, Nakano: *Measuring Visual Clutter* (Journal of Vision, 2007), as the Python package ``visual-clutter``
 1.0.7 computes it, so that numbers can be compared with published ones: 0 is an even surface to which nothing could be
 added unnoticed; the more colours, contrasts and orientations vary locally, the larger the number. Constants are that
-package's, with what is odd about them: XYZ in 0 to 1 is divided by a white of 100, and a level loses weight as it is
-brought to full size.
+package's, with their oddities: XYZ in 0 to 1 is divided by a white of 100, and a level loses weight as it is brought to
+full size.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from scipy.sparse import csr_array
 Map = NDArray[np.float64]
 
 LEVELS = 3
-"""Of the pyramid; each has half as many rows and columns as the one before."""
+"""Number of levels of the pyramid; each has half as many rows and columns as the one before."""
 
 SMALLEST = 56
 """Rows and columns of the smallest image [px]: the last level is still wider than its filters."""
 
 SCALES = {"colour": 0.2088, "contrast": 0.0660, "orientation": 0.0269}
-"""What each part is divided by, so that they can be added."""
+"""Divisor of each part, so that the parts can be added."""
 
 TO_XYZ = np.array(
     [[0.412453, 0.357580, 0.180423], [0.212671, 0.715160, 0.072169], [0.019334, 0.119193, 0.950227]]
 ) / np.array([[95.047], [100.0], [108.833]])
-"""Linear sRGB, in 0 to 1, to XYZ, over a white of 100."""
+"""Matrix from linear sRGB, in 0 to 1, to XYZ, over a white of 100."""
 
 COLOUR_NOISE = (0.0007**2, 0.1**2, 0.05**2)
-"""Added to the variances of L, a and b: below it, no difference is seen."""
+"""Terms added to the variances of L, a and b: below them, no difference is seen."""
 
 ORIENTATION_NOISE = 0.001
 
@@ -44,14 +44,14 @@ class Congestion:
     """Feature congestion of an image.
 
     Attributes:
-        parts: part -> its map, of the image's shape, as it is added.
+        parts: part -> its map as a summand, of the image's shape.
     """
 
     parts: dict[str, Map]
 
     @property
     def map(self) -> Map:
-        """Where the congestion is, of the image's shape."""
+        """The congestion at each pixel, of the image's shape."""
         return sum(self.parts.values(), np.zeros(()))
 
     @property
@@ -68,7 +68,7 @@ def feature_congestion(image: NDArray[np.uint8]) -> Congestion:
             the one whose numbers can be compared.
 
     Raises:
-        ValueError: not such an image, or a side is shorter than ``SMALLEST``.
+        ValueError: the image has another shape, or a side is shorter than ``SMALLEST``.
     """
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or min(image.shape[:2]) < SMALLEST:
         raise ValueError(
@@ -120,7 +120,7 @@ def _colour(level: Map) -> Map:
 
 
 def _contrast(level: Map) -> Map:
-    """Return the standard deviation, about each place, of how much light stands out from its surroundings."""
+    """Return the standard deviation, about each place, of the contrast of light with its surroundings."""
     inner, outer = (
         cv2.sepFilter2D(level, -1, kernel, kernel, borderType=cv2.BORDER_REFLECT_101)
         for kernel in (_gaussian(3, 0.71), _gaussian(3, 1.14))
@@ -150,7 +150,7 @@ def _orientation(level: Map) -> Map:
 
 @cache
 def _pooling(size: int) -> csr_array:
-    """Return what pools a line of pixels: at double resolution in what is inside, and back over mirrored borders."""
+    """Return the pooling of a line of pixels: at double resolution inside the image, and back over mirrored borders."""
     kernel = _gaussian(4, 1.75)
     half = len(kernel) // 2
     wide = np.zeros((2 * size, size))
@@ -204,7 +204,7 @@ def _gaussian(half: int, sigma: float, center: float = 0.0) -> Map:
 
 
 def _mean(values: Map, kernel: Map) -> Map:
-    """Return the mean about each place, of what is inside the image."""
+    """Return the mean about each place, over pixels inside the image."""
     found = cv2.sepFilter2D(values, -1, kernel, kernel, borderType=cv2.BORDER_CONSTANT)
     half = len(kernel) // 2
     rows, columns = (np.convolve(np.ones(size), kernel)[half:-half] for size in values.shape)

@@ -14,17 +14,17 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from robocontrast_ros.configuration import ConfigurationError
 
 AREA = 320 * 240
-"""Of the images whose numbers can be compared [px]."""
+"""Area of the images whose numbers can be compared [px]."""
 
 LARGEST = 200_000_000
-"""Of a picture that is read [px]; larger ones fill the memory of a laptop."""
+"""Greatest area of a picture that is read [px]; larger ones fill the memory of a laptop."""
 
 
 def read_picture(file: Path) -> NDArray[np.uint8]:
-    """Return a picture as sRGB, shape (rows, columns, 3): turned as its camera says, on white where it is transparent.
+    """Return a picture as sRGB, shape (rows, columns, 3), turned as recorded in it, on white where it is transparent.
 
     Raises:
-        ConfigurationError: there is no such file, it is no picture, or too large a one.
+        ConfigurationError: the file does not exist, is no picture, or is too large.
     """
     try:
         with warnings.catch_warnings():
@@ -45,7 +45,7 @@ def read_picture(file: Path) -> NDArray[np.uint8]:
 
 
 def resized(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return an image with the area of 320x240 pixels and the same sides to each other; a smaller one as it is.
+    """Return an image with the area of 320x240 pixels and the same ratio of sides; a smaller one unchanged.
 
     Args:
         image: shape (rows, columns, 3).

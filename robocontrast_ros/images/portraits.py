@@ -17,10 +17,10 @@ BACKGROUND = (0.5, 0.5, 0.5)
 """Colour around the object, RGB, 0 to 1."""
 
 ELEVATION, AZIMUTH, FIELD_OF_VIEW = math.radians(50.0), math.radians(180.0), math.radians(30.0)
-"""Where the camera is, seen from the object: above the horizon, and around z from x [rad]; and how wide it looks."""
+"""Direction of the camera from the object: above the horizon, and around z from x [rad]; and its angle of view."""
 
 MARGIN = 1.05
-"""Radius of what the camera sees in units of the radius of the object's bounding sphere."""
+"""Radius of the camera's field in units of the radius of the object's bounding sphere."""
 
 VISIBLE_GROUPS = 3
 """Groups of geometries that are drawn: those below this number."""
@@ -36,7 +36,7 @@ def portrait(spec: mujoco.MjSpec, yaw: float = 0.0, size: int = 32) -> NDArray[n
 
     Args:
         spec: the bodies in their initial pose; it is not changed.
-        yaw: by which they are turned around z, counter-clockwise from above [rad].
+        yaw: their turn around z, counter-clockwise from above [rad].
         size: of the picture [pixel].
 
     Raises:
@@ -47,7 +47,7 @@ def portrait(spec: mujoco.MjSpec, yaw: float = 0.0, size: int = 32) -> NDArray[n
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
-    # Camera and light go around the bodies the other way, so that each yaw has the same bounding sphere.
+    # Camera and light turn around the bodies the other way, so that each yaw has the same bounding sphere.
     centre, radius = _bounding_sphere(model, data)
     around = AZIMUTH - yaw
     cosine, sine = math.cos(around), math.sin(around)

@@ -28,25 +28,25 @@ BACKENDS = ("egl", "osmesa")
 PROBE_TIMEOUT = 60.0
 
 TRIED = "ROBOCONTRAST_OPENGL"
-"""Environment variable: the platform that whoever started this process found to work."""
+"""Environment variable: the platform that worked for the process that started this one."""
 
 _trying = threading.Lock()
 _working: list[str] = []
-"""The platform that works here, once it was tried."""
+"""The platform that works here; empty before a test."""
 
 SAMPLES, SHADOW = 4, 2048
 """Samples of a pixel, and width of a shadow's map [pixel], in pictures of fine quality."""
 
 
 class RenderingUnavailable(RuntimeError):
-    """No OpenGL platform works on this machine; the message says what to install.
+    """No OpenGL platform works on this machine; the message names the packages to install.
 
     Attributes:
         blame: the error of the variable of the environment that is the reason; None if there is none.
     """
 
     def __init__(self, message: str, blame: ConfigurationError | None = None) -> None:
-        """Say why."""
+        """Take the reason."""
         super().__init__(message)
         self.blame = blame
 
@@ -70,7 +70,7 @@ def working_backend(server: ForkServer | None = None) -> str:
     """Return the OpenGL platform that works here: ``egl`` or ``osmesa``. It may be called from several threads.
 
     Args:
-        server: a fork of it tries a platform; where None, or where that fails, a new interpreter does.
+        server: a fork of it tries a platform; if None, or if that fails, a new interpreter does.
 
     Raises:
         RenderingUnavailable: neither does.
@@ -106,7 +106,7 @@ def _tried(environment: Mapping[str, str], server: ForkServer | None = None) -> 
     for backend in candidates:
         variables = {**environment, "MUJOCO_GL": backend, "PYOPENGL_PLATFORM": backend}
         if server is not None:
-            # A new interpreter says what is wrong.
+            # A new interpreter reports the error.
             with contextlib.suppress(OSError, EOFError):
                 fork = server.prepare("", "robocontrast_ros.system.opengl:try_platform", backend, environment=variables)
                 return fork.result(PROBE_TIMEOUT), ""
@@ -132,15 +132,15 @@ def _tried(environment: Mapping[str, str], server: ForkServer | None = None) -> 
 class Renderer:
     """Renders the cameras of a model in one OpenGL context.
 
-    Shadows and multisampling cost 30 times the rest in software rendering (docs/robots.md): what policies see is drawn
-    without them, pictures for people are of fine quality. Use it from one thread, and close it.
+    Shadows and multisampling cost 30 times the rest in software rendering (docs/robots.md): images for policies are
+    drawn without them, pictures for people are of fine quality. Use it from one thread, and close it.
     """
 
     def __init__(self, cameras: tuple[Camera, ...], fine: bool = False) -> None:
         """Open the context.
 
         Args:
-            cameras: that are rendered.
+            cameras: those to render.
             fine: whether to draw shadows and smooth edges.
 
         Raises:
@@ -175,7 +175,7 @@ class Renderer:
             data: its state.
             name: of the camera, as it was given at the start.
             index: of the camera in the model.
-            begun: called when the state has been read, and OpenGL draws, for which it does not need the interpreter.
+            begun: called when the state has been read and OpenGL draws, which does not need the interpreter.
         """
         self._context.make_current()
         if model is not self._model:
@@ -194,7 +194,7 @@ class Renderer:
 
     @property
     def description(self) -> str:
-        """What draws the images, from OpenGL: renderer and version, with the driver's."""
+        """The renderer of the images, from OpenGL: its name and version, with the driver's."""
         from OpenGL import GL
 
         self._context.make_current()

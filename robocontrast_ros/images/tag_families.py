@@ -1,4 +1,4 @@
-"""Families of square tags, as OpenCV has them: AprilTags and ArUco markers."""
+"""Families of square tags in OpenCV: AprilTags and ArUco markers."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ def _name(constant: str) -> str:
 
 
 FAMILIES = {_name(c): getattr(cv2.aruco, c) for c in sorted(dir(cv2.aruco)) if c.startswith("DICT_")}
-"""Name of a family in parameter files -> OpenCV's number of it."""
+"""Name of a family in parameter files -> OpenCV's number for the family."""
 
 Family = Literal[tuple(FAMILIES)]
 """Name of a family, such as ``apriltag_36h11``, ``aruco_5x5_250`` or ``aruco_original``."""
 
 USUAL = "apriltag_36h11"
-"""The family where none is named: of those with so many tags the one in which errors are least likely."""
+"""The default family: of those with so many tags the one in which errors are least likely."""
 
 
 @functools.cache
 def dictionary(family: str) -> cv2.aruco.Dictionary:
-    """Return a family as OpenCV has it."""
+    """Return OpenCV's dictionary of a family."""
     return cv2.aruco.getPredefinedDictionary(FAMILIES[family])
 
 
 def modules(family: str) -> int:
-    """Return how many modules are along a side of a tag's black square, its black border included."""
+    """Return the number of modules along a side of a tag's black square, its black border included."""
     return dictionary(family).markerSize + 2
 
 

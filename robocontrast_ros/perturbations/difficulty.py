@@ -1,7 +1,7 @@
 """The difficulty levels of seed 004, appendix E.1, for every task whose instances can be made harder.
 
-Each acts on the instance's own scene, so the base trial is the twin. What they are for a task, and how its claim is
-proved, the task says: ``Task.difficulty``.
+Each acts on the instance's own scene, so the base trial is the twin. The task defines each, and how its claim is
+proved: ``Task.difficulty``.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from robocontrast_ros.tasks.proven import proven
 OWN_SCENE = "an instance is made harder in the scene of the test instance itself"
 
 AXES = {"places": "SB", "destination": "LSB"}
-"""What is changed by each way to make an instance harder."""
+"""Way to make an instance harder -> the changed part."""
 
 FEWEST = 3
-"""Distractors where a session does not say how many, and the fewest that count as distracting."""
+"""Default number of distractors, and the fewest that count as distracting."""
 
 
 @record
 class DistractingParameters:
-    """What a session may say of ``distracting``."""
+    """Parameters of ``distracting`` in a session."""
 
     count: int = Field(default=FEWEST, ge=FEWEST, le=100, description="how many distractors are added")
 
 
 @record
 class ExtremeParameters:
-    """What a session may say of ``extreme``."""
+    """Parameters of ``extreme`` in a session."""
 
     changes: Harder = Field(
         default="places",
@@ -43,7 +43,7 @@ class ExtremeParameters:
 
 @record
 class ExtremelyDistractingParameters:
-    """What a session may say of ``extremely_distracting``."""
+    """Parameters of ``extremely_distracting`` in a session."""
 
     count: int = Field(default=FEWEST, ge=FEWEST, le=100, description="how many distractors are added")
     changes: Harder = Field(default="places", description="as of extreme")
@@ -53,8 +53,8 @@ class _Difficulty(NamedPerturbation):
     """Base: the instance made harder in its own scene, under the perturbation's name.
 
     Attributes:
-        count: distractors that are added.
-        changes: how else it is made harder; None where it is not.
+        count: number of distractors to add.
+        changes: other way in which it is made harder; None without one.
     """
 
     elsewhere = OWN_SCENE
@@ -62,7 +62,7 @@ class _Difficulty(NamedPerturbation):
     changes: Harder | None = None
 
     def supports(self, task: Task) -> bool:
-        """Tell whether the task's instances can be made harder so.
+        """Return whether the task's instances can be made harder in this way.
 
         Raises:
             ValueError: there is no room for so many distractors.
@@ -77,7 +77,7 @@ class _Difficulty(NamedPerturbation):
 
 
 class Distracting(_Difficulty):
-    """Things about that look like what is named."""
+    """Added things that look like the named ones."""
 
     symbol, axes = "ΔS distracting", "S"
     expectation = Expectation.KEEPS_SUCCESS
@@ -85,7 +85,7 @@ class Distracting(_Difficulty):
     measures = ("distractors", "alike", "path_before_m", "path_after_m")
 
     def __init__(self, parameters: DistractingParameters | None = None) -> None:
-        """Take what the session says; the defaults without it."""
+        """Take the session's parameters; the defaults without them."""
         self.count = (parameters or DistractingParameters()).count
         self.name = f"distracting_{self.count}"
         self.description = f"add {self.count} things that share shape, kind or colour with what is named"
@@ -102,7 +102,7 @@ class Extreme(_Difficulty):
     measures = ("path_before_m", "path_after_m", "moved_m")
 
     def __init__(self, parameters: ExtremeParameters | None = None) -> None:
-        """Take what the session says; the defaults without it."""
+        """Take the session's parameters; the defaults without them."""
         self.changes = (parameters or ExtremeParameters()).changes
         self.axes = AXES[self.changes]
         self.name = "_".join(("extreme", *_said(self.changes)))
@@ -115,13 +115,13 @@ class Extreme(_Difficulty):
 
 
 class ExtremelyDistracting(_Difficulty):
-    """Both: first extreme, then distractors about what is named then."""
+    """Both: first extreme, then distractors that look like the things named then."""
 
     parameters = ExtremelyDistractingParameters
     measures = ("path_before_m", "path_after_m", "moved_m", "distractors", "alike")
 
     def __init__(self, parameters: ExtremelyDistractingParameters | None = None) -> None:
-        """Take what the session says; the defaults without it."""
+        """Take the session's parameters; the defaults without them."""
         p = parameters or ExtremelyDistractingParameters()
         self.count, self.changes = p.count, p.changes
         self.axes = AXES[p.changes]
@@ -149,5 +149,5 @@ _WORDS = {
 
 
 def _said(changes: Harder) -> tuple[str, ...]:
-    """Return what a name says of the way; nothing of the default."""
+    """Return the way's part of a name; empty for the default."""
     return () if changes == "places" else (changes,)

@@ -1,4 +1,4 @@
-"""ΔS of seed 001: other things stand about; the words, and what is expected, stay."""
+"""ΔS of seed 001: other things are added; the words, and the expected behaviour, stay."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from robocontrast_ros.domain import Expectation, NotApplicable, Perturbed, Scene
 from robocontrast_ros.tasks.protocol import Crowd, Task
 
 USUAL = 4
-"""Distractors where a session does not say how many."""
+"""Default number of distractors."""
 
 
 @record
 class DistractorParameters:
-    """What a session may say of distractors."""
+    """Parameters of distractors in a session."""
 
     count: int = Field(default=USUAL, ge=0, le=100, description="how many are added")
     similar: Literal["any", "alike", "unlike"] = Field(
@@ -40,7 +40,7 @@ class Distractors:
     measures = ("distractors", "alike", "occlusion", "congestion_robot", "congestion_top", "dvfc")
 
     def __init__(self, parameters: DistractorParameters | None = None) -> None:
-        """Take what the session says; the defaults without it."""
+        """Take the session's parameters; the defaults without them."""
         p = parameters or DistractorParameters()
         self._crowd = Crowd(p.count, p.similar, p.occluder, p.looks)
         further = (("alike", p.similar == "alike"), ("unlike", p.similar == "unlike"))
@@ -50,10 +50,10 @@ class Distractors:
         self.description = f"add {p.count} things that the instruction does not name"
 
     def supports(self, task: Task) -> bool:
-        """Tell whether the task has distractors.
+        """Return whether the task has distractors.
 
         Raises:
-            ValueError: there is no room for so many.
+            ValueError: so many have no room.
         """
         if task.clutter is None:
             return False

@@ -1,7 +1,7 @@
-"""Perturbations of what the policy is told, for every task whose words can be taken apart (seed 004, section III).
+"""Perturbations of the instruction, for every task whose words can be taken apart (seed 004, section III).
 
-The scene and what is expected stay those of the test instance, so each trial has its exact twin: the base trial. Some
-mean the same, others mean nothing: a policy that succeeds all the same does not act on what it is told.
+The scene and the expected behaviour stay those of the test instance, so each trial has its exact twin: the base trial.
+Some texts mean the same, others mean nothing: a policy that still succeeds does not act on its instruction.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ ELSEWHERE = "what is told and shown is perturbed in the scene of the test instan
 Segments = tuple[Segment, ...]
 
 _WORD = re.compile(r"[^\s,.;:!]+")
-"""Marks are no words: one that follows a referring word directly must not become a part of it."""
+"""Marks are no words: one directly after a referring word must not become a part of that word."""
 
 OTHER_CONDITIONS = 100
-"""Task conditions that are tried for an instruction that asks for something else."""
+"""Number of task conditions that are tried for an instruction that asks for something else."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class _OfInstruction(NamedPerturbation):
     axes, elsewhere = "L", ELSEWHERE
 
     def supports(self, task: Task) -> bool:
-        """Tell whether the task's words can be taken apart."""
+        """Return whether the task's words can be taken apart."""
         return task.wording is not None
 
     def changed(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
-        """Tell the policy something else."""
+        """Give the policy another instruction."""
         said = base.instruction
         try:
             told = self._told(Asked(task, base, rng))
@@ -91,7 +91,7 @@ class _OfInstruction(NamedPerturbation):
         raise NotImplementedError
 
     def _note(self, said: Instruction, told: Instruction) -> str:
-        """Return what was changed, in words."""
+        """Return the change in words."""
         return f"'{said.text}' became '{told.text}'"
 
 
@@ -128,7 +128,7 @@ class Paraphrase(_Reworded):
 
 
 class Original(_Reworded):
-    """The sentence of training without paraphrases: one that stands for all of its meaning."""
+    """The sentence of training without paraphrases: one for all sentences of its meaning."""
 
     name, symbol = "original", "ΔL original"
     description = "say it in the one sentence that training without paraphrases uses, with the same referring words"
@@ -161,7 +161,7 @@ class _OfSegments(_OfInstruction):
 
 
 class Pictures(_OfSegments):
-    """A picture of each thing in place of its words, where the task can draw it; the other words stay."""
+    """A picture of each thing in place of its words, if the task can draw it; the other words stay."""
 
     name, symbol = "pictures", "ΔL pictures"
     description = "show the things in pictures in place of their descriptors"
@@ -169,11 +169,11 @@ class Pictures(_OfSegments):
     keeps_meaning = True
 
     def supports(self, task: Task) -> bool:
-        """Tell whether the task can also draw what its words refer to."""
+        """Return whether the task can also draw the referents of its words."""
         return super().supports(task) and task.portraits is not None
 
     def _changed(self, asked: Asked, segments: Segments) -> Segments:
-        # It imports MuJoCo, which who only asks what perturbations there are does not need.
+        # It imports MuJoCo, which a list of the perturbations does not need.
         from robocontrast_ros.images.rendering import RenderingUnavailable
 
         try:
@@ -198,7 +198,7 @@ class _Redescribed(_OfSegments):
     """Base: one of the referents has another descriptor.
 
     Attributes:
-        clear: whether the descriptor means the thing alone.
+        clear: whether the descriptor fits only this thing.
     """
 
     clear: ClassVar[bool]
@@ -240,7 +240,7 @@ class Vague(_Redescribed):
 
 @record
 class TypoParameters:
-    """What a session may say of typing errors."""
+    """Parameters of typing errors in a session."""
 
     count: int = Field(default=2, ge=1, le=20, description="how many")
 
@@ -252,7 +252,7 @@ class Typos(_OfSegments):
     plausible, expectation = True, Expectation.KEEPS_SUCCESS
 
     def __init__(self, parameters: TypoParameters | None = None) -> None:
-        """Take what the session says; the defaults without it."""
+        """Take the session's parameters; the defaults without them."""
         self._count = (parameters or TypoParameters()).count
         self.name, self.symbol = f"typos_{self._count}", f"ΔL typos{self._count}"
         self.description = f"make {self._count} typing errors"
@@ -298,7 +298,7 @@ class LowerCase(_Styled):
 
 
 class FullStop(_OfSegments):
-    """A full stop at the end, or none where there is one."""
+    """A full stop added at the end, or removed if there is one."""
 
     name, symbol, description = "full_stop", "ΔL stop", "end with a full stop, or without it where there is one"
     plausible, expectation = True, Expectation.KEEPS_SUCCESS
@@ -326,7 +326,7 @@ class GobbledygookWords(_OfSegments):
 
 @record
 class TokenParameters:
-    """What a session may say of a tokenizer."""
+    """Parameters of a tokenizer in a session."""
 
     tokenizer: str = Field(
         default="", description="tokenizer.json of the policy's tokenizer; empty for that of all-MiniLM-L6-v2"
@@ -342,7 +342,7 @@ class GobbledygookTokens(_OfSegments):
     plausible, expectation = False, Expectation.SHOULD_FAIL
 
     def __init__(self, parameters: TokenParameters | None = None) -> None:
-        """Take what the session says; the defaults without it.
+        """Take the session's parameters; the defaults without them.
 
         Raises:
             ConfigurationError: the tokenizer's file cannot be read.
@@ -365,7 +365,7 @@ class GobbledygookTokens(_OfSegments):
 
 
 class _Masked(_OfSegments):
-    """Base: some segments are not told.
+    """Base: some segments are masked.
 
     Attributes:
         masks: whether a segment is one of them.
@@ -379,14 +379,14 @@ class _Masked(_OfSegments):
 
 
 class MaskWords(_Masked):
-    """The referents alone are told."""
+    """Only the referents are told."""
 
     name, symbol, description = "mask_words", "ΔL no words", "tell nothing but the referents"
     masks = staticmethod(lambda segment: not segment.refers)
 
 
 class MaskReferents(_Masked):
-    """The words between the referents alone are told."""
+    """Only the words between the referents are told."""
 
     name, symbol, description = "mask_referents", "ΔL no referents", "tell nothing of the referents"
     masks = staticmethod(lambda segment: segment.refers)
@@ -409,7 +409,7 @@ class WrongInstruction(_OfInstruction):
     def _told(self, asked: Asked) -> Instruction:
         task, said, scene = asked.task, asked.said, asked.base.scene
         if task.neighbourhood is not None:
-            # Such a task may have more conditions than can be tried, few of which are about what is in the scene.
+            # Such a task may have more conditions than can be tried, few of which are about things in the scene.
             other = task.neighbourhood.redirect(asked.base, scene, asked.rng)
             if isinstance(other, NotApplicable):
                 raise ValueError(other.reason)
@@ -422,7 +422,7 @@ class WrongInstruction(_OfInstruction):
                 continue
             try:
                 told = task.language.realise(other, scene, asked.rng)
-            except (ValueError, KeyError):  # it names what is not in this scene
+            except (ValueError, KeyError):  # it names things that are not in this scene
                 continue
             plan = task.planner.plan(told, scene)
             if isinstance(plan, Infeasible) or goal.satisfied(plan.final_scene):
@@ -441,7 +441,7 @@ def _words(segments: Iterable[Segment]) -> list[str]:
 
 
 def _with_words(segments: Iterable[Segment], words: Iterable[str]) -> Segments:
-    """Return the segments with other words in place of those that refer to nothing; blanks and marks stay."""
+    """Return the segments with other words in place of those without a referent; blanks and marks stay."""
     left = iter(words)
     return tuple(
         segment if segment.refers else replace(segment, text=_WORD.sub(lambda match: next(left), segment.text))

@@ -1,4 +1,4 @@
-"""Make the perturbations that a session or a study names, with their parameters."""
+"""Making of the perturbations that a session or a study names, with their parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Entry = str | Mapping[str, Any]
 
 
 def perturbation_names() -> tuple[str, ...]:
-    """Return what a session may name: registered perturbations and observation filters."""
+    """Return the names that a session may use: registered perturbations and observation filters."""
     return tuple(sorted({*plugin_names("perturbations"), *plugin_names("observation_filters")}))
 
 
@@ -23,12 +23,12 @@ def load_perturbation(entry: Entry, source: str, key: str) -> Perturbation:
     """Return a perturbation.
 
     Args:
-        entry: as the file says it; an observation filter's name stands for the perturbation that uses it.
+        entry: as in the file; an observation filter's name means the perturbation that uses it.
         source: the file, for errors.
         key: its key there, for errors.
 
     Raises:
-        ConfigurationError: it has no name, is not known, or its parameters do not fit.
+        ConfigurationError: it has no name, is unknown, or its parameters do not fit.
     """
     given = {"name": entry} if isinstance(entry, str) else dict(entry)
     name = given.pop("name", None)

@@ -1,6 +1,6 @@
 """The four perturbations of seed 000, section 6.1: ΔL, ΔLB, ΔS and ΔSB, for every task that has a neighbourhood.
 
-What each of them is for a task, and how its claim is proved, the task says: ``Task.neighbourhood``.
+The task defines each of them, and how its claim is proved: ``Task.neighbourhood``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class _Neighbour(NamedPerturbation):
     """Base of the four: the task's answer, under the perturbation's name."""
 
     def supports(self, task: Task) -> bool:
-        """Tell whether the task knows the neighbours of an instance."""
+        """Return whether the task knows the neighbours of an instance."""
         return task.neighbourhood is not None
 
 
@@ -44,7 +44,7 @@ class Redirect(_Neighbour):
 
 
 class MoveBystander(_Neighbour):
-    """ΔS: an object that the instruction does not name is moved, without effect on what is expected."""
+    """ΔS: an object that the instruction does not name is moved, without effect on the expected behaviour."""
 
     name, symbol, axes = "S", "ΔS", "S"
     description = "move an object such that what is expected stays"

@@ -1,4 +1,4 @@
-"""ΔO: something comes between the sensors and the policy; words, scene and what is expected stay."""
+"""ΔO: a filter between the sensors and the policy; words, scene and expected behaviour stay."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from robocontrast_ros.perturbations.protocol import NamedPerturbation
 from robocontrast_ros.tasks.protocol import Answer, Task
 
 MIDDLE = 3
-"""The severity where a session does not say one."""
+"""The default severity."""
 
 
 @record
 class FilterParameters:
-    """What a session may say of an observation filter."""
+    """Parameters of an observation filter in a session."""
 
     severity: int | None = Field(default=None, ge=1, le=5, description="1 (least) to 5; 3 where it is not said")
     camera: str = Field(default="", description="the camera whose images it changes; empty for all")
@@ -35,10 +35,10 @@ class ObservationPerturbation(NamedPerturbation):
     axes, elsewhere = "O", ELSEWHERE
 
     def __init__(self, filter_name: str, parameters: FilterParameters | None = None) -> None:
-        """Take the filter's name and what the session says.
+        """Take the filter's name and the session's parameters.
 
         Raises:
-            ConfigurationError: there is no such filter, it has no such severity, or changes no camera's images.
+            ConfigurationError: the filter is unknown, has no such severity, or changes no camera's images.
         """
         kind = load_plugin("observation_filters", filter_name, "session", "name")
         p = parameters or FilterParameters()
@@ -59,7 +59,7 @@ class ObservationPerturbation(NamedPerturbation):
         self.expectation = Expectation.KEEPS_SUCCESS if kind.plausible else Expectation.UNKNOWN
 
     def supports(self, task: Task) -> bool:
-        """Tell whether the task has scenes to look at, as every task has."""
+        """Return whether the task has scenes to look at, as every task has."""
         return hasattr(task, "scenes")
 
     def changed(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:

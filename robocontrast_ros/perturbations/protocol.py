@@ -1,4 +1,4 @@
-"""What a perturbation is: a small, named change to a test instance (seed 000, section 4)."""
+"""The interface of a perturbation: a small, named change to a test instance (seed 000, section 4)."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ from robocontrast_ros.tasks.protocol import Answer, Infeasible, Task
 class Perturbation(Protocol):
     """One perturbation function delta of the set P.
 
-    Its entry point names the class, which is called without arguments. What it may have besides is in
-    ``FullPerturbation``.
+    Its entry point names the class, which is called without arguments. Its optional parts are in ``FullPerturbation``.
 
     Attributes:
         name: the name in parameter files and tables, for instance ``LB1``.
         symbol: the paper's symbol, for instance ``ΔLB1``.
-        axes: which of L, S, B and O it changes, for instance ``LB``.
+        axes: those of L, S, B and O that it changes, for instance ``LB``.
         description: one line for ``--help`` and the report.
-        plausible: whether a robot may meet it in use (seed 004, section III: a policy that is sound is robust to
-            what is plausible, and fails where nobody could succeed).
-        expectation: what a sound policy does.
+        plausible: whether a robot may meet it in use (seed 004, section III: a sound policy is robust to plausible
+            changes, and fails if nobody could succeed).
+        expectation: the behaviour of a sound policy.
     """
 
     name: str
@@ -44,10 +43,10 @@ class Perturbation(Protocol):
     expectation: Expectation
 
     def supports(self, task: Task) -> bool:
-        """Tell whether the task has what this perturbation changes; else a session with both is refused.
+        """Return whether the task has the part that this perturbation changes; else a session with both is refused.
 
         Raises:
-            ValueError: it has, but not as the parameters want it; the text says what is expected.
+            ValueError: it has, but not as the parameters want it; the text names the expected values.
         """
 
     def apply(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
@@ -55,19 +54,19 @@ class Perturbation(Protocol):
 
         Args:
             task: the task of the instance.
-            base: the unperturbed test instance: its instruction is what is perturbed.
+            base: the unperturbed test instance: its instruction is the one to perturb.
             scene: the actual scene, which the previous trial left (Algorithm 1: x').
             rng: the only source of randomness.
         """
 
 
 class FullPerturbation(Perturbation, Protocol):
-    """What a perturbation may have besides, each alone.
+    """Optional parts of a perturbation, independent of each other.
 
     Attributes:
-        parameters: the record of its parameters. It is also called with such a record, and tells by its ``name`` what
-            it was called with, so that a session can have it more than once.
-        measures: what numbers the proofs of its instances have every time, so that a study's claims can be about them.
+        parameters: the record of its parameters. It is also called with such a record; its ``name`` then contains the
+            parameters, so that a session can have it more than once.
+        measures: numbers that all proofs of its instances have, so that a study's claims can be about them.
         camera: the session's camera whose images alone it changes; empty for all.
     """
 
@@ -77,7 +76,7 @@ class FullPerturbation(Perturbation, Protocol):
 
 
 class NamedPerturbation(ABC):
-    """Base of perturbations: what it makes of an instance has the instance's id and the perturbation's name.
+    """Base of perturbations: the new instance has the base instance's id and the perturbation's name.
 
     The attributes are those of ``Perturbation``, and:
 
@@ -95,7 +94,7 @@ class NamedPerturbation(ABC):
 
     @abstractmethod
     def supports(self, task: Task) -> bool:
-        """Tell whether the task has what this perturbation changes."""
+        """Return whether the task has the part that this perturbation changes."""
 
     @abstractmethod
     def changed(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
@@ -120,5 +119,5 @@ def remade(task: Task, base: TestInstance, instruction: Instruction, scene: Scen
 
 
 def spec_of(perturbation: Perturbation) -> PerturbationSpec:
-    """Return what a perturbation says of itself."""
+    """Return a perturbation's description."""
     return PerturbationSpec(perturbation.axes, perturbation.plausible, perturbation.expectation)

@@ -43,7 +43,7 @@ class SwapBlocks(_OfLanguage):
     description = "swap the source and target blocks in the instruction"
 
     def supports(self, task: Task) -> bool:
-        """Tell whether source and target can be changed."""
+        """Return whether source and target can be changed."""
         return {"source", "target"} <= _changeable(task)
 
     def arguments(self, instruction: Instruction) -> dict[str, str]:
@@ -61,7 +61,7 @@ class InvertDirection(_OfLanguage):
     description = "invert the directions and places in the instruction"
 
     def supports(self, task: Task) -> bool:
-        """Tell whether a direction or a place can be changed."""
+        """Return whether a direction or a place can be changed."""
         return not _changeable(task).isdisjoint(PLACES)
 
     def arguments(self, instruction: Instruction) -> dict[str, str]:
@@ -82,7 +82,7 @@ class _OfScene(NamedPerturbation):
     role: str
 
     def supports(self, task: Task) -> bool:
-        """Tell whether the task can move an object."""
+        """Return whether the task can move an object."""
         return task.relocation is not None
 
     def changed(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:

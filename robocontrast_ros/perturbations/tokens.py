@@ -12,7 +12,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.minilm import MINILM, minilm_folder
 
 TRIES = 100
-"""Draws for one word."""
+"""Greatest number of draws for one word."""
 
 _CONTINUES = "##"
 _BEGINS = ("\u2581", "\u0120")  # SentencePiece's and byte-level BPE's sign of a blank before
@@ -22,7 +22,7 @@ class Tokens:
     """A tokenizer and its vocabulary."""
 
     def __init__(self, file: str = "") -> None:
-        """Load a ``tokenizer.json``; that of all-MiniLM-L6-v2 without one, or by its name.
+        """Load a ``tokenizer.json``; that of all-MiniLM-L6-v2 without a path, or by its name.
 
         Raises:
             ConfigurationError: it cannot be read.
@@ -46,11 +46,11 @@ class Tokens:
         return self._tokenizer.encode(text, add_special_tokens=False).ids
 
     def count(self, text: str) -> int:
-        """Return how many tokens a text has, marks of its beginning and end included."""
+        """Return the number of tokens of a text, marks of its beginning and end included."""
         return len(self._tokenizer.encode(text).ids)
 
     def meaningless(self, word: str, but: set[int], rng: np.random.Generator) -> str | None:
-        """Return a word of as many tokens as another, of random ones; None where none was found.
+        """Return a word of as many random tokens as another; None if none was found.
 
         Args:
             word: without blanks.
@@ -69,7 +69,7 @@ class Tokens:
 
     @cached_property
     def _pieces(self) -> tuple[list[str], list[str]]:
-        """Pieces of ASCII letters that begin a word, and those that go on with one, each in alphabetical order."""
+        """Pieces of ASCII letters that begin a word, and those that continue one, each in alphabetical order."""
         vocabulary = self._tokenizer.get_vocab()
         marked = any(piece.startswith(_BEGINS) for piece in vocabulary)
         first, later = set(), set()

@@ -1,1 +1,1 @@
-"""What a run leaves on disk: its folder, its journal and the events in it."""
+"""A run on disk: its folder, its journal and the events in it."""

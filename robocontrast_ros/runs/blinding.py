@@ -1,8 +1,8 @@
 """Which policy runs which trial of a blind session: a commitment at the start, opened at the end, and its proof.
 
 Before the first trial the journal has the SHA-256 of a random salt and of the assignment. Whoever knows the hash alone
-learns nothing, for the salt has 256 bits; whoever opens it later can open this assignment and no other. The assignment
-is a table: for each trial that the strategy proposes, the order in which the policies run it.
+learns nothing, because the salt has 256 bits; whoever opens it later can open this assignment and no other. The
+assignment is a table: for each trial that the strategy proposes, the order in which the policies run it.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _CODE = re.compile(r"[0-9]+ of [0-9]+")
 
 
 def code_of(index: int, policies: int) -> str:
-    """Return what stands in place of the policy's name in a session's trial of an index: its place in the order."""
+    """Return the code that replaces the policy's name in the session's trial of an index: its place in the order."""
     return f"{index % policies + 1} of {policies}"
 
 
 def is_code(policy: str) -> bool:
-    """Tell whether the name of a policy is such a code."""
+    """Return whether the name of a policy is such a code."""
     return _CODE.fullmatch(policy) is not None
 
 
@@ -76,7 +76,7 @@ class Assignment:
 
     @property
     def text(self) -> str:
-        """The text that a commitment is made of."""
+        """The text of which the commitment is made."""
         return json.dumps({"policies": self.policies, "orders": self.orders}, separators=(",", ":"))
 
     @classmethod
@@ -84,7 +84,7 @@ class Assignment:
         """Return the assignment of a text.
 
         Raises:
-            ValueError: it is none.
+            ValueError: it is not the text of one.
         """
         try:
             found = _ASSIGNMENT.validate_json(text)
@@ -106,11 +106,11 @@ def commitment_of(salt: str, assignment: str) -> str:
 
 @dataclass(frozen=True)
 class Secret:
-    """What a blind session keeps to itself until it is opened.
+    """The assignment of a blind session, secret until it is opened.
 
     Attributes:
         assignment: which policy runs which trial.
-        policies: what is known of each policy, in the assignment's order.
+        policies: the record of each policy, in the assignment's order.
         salt: of the commitment, in hex.
     """
 
@@ -120,7 +120,7 @@ class Secret:
 
     @property
     def commitment(self) -> str:
-        """What the journal has of it."""
+        """The commitment in the journal."""
         return commitment_of(self.salt, self.assignment.text)
 
     def opened(
@@ -134,7 +134,7 @@ _SECRET: TypeAdapter[Secret] = TypeAdapter(Secret)
 
 
 def write_secret(path: Path, secret: Secret) -> None:
-    """Write the file of a secret, which its owner alone may read, in place of one that is there.
+    """Write the file of a secret, which its owner alone may read; replace an old one.
 
     Raises:
         DiskError: it cannot be written.
@@ -153,11 +153,11 @@ def recall_secret(path: Path | None, began: BlindingBegan, opened: BlindingOpene
 
     Args:
         path: the file.
-        began: what the session committed itself to.
-        opened: what the journal says of it.
+        began: the session's commitment.
+        opened: its opening in the journal; None before.
 
     Raises:
-        JournalError: it is lost, or not what the session committed itself to.
+        JournalError: it is lost, or does not fit the session's commitment.
     """
     where = "the journal" if opened is not None else str(path)
     try:
@@ -187,13 +187,13 @@ def recall_secret(path: Path | None, began: BlindingBegan, opened: BlindingOpene
 
 @dataclass(frozen=True)
 class Leak:
-    """What of a policy took longer than what was the same for all, so that somebody may have noticed it.
+    """Answers and loads of a policy that took longer than the time equal for all, so that somebody may have noticed it.
 
     Attributes:
         policy: its name.
         answers: number of its answers.
         long_answers: of them, those that took longer than ``answer_time``.
-        swaps: how often it was loaded.
+        swaps: number of its loads.
         long_swaps: of them, those that took longer than ``swap_time``.
     """
 
@@ -206,14 +206,14 @@ class Leak:
 
 @dataclass(frozen=True)
 class Blinding:
-    """How a blind session was kept, as its journal shows.
+    """State of a session's blinding, as its journal shows.
 
     Attributes:
-        began: what it committed itself to; None where it ended before.
-        opened: how it was opened first; None where it is not.
-        problem: why the journal does not prove that the assignment was fixed before the first trial; empty where it
-            does, or is not opened.
-        finished: whether the session is.
+        began: its commitment; None if it ended before.
+        opened: its first opening; None if it is not opened.
+        problem: why the journal does not prove that the assignment was fixed before the first trial; empty if it does,
+            or if it is not opened.
+        finished: whether the session is finished.
         trials: trials that count.
         after: of them, those that came after it was opened.
         leaks: of each policy, once it is opened.
@@ -229,12 +229,12 @@ class Blinding:
 
     @property
     def kept(self) -> bool:
-        """Whether nothing was opened before the last trial, and what was opened is what had been committed to."""
+        """Whether nothing was opened before the last trial, and the opened assignment fits the commitment."""
         return self.opened is not None and not self.opened.early and not self.problem
 
     @property
     def words(self) -> str:
-        """What is to be known of it, in a sentence or some."""
+        """The state of the blinding, in one or a few sentences."""
         opened = self.opened
         if opened is None:
             return f"blinding: not opened; {counted(self.trials, 'trial')} so far"
@@ -273,7 +273,7 @@ def _share(leak: Leak) -> str:
 
 
 def blinding_of(events: Sequence[Event]) -> Blinding | None:
-    """Return how the blinding of a session was kept; None of a session that is not blind."""
+    """Return the state of a session's blinding; None if the session is not blind."""
     started = next((event for event in events if isinstance(event, SessionStarted)), None)
     events = as_counted(events)
     began = next((event for event in events if isinstance(event, BlindingBegan)), None)
@@ -290,12 +290,12 @@ def blinding_of(events: Sequence[Event]) -> Blinding | None:
 
 
 def is_of_several_policies(events: Sequence[Event]) -> bool:
-    """Tell whether a journal is that of a blind session with the trials of all its policies."""
+    """Return whether a journal is that of a blind session with the trials of all its policies."""
     return blinding_of(events) is not None and not any(isinstance(event, PolicyLoaded) for event in events)
 
 
 def refuse_several_policies(journal: Journal) -> None:
-    """Raise JournalError where a journal has the trials of several policies, blind: no mean over them says anything."""
+    """Raise JournalError if a journal has the trials of several policies, blind: a mean over them means nothing."""
     if is_of_several_policies(journal.events):
         run = journal.path.parent
         raise JournalError(
@@ -317,7 +317,7 @@ def _problem(events: Sequence[Event], began: BlindingBegan | None, opened: Blind
         assignment = Assignment.of(opened.assignment)
     except ValueError as error:
         return str(error)
-    # Names are made distinct where two policies have one.
+    # Names are made distinct if two policies have the same.
     if [digest for _, digest in assignment.policies] != [policy.digest for policy in opened.policies]:
         return "the policies that were opened are others than those of the assignment"
     return ""
@@ -336,16 +336,16 @@ def _leaks(events: Sequence[Event], began: BlindingBegan, opened: BlindingOpened
             long = sum(answer > began.answer_time for answer in took) if began.answer_time else 0
             one = leaks[who]
             leaks[who] = replace(one, answers=one.answers + len(took), long_answers=one.long_answers + long)
-    # In the journal of one policy there is nothing of the others.
+    # The journal of one policy has no events of the others.
     return tuple(leak for leak in leaks if leak.swaps)
 
 
 ROUNDING = 0.05
-"""A wait for a change of the policy ends no more exactly than this [s]."""
+"""Accuracy of the wait for a change of the policy [s]."""
 
 
 def policy_names(policies: Sequence[PolicyLoaded]) -> tuple[str, ...]:
-    """Return a name for each policy that is a name of a folder, too: that of its file, longer where two have one."""
+    """Return a name for each policy, fit for a folder: that of its file, longer if two have the same."""
     stems = [Path(policy.file).stem for policy in policies]
     return tuple(stem if stems.count(stem) == 1 else f"{stem}_{number}" for number, stem in enumerate(stems, start=1))
 
@@ -354,11 +354,11 @@ def events_of_policies(journal: Journal) -> dict[str, tuple[Event, ...]]:
     """Return policy's name -> the events of its trials, as the journal of a session of its own.
 
     Trials keep their numbers. Each perturbed trial's twin is the base trial of the same policy, which the journal of a
-    blind session does not tell. A trial that was left out before all policies had run it is a void attempt of those
-    that had. What is of no single trial (skips, interruptions) is in each of them.
+    blind session does not name. A trial that was left out before all policies had run it is a void attempt of those
+    that had. Events of no single trial (skips, interruptions) are in each of them.
 
     Raises:
-        JournalError: it is no journal of a blind session, or it is not opened, or proves nothing.
+        JournalError: it is no journal of a blind session, is not opened, or proves nothing.
     """
     events = as_counted(journal.events)
     blinding = blinding_of(events)
@@ -404,7 +404,7 @@ def _of_policy(
 
 
 def _session_of(started: SessionStarted, name: str, who: int) -> SessionStarted:
-    """Return how the session of one policy would have begun."""
+    """Return the first event of a session of one policy."""
     recorded = started.recorded
     given, policies = recorded.blind_policies, recorded.policy_parameters
     session = {key: value for key, value in started.parameters.get("session", {}).items() if key != "blind"}

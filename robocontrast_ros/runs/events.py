@@ -42,21 +42,21 @@ class SessionStarted:
     Attributes:
         session: name of the session.
         seed: the session's seed, which every other seed is made from.
-        versions: what ran: package -> version.
+        versions: package -> version of the code that ran.
         parameters: the resolved parameters, by file.
         digest: SHA-256 of them, in hex.
-        cost_unit: what costs are counted in, ``m`` or ``s``.
-        budget: K; infinity when there is none.
+        cost_unit: unit of costs, ``m`` or ``s``.
+        budget: K; infinity without a limit.
         time: seconds since the epoch.
         metric: the score that summaries show.
         symbols: perturbation's name -> the paper's symbol.
-        perturbations: perturbation's name -> what it says of itself; empty in journals written before it did.
-        machine: what the session ran on: processor, its vectors, Python and C library.
-        world: what simulates and renders the scenes, as the bench says; empty where unknown.
-        pairs: maximum number of pairs of the sequential sign test of ``stop_early``; None where there is
-            none, and in journals written before there was one.
-        scores: what the session's scores are, in the order of tables; of a journal written before it told them,
-            the standard ones.
+        perturbations: perturbation's name -> its description; empty in older journals without it.
+        machine: processor, its vectors, Python and C library of the machine.
+        world: simulator and renderer of the scenes, as the bench reports them; empty if unknown.
+        pairs: maximum number of pairs of the sequential sign test of ``stop_early``; None without one, and in journals
+            written before there was one.
+        scores: descriptions of the session's scores, in the order of tables; the standard scores in older journals
+            without them.
     """
 
     session: str
@@ -78,7 +78,7 @@ class SessionStarted:
 
     @cached_property
     def recorded(self) -> RecordedSession:
-        """What is read of the parameters.
+        """The parameters that are read from the record.
 
         Raises:
             ConfigurationError: a value is of another type.
@@ -91,14 +91,14 @@ class PolicyLoaded:
     """The policy that serves from here on: at the start, when the session goes on in a new process, at a swap.
 
     Attributes:
-        name: what it calls itself.
+        name: its own name.
         file: its parameter file, on the machine where it runs.
         parameters: the file's text.
-        digest: SHA-256, in hex, of what the file says; comments have no part in it.
-        load_time: time that loading it took [s].
-        warm_up_time: time that its warm-up took [s]; None without one.
+        digest: SHA-256, in hex, of the file's content without comments.
+        load_time: time of loading it [s].
+        warm_up_time: time of its warm-up [s]; None without one.
         time: seconds since the epoch.
-        description: what it needs and answers with; None where unknown, as in journals of older versions.
+        description: its inputs and outputs; None if unknown, as in journals of older versions.
     """
 
     name: str
@@ -114,7 +114,7 @@ class PolicyLoaded:
 
 @dataclass(frozen=True)
 class PolicyRefused:
-    """A policy that was asked for and cannot serve; the one before goes on.
+    """A requested policy that cannot serve; the one before goes on.
 
     Attributes:
         policy: its name or file, as in the request.
@@ -130,13 +130,13 @@ class PolicyRefused:
 
 @dataclass(frozen=True)
 class BlindingBegan:
-    """What a blind session commits itself to, before its first trial: which policy runs which trial.
+    """The commitment of a blind session, before its first trial, to the policy that runs each trial.
 
     Attributes:
         commitment: SHA-256, in hex, of a random salt and that assignment (``runs.blinding.commitment_of``).
         policies: number of policies, each of which runs every trial.
-        swap_time: how long each change of the policy takes at least [s].
-        answer_time: how long each answer of a policy takes at least [s]; 0 where answers are not held back.
+        swap_time: least time of each change of the policy [s].
+        answer_time: least time of each answer of a policy [s]; 0 if answers are not held back.
         time: seconds since the epoch.
     """
 
@@ -154,7 +154,7 @@ class BlindSwap:
 
     Attributes:
         trial: trial_id of that attempt.
-        took: until it served, with the time that was waited for all to take as long [s].
+        took: time until it served, with the wait that makes all swaps take as long [s].
         time: seconds since the epoch.
     """
 
@@ -169,9 +169,9 @@ class BlindingOpened:
     """Which policy ran which trial of a blind session.
 
     Attributes:
-        salt: what the commitment was made with, in hex.
+        salt: the salt of the commitment, in hex.
         assignment: the text that the commitment was made of (``runs.blinding.Assignment``).
-        policies: what the journal of another session says when such a policy is loaded, in the assignment's order.
+        policies: the event that another session records when it loads such a policy, in the assignment's order.
         early: whether trials may come after it: the blinding is broken.
         trials: number of trials that count before it.
         time: seconds since the epoch.
@@ -192,10 +192,10 @@ class BlindingOpened:
 
 @dataclass(frozen=True)
 class SpeedScalingNoted:
-    """When the session began, or went on in a new process, something outside of it slowed the robot, or nobody knows.
+    """At a session's start, or its restart in a new process, the robot was slowed from outside, or nobody knew.
 
     Attributes:
-        detail: what it is, and what a person does about it; or why it is not known.
+        detail: its cause and its remedy by a person; or why it is not known.
         time: seconds since the epoch.
     """
 
@@ -206,7 +206,7 @@ class SpeedScalingNoted:
 
 @dataclass(frozen=True)
 class TrialSkipped:
-    """A perturbation that could not be applied to a test instance, or what a person left out, and why.
+    """A perturbation that could not be applied to a test instance, or trials that a person left out, and why.
 
     Attributes:
         base_id: instance_id of the test instance.
@@ -214,9 +214,10 @@ class TrialSkipped:
         reason: why, in words.
         time: seconds since the epoch.
         by_person: whether the person at the robot left it out, and not the strategy.
-        repeat: the first repeat that is left out; those before it count. Of a base trial, of the whole test instance.
-        trials: trial_ids of runs of that repeat that were finished before, in a blind session by other policies. They
-            count no longer, as void attempts do not, because not every policy ran that trial.
+        repeat: the first repeat that is left out; those before it count. For a base trial, that of the whole test
+            instance.
+        trials: trial_ids of runs of that repeat that other policies of a blind session had finished. Like void
+            attempts, they count no longer, because not every policy ran that trial.
     """
 
     base_id: str
@@ -234,7 +235,7 @@ class SetUp:
     """A scene that was set up.
 
     Attributes:
-        trial: the trial it was set up for.
+        trial: the trial for which it was set up.
         before: the actual scene before it.
         target: the wanted scene.
         moves: from one to the other.
@@ -242,11 +243,10 @@ class SetUp:
         after: the scene as it was read back.
         restore: whether it restored the last known scene when the session was resumed.
         time: seconds since the epoch.
-        measured: how long the person took for it [s]; None where it was not measured, as in simulation.
-        read: what was seen for certain of a scene that a person set up, when they said that it was done; None where
-            nothing saw it, and where no person sets scenes up.
-        overruled: what was in doubt then, one line each, where the person said that the scene stands right all the
-            same.
+        measured: time that the person took [s]; None if not measured, as in simulation.
+        read: the parts of the scene that were seen for certain when the person said that it was done; None if nothing
+            saw it, or if no person sets scenes up.
+        overruled: the doubts at that time, one line each, if the person said that the scene is right all the same.
     """
 
     trial: Trial
@@ -287,15 +287,15 @@ class TrialFinished(EpisodeRecord):
     """A trial that counts, unless a ``TrialSkipped`` after it names it.
 
     Attributes:
-        trial: what was run.
-        attempt: how many void attempts came before it.
+        trial: the trial that was run.
+        attempt: number of void attempts before it.
         result: the scores.
-        recording: where it was recorded.
+        recording: place of its recording.
         cost: of all its set-ups, void attempts included.
         wall_time: of the execution, on the wall clock [s].
         time: seconds since the epoch.
-        left: the scene after the robot went to rest, which may have moved something; None where it did not go.
-        judgement: what somebody outside said of it; None where nobody was asked.
+        left: the scene after the robot went to rest, which may have moved something; None if it did not go.
+        judgement: the judgement by somebody outside; None if nobody was asked.
     """
 
     trial: Trial
@@ -317,11 +317,11 @@ class TrialFinished(EpisodeRecord):
 
 @dataclass(frozen=True)
 class TrialCorrected:
-    """A person corrects how a trial was judged; what was judged first stays in the journal.
+    """A person corrects how a trial was judged; the first judgement stays in the journal.
 
     Attributes:
         trial_id: of a trial that counts.
-        judgement: what is right; its ``by`` is the person.
+        judgement: the right one; its ``by`` is the person.
         reason: why, in words.
         result: of the trial, scored anew from its bag with that judgement.
         time: seconds since the epoch.
@@ -337,14 +337,14 @@ class TrialCorrected:
 
 @dataclass(frozen=True)
 class TrialVoid:
-    """An attempt that tells nothing about the policy.
+    """An attempt without evidence about the policy.
 
     Attributes:
-        trial: what was to be run.
-        attempt: how many void attempts came before it.
-        fault: what failed.
+        trial: the trial that was to be run.
+        attempt: number of void attempts before it.
+        fault: code of the failure.
         detail: the fault in words.
-        scene: the scene that it left; None when it cannot be known.
+        scene: the scene that it left; None if unknown.
         time: seconds since the epoch.
     """
 
@@ -363,8 +363,8 @@ class Paused:
 
     Attributes:
         time: when [s].
-        detail: why the robot is stopped, or could not go home, and what a person does about it; empty where somebody
-            asked for the pause.
+        detail: why the robot is stopped, or could not go home, and the remedy by a person; empty if somebody asked for
+            the pause.
     """
 
     time: float
@@ -379,7 +379,7 @@ class Resumed:
     Attributes:
         restarted: whether in a new process.
         time: when [s].
-        by: who released the robot, where it was stopped; empty where it was not, or nobody knows.
+        by: who released the robot, if it was stopped; empty if it was not, or if nobody knows.
     """
 
     restarted: bool
@@ -400,8 +400,7 @@ class SequentialTest:
         low: lower end of the time-uniform confidence sequence for the mean.
         high: upper end.
         error_rate: of the decision; and the probability that the mean was ever outside.
-        pairs: where the decision is that of a sequential sign test, the maximum number of pairs; None where it
-            is that of the confidence sequence.
+        pairs: maximum number of pairs if a sequential sign test decides; None if the confidence sequence decides.
         here_alone: number of the test's pairs in which the policy of this session alone succeeded.
         there_alone: number in which the policy of the other run alone succeeded.
     """
@@ -438,7 +437,7 @@ class SessionFinished:
 
 @dataclass(frozen=True)
 class SessionInterrupted:
-    """The session ended early and can be resumed; ``fault`` is NONE when an exception ended it."""
+    """The session ended early and can be resumed; ``fault`` is NONE if an exception ended it."""
 
     fault: Fault
     detail: str

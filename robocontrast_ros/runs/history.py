@@ -27,23 +27,23 @@ class History:
 
     Attributes:
         finished: the trials that count, in order.
-        served: the policy of each of these trials; None where unknown.
-        skipped: (base_id, perturbation) of what could not be applied.
-        left_out: what the person at the robot left out, by (base_id, perturbation), from some repeat on.
+        served: the policy of each of these trials; None if unknown.
+        skipped: (base_id, perturbation) of each perturbation that could not be applied.
+        left_out: trials that the person at the robot left out, by (base_id, perturbation), from some repeat on.
         retracted: indices of trials that counted, until the rest of the trial was left out.
         spent: sum of all set-up costs.
         pending_cost: set-up costs of the trial that is not finished yet.
-        carried: how long people took for all set-ups, where that was measured [s].
+        carried: time that people took for all set-ups, as far as measured [s].
         void: number of void attempts.
-        attempts: index of a trial -> how often its execution was begun.
+        attempts: index of a trial -> number of executions begun.
         scene: the last scene that is known; None before the first set-up. Once a trial is set up, that is
             its starting scene, until it ends.
         running: the execution that has begun and not ended.
-        policy: the policy that serves; None where unknown.
+        policy: the policy that serves; None if unknown.
         first_policy: the one that served first.
-        blinding: what a blind session committed itself to; None in any other, and before it did.
-        opened: which policy ran which of its trials, once that was opened.
-        end: the end of the session, when it is finished.
+        blinding: the commitment of a blind session; None in any other, and before it.
+        opened: the opened assignment of its policies to trials; None before.
+        end: the end of the session; None if it is not finished.
     """
 
     finished: list[TrialFinished] = field(default_factory=list)

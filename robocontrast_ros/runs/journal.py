@@ -39,7 +39,7 @@ from robocontrast_ros.system.disk import DiskError, GoneError, OpenPath, write_f
 
 
 class EventSink(Protocol):
-    """Where a session writes what it does."""
+    """Receiver of a session's events."""
 
     def append(self, event: Event) -> None:
         """Keep the event; when this returns, it is safe."""
@@ -63,12 +63,12 @@ class EventsInMemory:
 
 @dataclass(frozen=True)
 class Journal:
-    """What a journal holds.
+    """Content of a journal.
 
     Attributes:
         path: the file.
-        events: its events in order; empty when it was cut off within its first line.
-        torn: bytes of an unfinished last line, which a crash left; 0 when there is none.
+        events: its events in order; empty if it was cut off within its first line.
+        torn: bytes of an unfinished last line, which a crash left; 0 if there is none.
     """
 
     path: Path
@@ -77,13 +77,13 @@ class Journal:
 
     @property
     def started(self) -> SessionStarted | None:
-        """The first event; None in a journal that holds none."""
+        """The first event; None in a journal without events."""
         first = self.events[0] if self.events else None
         return first if isinstance(first, SessionStarted) else None
 
     @property
     def end(self) -> SessionFinished | SessionInterrupted | ProcessDied | None:
-        """How the process that wrote it last ended; None while it runs, or where nothing says it."""
+        """How the process that wrote it last ended; None while it runs, or if unknown."""
         # A blind session may be opened after its end, and a judgement corrected.
         later = BlindingOpened, TrialCorrected
         last = next((event for event in reversed(self.events) if not isinstance(event, later)), None)
@@ -91,7 +91,7 @@ class Journal:
 
     @property
     def ended(self) -> bool:
-        """Whether it says how the process that wrote it last ended."""
+        """Whether it has the end of the process that wrote it last."""
         return self.end is not None
 
     @property
@@ -108,7 +108,7 @@ class Journal:
 
     @property
     def warning(self) -> str:
-        """One sentence on an unfinished last line; empty when there is none."""
+        """One sentence on an unfinished last line; empty if there is none."""
         if not self.torn:
             return ""
         return (
@@ -123,7 +123,7 @@ def corrections_of(events: Iterable[Event]) -> dict[str, TrialCorrected]:
 
 
 def corrected_event(event: Event, known: Mapping[str, TrialCorrected]) -> Event:
-    """Return the event, with the result and the judgement of its correction where it is a trial that has one."""
+    """Return the event, with the result and the judgement of its correction if it is a trial with one."""
     if not isinstance(event, TrialFinished) or event.trial.trial_id not in known:
         return event
     correction = known[event.trial.trial_id]
@@ -131,7 +131,7 @@ def corrected_event(event: Event, known: Mapping[str, TrialCorrected]) -> Event:
 
 
 def read_journal(path: Path) -> Journal:
-    """Return what the journal holds.
+    """Return the content of a journal.
 
     Raises:
         JournalError: it cannot be read, a line other than the last is damaged, or it is not one session.
@@ -155,7 +155,7 @@ def read_journal(path: Path) -> Journal:
 
 
 def read_begun(path: Path) -> Journal:
-    """Return what the journal of a session holds, which has begun.
+    """Return the content of the journal of a session that has begun.
 
     Raises:
         JournalError: as ``read_journal``, or there is no event in it.
@@ -182,7 +182,7 @@ class JournalWriter:
     """Appends events to a journal; only one process at a time may.
 
     Attributes:
-        past: what the journal held when it was opened.
+        past: content of the journal when it was opened.
     """
 
     past: Journal
@@ -251,7 +251,7 @@ class JournalWriter:
                 remaining = remaining[os.write(self._descriptor, remaining) :]
             os.fsync(self._descriptor)
         except OSError as error:
-            # What comes next must not be appended to half a line.
+            # The next event must not be appended to half a line.
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, end)
             then = f"then go on with: robocontrast evaluate --resume {shlex.quote(str(self._path.parent))}"
@@ -281,7 +281,7 @@ def check_not_running(path: Path) -> None:
 
 
 def is_running(path: Path) -> bool:
-    """Tell whether another process is writing a journal, which may not exist.
+    """Return whether another process is writing a journal, which may not exist.
 
     Raises:
         JournalError: it cannot be opened for writing.
@@ -308,7 +308,7 @@ def _running(path: Path) -> JournalError:
 
 
 def _writer_of(path: Path) -> int | None:
-    """Return the process that holds a journal's lock; None where unknown (Linux shows it)."""
+    """Return the process that holds a journal's lock; None if unknown (Linux shows it)."""
     locks = Path("/proc/locks")
     with contextlib.suppress(OSError):
         inode = path.stat().st_ino

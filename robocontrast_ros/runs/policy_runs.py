@@ -1,4 +1,4 @@
-"""A run folder for each policy of a blind session that was opened: what reads one run reads it as any other."""
+"""A run folder for each policy of a blind session that was opened: code that reads a run reads it as any other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robocontrast_ros.system.disk import make_folder, write_file, writing
 def write_policy_runs(run: RunFolder, journal: Journal) -> tuple[RunFolder, ...]:
     """Write ``policies/NAME`` of each policy: parameters, journal, and a link to the bags.
 
-    A folder that is there is brought up to date; what was made from its journal (tables, maps) stays.
+    An existing folder is updated; files made from its journal (tables, maps) stay.
 
     Args:
         run: folder of the blind session.
@@ -27,7 +27,7 @@ def write_policy_runs(run: RunFolder, journal: Journal) -> tuple[RunFolder, ...]
         The folders, in the order in which the session names the policies.
 
     Raises:
-        JournalError: the journal is not opened, or does not prove what was opened.
+        JournalError: the journal is not opened, or does not prove the opened assignment.
         DiskError: something cannot be written.
     """
     folders = []

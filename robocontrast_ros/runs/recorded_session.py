@@ -1,4 +1,4 @@
-"""What is read of a session's parameters after it, as its journal's first event records them."""
+"""The session's parameters that are read after the session, as its journal's first event records them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robocontrast_ros.strategies.effort import AnyTolerance, HandlingTimes, Tole
 
 
 def _at(*keys: str) -> Any:
-    """Return where a value stands among the parameters, from the file's kind on."""
+    """Return the place of a value among the parameters, from the file's kind on."""
     return Field(validation_alias=AliasPath(*keys))
 
 
@@ -22,34 +22,35 @@ _TIMES = Field(validation_alias=AliasChoices(AliasPath("session", "handling_time
 
 @dataclass(frozen=True)
 class RecordedSession:
-    """Parameters of a session; the defaults of its file where its journal lacks them, as older ones do.
+    """Parameters of a session; the defaults of its file if its journal lacks them, as older ones do.
 
     Make it with ``parse_record`` from the parameters by file; keys that it does not name are left out.
 
     Attributes:
-        seed: of every random draw; None where it is not recorded.
+        seed: of every random draw; None if not recorded.
         task: the task's name in config/tasks/, or the path of its file.
-        robot: the robot's, likewise.
-        policy: the policy's, likewise; empty in a blind session, and where a policy server elsewhere has it.
-        blind_policies: those of a blind session; of any other, none.
+        robot: the robot's name or the path of its file.
+        policy: the policy's name or the path of its file; empty in a blind session, and if a policy server elsewhere
+            has it.
+        blind_policies: those of a blind session; none in any other.
         strategy: name of the strategy.
-        perturbations: what the strategy was given: names, or mappings of their parameters.
+        perturbations: those of the strategy: names, or mappings of their parameters.
         families: of the task, that instances were drawn from; None for all.
-        judge: who said success and progress.
-        scores: beside the task's own.
-        repeats: how often each instance was run.
+        judge: the one that decided success and progress.
+        scores: those besides the task's own.
+        repeats: number of runs of each instance.
         stop_on_success: whether a trial ended as soon as the goal was reached.
-        compare_within: cost within which trials are counted; None where the session does not say it.
+        compare_within: cost within which trials are counted; None if the session has none.
         handling_times: of the person of ``seconds_to_move``.
-        position_tolerance: where no person set scenes up, within which an object stayed [m].
-        orientation_tolerance: likewise [rad].
-        set_up_tolerances: of a person who set scenes up; None where none did.
-        task_name: what the task's file calls it; empty where it does not.
-        step_limit: control steps after which a trial ended; None where the task's file does not say it.
-        store: where objects stood that were in no scene [m]; None where that is not known.
+        position_tolerance: if no person set scenes up, distance within which an object stayed [m].
+        orientation_tolerance: if no person set scenes up, angle within which an object stayed [rad].
+        set_up_tolerances: of a person who set scenes up; None if none did.
+        task_name: name in the task's file; empty without one.
+        step_limit: control steps after which a trial ended; None if the task's file does not give it.
+        store: place of the objects that were in no scene [m]; None if unknown.
         task_parameters: the content of the task's file.
         policy_parameters: that of the policy's file; of a blind session, of each policy's.
-        test_set_parameters: that of the file of recorded instances; None where they were drawn.
+        test_set_parameters: that of the file of recorded instances; None if they were drawn.
     """
 
     seed: Annotated[int | None, _at("session", "seed")] = None
@@ -78,5 +79,5 @@ class RecordedSession:
 
     @property
     def tolerance(self) -> AnyTolerance:
-        """Within what an object stayed where it was: the person's where one set scenes up."""
+        """Tolerance within which an object was not moved: the person's if one set scenes up."""
         return self.set_up_tolerances or Tolerance(self.position_tolerance, self.orientation_tolerance)

@@ -21,7 +21,7 @@ GRAPH_VARIABLES = (
     "ROS_LOCALHOST_ONLY",
     "RMW_IMPLEMENTATION",
 )
-"""Environment variables that decide which nodes discover one another."""
+"""Environment variables that determine which nodes discover one another."""
 
 TEST_SET = "test_set"
 """Name of the copy of recorded test instances among a run's parameters."""
@@ -29,7 +29,7 @@ TEST_SET = "test_set"
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where things are in a run folder.
+    """Paths in a run folder.
 
     Attributes:
         path: the folder.
@@ -51,7 +51,7 @@ class RunFolder:
         """Make a new run folder that holds a session's parameters.
 
         Args:
-            output: folder of the run folders, made where it is not there.
+            output: folder of the run folders, made if it is not there.
             name: of the session.
             now: seconds since the epoch, for the folder's name.
             session: the session's parameters, overrides applied.
@@ -92,7 +92,7 @@ class RunFolder:
         """Return the run folder at a path.
 
         Raises:
-            ConfigurationError: it is not one.
+            ConfigurationError: the path is no run folder.
         """
         run = cls(path.expanduser().resolve())
         if not run.session_file.is_file():
@@ -127,7 +127,7 @@ class RunFolder:
 
     @property
     def graph(self) -> Path:
-        """File that says, while the session runs, which node to ask and in which ROS environment."""
+        """File with the node to ask, and its ROS environment, while the session runs."""
         return self.path / "graph.yaml"
 
     def write_graph(self, manager: str) -> None:
@@ -140,18 +140,18 @@ class RunFolder:
         write_yaml(self.graph, {"episode_manager": manager, "host": socket.gethostname(), "environment": found})
 
     def forget_graph(self) -> None:
-        """Remove that file: the session does not run any more."""
+        """Remove that file: the session has stopped running."""
         self.graph.unlink(missing_ok=True)
 
     def remove_unbegun(self) -> None:
-        """Remove the folder where nothing was written into it but the parameters."""
+        """Remove the folder if only the parameters were written into it."""
         others = [path for path in self.path.rglob("*") if path.is_file() and self.parameters not in path.parents]
         if all(path == self.journal and not path.stat().st_size for path in others):
             shutil.rmtree(self.path, ignore_errors=True)
 
     @property
     def secret(self) -> Path:
-        """File with the assignment of a blind session, until it is opened; its owner alone may read it."""
+        """File with the assignment of a blind session, until it is opened; only its owner may read it."""
         return self.path / "blinding.json"
 
     @property
@@ -180,12 +180,12 @@ class RunFolder:
         return self.path / "maps"
 
     def map(self, trial_id: str) -> Path:
-        """Return where the map of a trial goes."""
+        """Return the path for the map of a trial."""
         return self.maps / f"{trial_id}.png"
 
     def bag(self, trial_id: str, attempt: int) -> Path:
-        """Return where the bag of one execution of a trial goes."""
-        # Commands find out with this module alone that there is no such run.
+        """Return the path for the bag of one execution of a trial."""
+        # With this module alone, commands find out that there is no such run.
         from robocontrast_ros.episodes.bench import bag_name
 
         return self.path / bag_name(trial_id, attempt)

@@ -1,4 +1,4 @@
-"""The versions of what runs, which a result may depend on."""
+"""The versions of the software on which a result may depend."""
 
 from __future__ import annotations
 

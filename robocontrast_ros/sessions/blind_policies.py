@@ -1,4 +1,4 @@
-"""The policies of a blind session: loaded one by one, for each attempt, without telling which."""
+"""The policies of a blind session: each is loaded for its attempts, and its name is hidden."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from robocontrast_ros.sessions.control import SessionState
 from robocontrast_ros.sessions.resume_checks import refuse_other_policy
 
 MARGIN = 1.5
-"""How much longer than the slowest first load each change of the policy takes, where the session says no time."""
+"""Time that each change of the policy takes beyond the slowest first load, if the session gives no time [s]."""
 
 
 class BlindPolicies:
-    """In place of ``PolicySwapping``: loads the policy of each attempt, and tells nobody which it is."""
+    """Replaces ``PolicySwapping``: loads the policy of each attempt and hides its name."""
 
     def __init__(
         self,
@@ -49,13 +49,13 @@ class BlindPolicies:
         Args:
             blind: the policies.
             seed: the session's.
-            bench: where they run. On a bench with one policy for the whole session, as that of a plan, nothing is
-                loaded, and nothing is written down.
+            bench: where they run. A bench with one policy for the whole session, as that of a plan, loads nothing; then
+                nothing is written down.
             history: of the session.
-            append: writes an event down, and also brings the history up to date.
-            report: tells the session's observer what happens.
+            append: writes an event down and updates the history.
+            report: reports progress to the session's observer.
             clock: seconds since the epoch.
-            file: where the assignment is kept; None to keep it in memory.
+            file: file of the assignment; None to keep it in memory.
         """
         self._blind, self._seed, self._history = blind, seed, history
         self._bench = bench if isinstance(bench, PolicyBench) else None
@@ -63,23 +63,23 @@ class BlindPolicies:
         self._secret: Secret | None = None
         self._descriptions: tuple[PolicyDescription | None, ...] = (None,) * len(blind.policies)
         self.shown = HIDDEN
-        """What stands in place of the name of the policy that serves."""
+        """The code that replaces the name of the policy that serves."""
 
     @property
     def each(self) -> int:
-        """How many policies run each trial."""
+        """Number of policies that run each trial."""
         return len(self._blind.policies)
 
     def begin(self, trials: Callable[[], int]) -> None:
-        """Load each policy once, to see that it can be, and commit to which runs which trial; or go on as before.
+        """Load each policy once, as a check, and commit to the assignment of policies to trials; or go on as before.
 
         Args:
-            trials: tells how many the strategy proposes at most.
+            trials: returns the greatest number of trials that the strategy proposes.
 
         Raises:
             BenchFault: a policy cannot be loaded, or the policy server is lost.
             ConfigurationError: a policy's file has changed since the session began.
-            JournalError: the assignment is lost, or is not what the session committed itself to.
+            JournalError: the assignment is lost, or does not fit the session's commitment.
         """
         if self._bench is None:
             return
@@ -91,7 +91,7 @@ class BlindPolicies:
             try:
                 loaded.append(self._bench.stage_policy(policy))
             except PolicyRefusal as refusal:
-                # Before the first trial it tells nothing to name it.
+                # Before the first trial its name reveals nothing.
                 raise BenchFault(Fault.POLICY_SERVER_LOST, f"policy {policy} cannot be loaded: {refusal}") from None
             slowest = max(slowest, time.monotonic() - began)
         self._descriptions = tuple(policy.description for policy in loaded)
@@ -111,7 +111,7 @@ class BlindPolicies:
         self._append(BlindingBegan(commitment, self.each, swap_time, answer_time, self._clock()))
 
     def serve_for(self, trial: Trial) -> None:
-        """Load the policy of an attempt, also where it is the one that serves, and take as long as for any other.
+        """Load the policy of an attempt, even if it already serves, and take as long as for any other.
 
         Raises:
             BenchFault: it cannot be loaded, or the policy server is lost.
@@ -141,13 +141,13 @@ class BlindPolicies:
             raise BenchFault(Fault.POLICY_SERVER_LOST, detail)
 
     def masked(self, text: str) -> str:
-        """Return a text without what names a policy; before the first trial it may."""
+        """Return a text without names of policies; before the first trial, return it unchanged."""
         policies = self._secret.policies if self._secret is not None else ()
         names = {name for policy in policies for name in (policy.file, Path(policy.file).stem, policy.name)}
-        # What cannot be loaded is told by its class.
+        # The error of a policy that cannot be loaded names its class.
         names |= {str(yaml.safe_load(policy.parameters).get("policy", policy.name)) for policy in policies}
         for name in sorted(names, key=len, reverse=True):
-            # `FilmBc` of a traceback names `film_bc`, too.
+            # `FilmBc` of a traceback also names `film_bc`.
             pattern = re.escape(name).replace("_", "_?")
             text = re.sub(pattern, "(blind)", text, flags=re.IGNORECASE)
         return text
@@ -162,7 +162,7 @@ class BlindPolicies:
         """Do nothing: the policy of each attempt is loaded for it."""
 
     def end(self, wanted: Sequence[str]) -> None:
-        """Refuse what was asked for too late."""
+        """Refuse swaps that were requested too late."""
         for policy in wanted:
             self._refuse(policy, "the session ended before it could serve")
 
@@ -179,19 +179,19 @@ class BlindPolicies:
             self._file.unlink(missing_ok=True)
 
     def readers(self) -> tuple[Callable[[], PolicyDescription | None], ...]:
-        """Return what tells of each policy what it needs: a perturbation applies where all of them take it in."""
+        """Return the descriptions of all policies: a perturbation applies if each of them takes it in."""
         return tuple(lambda who=who: self._descriptions[who] for who in range(self.each))
 
     def description(self, trial: Trial) -> PolicyDescription | None:
-        """Return what is known of the policy of a trial."""
+        """Return the description of the policy of a trial."""
         return None if self._secret is None else self._descriptions[self._secret.assignment.policy_of(trial.index)]
 
     def descriptions(self, trial: Trial) -> tuple[PolicyDescription | None, ...]:
-        """Return what is known of each policy, for each runs a trial."""
+        """Return the description of each policy, because each runs a trial."""
         return self._descriptions
 
     def twin(self, trial: Trial) -> TrialFinished | None:
-        """Return the base trial of the same policy and repeat; the trial itself names none, which would tell."""
+        """Return the base trial of the same policy and repeat; the trial names none, which would reveal the policy."""
         if trial.is_base or self._secret is None:
             return None
         policy_of = self._secret.assignment.policy_of

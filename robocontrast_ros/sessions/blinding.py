@@ -1,9 +1,9 @@
-"""Blind sessions: every trial is run by each of several policies, and nobody can tell which of them runs.
+"""Blind sessions: every trial is run by each of several policies, and nobody can see which of them runs.
 
 Each trial that the strategy proposes is run by all policies, in an order of its own and from the same scene: before the
-next policy runs it, what the one before it moved is put back, a set-up with its cost like any other. The order is
-random and balanced (``orders``). The names of the policies go into the file of a secret; the journal has its SHA-256
-(``runs.blinding``), and in their place everybody is shown the place in the order, ``1 of 2``. A code for the whole
+next policy runs it, the moved objects are put back, a set-up with its cost like any other. The order is random and
+balanced (``orders``). The names of the policies go into the file of a secret; the journal has its SHA-256
+(``runs.blinding``). Instead of the name everybody is shown the place in the order, ``1 of 2``. A code for the whole
 session, "A" and "B", would let a person learn that A is the good one, and treat it accordingly.
 """
 
@@ -16,17 +16,17 @@ from robocontrast_ros.sessions.seeding import generator
 from robocontrast_ros.strategies.protocol import Completed, Proposal, Skipped, StrategyRun
 
 HIDDEN = "blind"
-"""Stands in place of a policy's name before the first trial."""
+"""Replaces a policy's name before the first trial."""
 
 
 @dataclass(frozen=True)
 class Blind:
-    """What makes an evaluation blind.
+    """Policies and times of a blind evaluation.
 
     Attributes:
         policies: parameter file of each policy, two or more.
-        swap_time: how long each change of the policy takes at least [s]; None: as long as the first loads say.
-        answer_time: how long each answer takes at least [s]; the bench sees to it.
+        swap_time: least time of each change of the policy [s]; None to take it from the first loads.
+        answer_time: least time of each answer [s]; the bench enforces it.
     """
 
     policies: tuple[str, ...]
@@ -62,9 +62,10 @@ def run_by_each(steps: StrategyRun, policies: int) -> StrategyRun:
     """Propose each trial of a strategy as often as there are policies, one after the other.
 
     The strategy is sent the result of the policy that ran the trial last, whichever that was, with the cost of all its
-    set-ups. That policy's final scene is the one that is there: what acts on the scene that is left (a contrast set)
-    acts on what nobody has to set up. And as the last policy is one at random, no policy decides more often than
-    another in which scenes all of them are tested. Where a run is left out, the trial is: the strategy is sent None.
+    set-ups. The actual scene is that policy's final one: a contrast set, which changes the scene that is left, starts
+    from a scene that nobody has to set up. And because the last policy is a random one, no policy decides more often
+    than another in which scenes all of them are tested. If a run is left out, so is the trial: the strategy is sent
+    None.
     """
     answer: Completed | None = None
     while True:

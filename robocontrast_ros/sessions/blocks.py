@@ -2,8 +2,8 @@
 
 The trials of a session follow one another in the strategy's order, which is the canonical one. A *block* is the
 successive trials of one test instance: its base trial, its perturbed trials, and their repeats. A strategy that comes
-back to a test instance begins another block. Where the blocks of a strategy are independent
-(``Strategy.blocks_independent``), each can be run on its own, in any order. What its first set-up costs is not known
+back to a test instance begins another block. If the blocks of a strategy are independent
+(``Strategy.blocks_independent``), each can be run on its own, in any order. The cost of its first set-up is not known
 then, because that depends on the scene that the block before it leaves. So the budget is settled afterwards, in the
 canonical order, and comes out as in a session that ran one trial after another.
 """
@@ -21,14 +21,14 @@ from robocontrast_ros.strategies.protocol import Proposal
 
 
 class TrialSequence:
-    """Makes trials of a strategy's proposals, in the canonical order: gives each its index, seed, block and twin."""
+    """Makes trials from a strategy's proposals, in the canonical order: gives each its index, seed, block and twin."""
 
     def __init__(self, seed: int, twins: bool = True, taken: Collection[int] = ()) -> None:
         """Begin without a trial.
 
         Args:
             seed: the session's.
-            twins: whether trials name theirs.
+            twins: whether each trial names its twin.
             taken: indices that no trial gets any more.
         """
         self._seed, self._name_twins, self._taken = seed, twins, taken
@@ -58,13 +58,13 @@ class TrialSequence:
 
 @dataclass
 class Block:
-    """What settling a budget needs of a block that was run.
+    """A block that was run, with the values that settle its budget.
 
     Attributes:
         index: position in the canonical order, from 0.
-        start: the scene that was wanted for its first trial.
-        costs: of each trial, in order, the costs of its set-ups, those of void attempts included, but without the very
-            first of the block, which depends on the block before.
+        start: the target scene of its first trial.
+        costs: the costs of each trial's set-ups, in order, with those of void attempts, but without the first set-up of
+            the block, which depends on the block before.
         final: the scene that the last of these trials left.
     """
 
@@ -76,13 +76,13 @@ class Block:
 
 @dataclass(frozen=True)
 class SettledTrial:
-    """A trial as the budget settles it.
+    """A trial, and whether the budget allows it.
 
     Attributes:
         block: its block.
         cost: of all its set-ups.
         cumulative_cost: of all set-ups up to this trial's.
-        within_budget: whether the budget allows it; no trial after the first that it does not is run.
+        within_budget: whether the budget allows it; no trial is run after the first that it does not allow.
     """
 
     block: int
@@ -113,14 +113,14 @@ def settle(
 ) -> tuple[SettledTrial, ...]:
     """Return which trials a budget allows, as the loop of a session does that runs one block after another.
 
-    The set-up of a block's first trial is charged from the scene that the block before left, by the cost model, not
-    by a person's time: where a person sets scenes up, there is one scene, and blocks are run one after another.
+    The set-up of a block's first trial is charged from the scene that the block before left, by the cost model, not by
+    a person's time: if a person sets scenes up, there is one scene, and blocks are run one after another.
 
     Args:
         blocks: in any order, all of them from the first on.
         before: the scene before the first block.
-        budget: what may be spent, and what is spent already.
-        cost_model: what a set-up costs.
+        budget: its limit, and the cost spent already.
+        cost_model: model of set-up costs.
         tolerance: how far an object may be from its wanted pose and still stay.
 
     Returns:

@@ -14,7 +14,7 @@ from robocontrast_ros.runs.events import SessionFinished, SessionInterrupted
 
 
 class SessionState(IntEnum):
-    """Where a session stands. The values are those of ``SessionStatus.msg``."""
+    """State of a session. The values are those of ``SessionStatus.msg``."""
 
     UNKNOWN = 0
     IDLE = 1
@@ -26,21 +26,21 @@ class SessionState(IntEnum):
 
 @dataclass(frozen=True)
 class SessionStatus:
-    """Where a session stands; handed to its observer at every change.
+    """Status of a session; its observer gets it at every change.
 
     Attributes:
         state: see SessionState.
-        detail: why it is in this state, or what happens now, in words.
+        detail: reason for the state, or the present step, in words.
         trials_done: trials finished, void ones not counted.
-        trials_expected: all trials, as far as the strategy can tell, less the skipped ones.
+        trials_expected: all trials, as far as the strategy knows, less the skipped ones.
         trials_void: void attempts so far.
         trials_skipped: perturbations that could not be applied.
-        budget: its limit, and what is spent.
+        budget: its limit, and the cost spent.
         trial: the trial that is set up or running, or that has just ended; None before the first.
         result: its result; None while it is set up or running.
         time_left: estimate to the end on the wall clock [s]; NaN when unknown.
         policy: name of the policy that serves; empty when unknown.
-        void_fault: why the trial's last attempt was void; ``NONE`` where it is its first one.
+        void_fault: why the trial's last attempt was void; ``NONE`` in the first attempt.
         void_detail: the same in words.
     """
 
@@ -59,7 +59,7 @@ class SessionStatus:
     void_detail: str = ""
 
     def ended(self, before: SessionStatus | None) -> str:
-        """Return a line on the trial that has ended since an earlier status; empty where none has."""
+        """Return a line on the trial that has ended since an earlier status; empty if none has."""
         if self.trial is None:
             return ""
         done, void = (before.trials_done, before.trials_void) if before else (self.trials_done, self.trials_void)
@@ -74,7 +74,7 @@ class SessionStatus:
 
 
 def end_line(end: SessionFinished | SessionInterrupted, run: Path) -> str:
-    """Return what the log says at the end: why, what shows the results, and how a session that can be is resumed."""
+    """Return the log's last line: the reason, the command for the results, and how to resume an interrupted session."""
     folder = shlex.quote(str(run))
     line = f"{end.detail}; tables, figure and maps: robocontrast results {folder}"
     if isinstance(end, SessionFinished):
@@ -84,7 +84,7 @@ def end_line(end: SessionFinished | SessionInterrupted, run: Path) -> str:
 
 
 class SessionControl:
-    """Pause, resume, swap the policy and abort, from any thread. A session reads it between trials."""
+    """Pause, resume, swap the policy and abort, from any thread. A session reads these requests between trials."""
 
     def __init__(self) -> None:
         """Start without a request."""

@@ -1,4 +1,4 @@
-"""Ending a session as soon as its base trials have answered the question it was run for."""
+"""Ending a session as soon as its base trials have answered the session's question."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEY = "stop_early.compare_with"
 
 @dataclass(frozen=True)
 class Reference:
-    """The run that a session is compared with.
+    """The run with which a session is compared.
 
     Attributes:
         name: of its folder.
@@ -45,11 +45,11 @@ class Stopping:
     """The sequential test over a session's base trials.
 
     One value a base instance, the mean of its repeats, in the order they were run, which is a random one
-    (``Strategy.base_trials_iid``); with a reference, the difference from the same instance there. Where
-    the policy is swapped, the test begins anew.
+    (``Strategy.base_trials_iid``); with a reference, the difference from the same instance there. If the policy is
+    swapped, the test begins anew.
 
-    The betting test decides. Where successes of one trial an instance are compared, the sequential sign test
-    does, which takes fewer trials; the confidence sequence is still that of the betting test.
+    The betting test decides. If successes of one trial an instance are compared, the sequential sign test does, which
+    takes fewer trials; the confidence sequence is still that of the betting test.
     """
 
     def __init__(
@@ -66,8 +66,8 @@ class Stopping:
             parameters: the question.
             score: that of the base trials; its range has two ends.
             repeats: of each base instance.
-            reference: the run to compare with, where the question is about one.
-            pairs: maximum number of pairs, where the sequential sign test is to decide; None where the betting test is.
+            reference: the run to compare with, if the question is about one.
+            pairs: maximum number of pairs for the sequential sign test; None if the betting test decides.
         """
         self._parameters, self._repeats, self._reference = parameters, repeats, reference
         self.pairs = pairs
@@ -88,7 +88,7 @@ class Stopping:
 
         Args:
             finished: the trial, in order; perturbed ones change nothing.
-            policy: the policy that served; None where unknown.
+            policy: the policy that served; None if unknown.
         """
         served = (policy.name, policy.digest) if policy else None
         if served != self._policy:
@@ -152,7 +152,7 @@ class Stopping:
 
     @property
     def detail(self) -> str:
-        """The answer, or that there is none yet, in words."""
+        """The answer in words, or the state of the test before it has one."""
         wanted, name = self._parameters, self._score.symbol
         low, high = self._interval
         known = (
@@ -189,7 +189,7 @@ def begin_stopping(evaluation: Evaluation, begun: SessionStarted | None = None) 
 
     Args:
         evaluation: of the session.
-        begun: first event of the session, where it is resumed: it keeps its test and its maximum number of pairs.
+        begun: first event of a resumed session, which keeps its test and its maximum number of pairs.
 
     Raises:
         ConfigurationError: the run to compare with cannot be read, or is not of the same seed, task and test set; or

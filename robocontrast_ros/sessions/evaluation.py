@@ -1,4 +1,4 @@
-"""What a session evaluates and how, with every name resolved: all that its loop needs."""
+"""The subject and the method of a session's evaluation, with every name resolved: all that its loop needs."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ class Evaluation:
 
     @property
     def metric_spec(self) -> ScoreSpec:
-        """What the metric M is.
+        """Description of the metric M.
 
         Raises:
-            KeyError: it is none of the session's scores.
+            KeyError: M is not one of the session's scores.
         """
         return find_spec((score.spec for score in self.scores), self.session.metric or self.task.metric)
 
@@ -91,7 +91,7 @@ class Evaluation:
         return self.task.sample(rng, f"x{number:04d}", family)
 
     def context(self) -> StrategyContext:
-        """Return what the strategy is given."""
+        """Return the strategy's context."""
         return StrategyContext(
             task=self.task,
             test_set=self.test_set(),

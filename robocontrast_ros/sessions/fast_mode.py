@@ -33,7 +33,7 @@ def open_bench(
 
     Args:
         session: the session: robot, task, cameras and time limits are taken from it.
-        policy_file: parameter file of the policy; the session's own when left out.
+        policy_file: parameter file of the policy; the session's own if left out.
         aborted: asked before every action; true ends the trial, which is void.
         recorder: records the trials; none are recorded without it.
 

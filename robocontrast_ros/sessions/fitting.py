@@ -36,7 +36,7 @@ from robocontrast_ros.tasks.protocol import Task
 from robocontrast_ros.worlds.backends import BackendFeatures, backends_with, features_of
 
 Origin = tuple[str, str, Path]
-"""Where a value was written: source and key for errors, and the folder that relative paths start from."""
+"""Where a value was written: source and key for errors, and the base folder of relative paths."""
 
 
 def steps_per_control(task: Task, source: str) -> int:
@@ -104,7 +104,7 @@ def with_cameras(
 
 
 def check_shown_camera(parameters: SessionParameters, world: LoadedWorld, origin: Callable[[str], Origin]) -> None:
-    """Refuse a camera that the console is to show and the session does not use.
+    """Refuse a camera of the console that the session does not use.
 
     Args:
         parameters: with the cameras in use.
@@ -117,7 +117,7 @@ def check_shown_camera(parameters: SessionParameters, world: LoadedWorld, origin
 
 
 def check_answer_time(parameters: SessionParameters, world: LoadedWorld, origin: Callable[[str], Origin]) -> None:
-    """Refuse a blind session on the wall clock that does not say how long answers take: the robot's pauses would tell.
+    """Refuse a blind session on the wall clock without a time of answers: the robot's pauses would reveal the policy.
 
     Args:
         parameters: of the session.
@@ -132,7 +132,7 @@ def check_answer_time(parameters: SessionParameters, world: LoadedWorld, origin:
 
 
 def check_composed(parameters: SessionParameters, world: LoadedWorld, origin: Callable[[str], Origin]) -> None:
-    """Refuse all in one process where the world goes on by itself, or simulator or policy server are elsewhere.
+    """Refuse all in one process if the world goes on by itself, or if simulator or policy server are elsewhere.
 
     Args:
         parameters: of the session.
@@ -154,7 +154,7 @@ def check_composed(parameters: SessionParameters, world: LoadedWorld, origin: Ca
 def check_tolerances(
     parameters: SessionParameters, task: Task, world: LoadedWorld, origin: Callable[[str], Origin]
 ) -> None:
-    """Refuse a tolerance of something that is no object of the task, and those of `setup` where a person sets up.
+    """Refuse a tolerance of a name that is no object of the task, and those of `setup` if a person sets scenes up.
 
     Args:
         parameters: of the session.
@@ -176,11 +176,11 @@ def check_tolerances(
 
 
 def check_port(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> None:
-    """Refuse a robot port that nothing is registered as; it needs ROS, so that the rollout alone loads it.
+    """Refuse an unknown robot port; a port needs ROS, so that the rollout alone loads it.
 
-    A port that talks to a real driver is refused in lockstep, too, for no real robot waits, and where our simulator
-    plays the world: a real robot would move to what is simulated. In practice nobody expects that any robot moves, and
-    a port of one's own is refused as well.
+    A port of a real driver is also refused in lockstep, because no real robot waits, and if our simulator plays the
+    world: a real robot would move to what is simulated. In practice nobody expects that any robot moves, and a port of
+    one's own is refused as well.
     """
     known = plugin_names("robot_ports")
     if ":" not in robot.port and robot.port not in known:
@@ -211,7 +211,7 @@ def check_commands_stay(robot: RobotProfile, robot_file: Path, world: LoadedWorl
 
 
 def check_transports(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> None:
-    """Refuse compressed images of the embedded simulator, which draws them and compresses none."""
+    """Refuse compressed images of the embedded simulator, which compresses none."""
     for index, camera in enumerate(robot.cameras):
         if world.features.embedded and camera.transport != "raw":
             raise ConfigurationError(
@@ -224,7 +224,7 @@ def check_transports(robot: RobotProfile, robot_file: Path, world: LoadedWorld) 
 
 
 def check_robot_fits_task(robot: RobotProfile, robot_file: Path, task: Task, task_file: Path, origin: Origin) -> None:
-    """Refuse a fixed robot where scenes contain the robot's pose, and a mobile one where they do not."""
+    """Refuse a fixed robot if scenes contain the robot's pose, and a mobile one if they do not."""
     wanted = task.scenes.start_position is None
     if robot.mobile == wanted:
         return
@@ -257,7 +257,7 @@ def check_robot_reaches(robot: RobotProfile, robot_file: Path, task: Task, task_
 
 
 def _out_of_reach(robot: RobotProfile, task: Task) -> str:
-    """Return what of the task's region a robot does not reach, in words; empty where it reaches all."""
+    """Return the part of the task's region that a robot does not reach, in words; empty if it reaches all."""
     check = kind_of(robot).check_reach
     if task.scenes.region is not None and check is not None:
         try:
@@ -268,7 +268,7 @@ def _out_of_reach(robot: RobotProfile, task: Task) -> str:
 
 
 def _robots_for(task: Task, mobile: bool, real: bool) -> str:
-    """Return the cure for a robot that does not fit a task: the known ones that do, in simulation or real ones."""
+    """Return the cure for a robot that does not fit a task: the known robots that fit, simulated or real."""
     robots = {name: load_profile(path) for name, path in known_names("robots").items()}
     fitting = [
         name
@@ -283,9 +283,9 @@ class LoadedWorld:
     """The parts of a world that a session names.
 
     Attributes:
-        features: what its backend can do.
+        features: abilities of its backend.
         lockstep: whether the world is stepped.
-        judge: who says success and progress.
+        judge: it decides success and progress.
     """
 
     features: BackendFeatures
@@ -346,7 +346,7 @@ def checked_metric(
     """Return the session's metric M.
 
     Args:
-        named: by the session; None where it takes the task's.
+        named: by the session; None to take the task's.
         task: the task.
         task_file: where it came from.
         scores: those of the session.
@@ -375,9 +375,10 @@ def checked_metric(
 def checked_stop_early(
     parameters: StopEarlyParameters, strategy: Strategy, metric: ScoreSpec, origin: Callable[[str], Origin]
 ) -> StopEarlyParameters:
-    """Return the record with an absolute path; refuse what no sequential test can decide.
+    """Return the record with an absolute path; refuse questions that no sequential test can decide.
 
-    These are a strategy whose base trials are no i.i.d. sample, a score whose range is open, and a question beyond it.
+    Refused: a strategy whose base trials are no i.i.d. sample, a score whose range is open, a question beyond its
+        range.
     """
     if not strategy.base_trials_iid:
         raise ConfigurationError(
@@ -409,7 +410,7 @@ def checked_stop_early(
 def loaded_perturbations(
     parameters: StrategyParameters, strategy: Strategy, task: Task, cameras: Collection[str], source: str, key: str
 ) -> tuple[Perturbation, ...]:
-    """Return the perturbation set P; refuse what the strategy does not use or the task does not support.
+    """Return the perturbation set P; refuse one that the strategy does not use or the task does not support.
 
     Raises:
         ConfigurationError: the first that does not fit.
@@ -455,7 +456,7 @@ def loaded_perturbations(
 
 
 def _loaded(entry: str | dict[str, Any], task: Task, source: str, key: str) -> Perturbation:
-    """Return a perturbation; of those that could be meant by an unknown name, the refusal lists the task's."""
+    """Return a perturbation; the error for an unknown name lists the ones that the task supports."""
     name = entry if isinstance(entry, str) else entry.get("name")
     if isinstance(name, str) and ":" not in name and name not in perturbation_names():
         where = key if isinstance(entry, str) else f"{key}.name"

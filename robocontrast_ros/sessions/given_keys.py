@@ -19,12 +19,12 @@ from robocontrast_ros.worlds.backends import features_of
 
 
 def _simulated(robot: str, folder: Path) -> str:
-    """Return the robot itself where it is simulated; else the first simulated one that its file extends.
+    """Return the robot itself if it is simulated; else the first simulated one that its file extends.
 
-    Each file is loaded, for the port of a file that names none is that of the robot that it extends.
+    Each file is loaded, because a file without a port has that of the robot that it extends.
 
     Raises:
-        ConfigurationError: there is none.
+        ConfigurationError: it extends no simulated robot.
     """
     own = path = find_file("robots", robot, "command line", "robot", folder)
     while (port := load_profile(path).port) != SIMULATED_PORT:

@@ -1,4 +1,4 @@
-"""Trials that the person at the robot leaves out: the strategy is sent None for them, and goes on."""
+"""Trials that the person at the robot leaves out: the strategy is sent None for them and goes on."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from robocontrast_ros.sessions.blocks import TrialSequence
 from robocontrast_ros.strategies.protocol import Completed, Proposal, Skipped, StrategyRun
 
 LeftOut = Mapping[tuple[str, str], TrialSkipped]
-"""(base_id, perturbation) -> how a person left it out; ``base`` stands for all trials of a test instance."""
+"""(base_id, perturbation) -> how a person left it out; ``base`` means all trials of a test instance."""
 
 REASON = "left out by the person at the robot"
 
 
 def why_left_out(proposal: Proposal, left_out: LeftOut) -> TrialSkipped | None:
-    """Return what leaves a trial out: it, an earlier repeat, or the base trial of that repeat; None where nothing."""
+    """Return the event that leaves a trial out: its own, an earlier repeat's or the base trial's; None without one."""
     own, base = (left_out.get((proposal.base_id, name)) for name in (proposal.perturbation, BASE))
     return next((skip for skip in (own, base) if skip is not None and proposal.repeat >= skip.repeat), None)
 
@@ -28,15 +28,15 @@ def why_not_without(
     left_out: LeftOut,
     at: Callable[[int | None], None] = lambda trial: None,
 ) -> str:
-    """Return why a strategy cannot go on without a trial, which it proposes after those that were run; empty if it can.
+    """Return why a strategy cannot go on without a trial that it proposes after the finished ones; empty if it can.
 
     Args:
-        steps: what it proposes, from the first trial on.
-        sequence: makes trials of that.
-        done: the trials that were run, in order, and what it was sent for them.
-        left_out: what is left out, that trial included.
-        at: called with the number of trials done when the strategy is asked for the next; None where nothing of them
-            follows, for then it is asked only to see whether it answers.
+        steps: its proposals, from the first trial on.
+        sequence: makes trials of them.
+        done: the finished trials, in order, with the result that it was sent for each.
+        left_out: the trials left out, this one included.
+        at: called with the number of trials done when the strategy is asked for the next; None if nothing follows from
+            them, because then the request only tests whether it answers.
     """
     answer, position = None, 0
     while True:
@@ -46,7 +46,7 @@ def why_not_without(
         except StopIteration:
             return "" if position == len(done) else "it ends"
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            # What a strategy runs into that takes None for a result.
+            # Errors of a strategy that takes None for a result.
             return f"{type(error).__name__}: {error}"
         answer = None
         if isinstance(step, Skipped) or why_left_out(step, left_out):

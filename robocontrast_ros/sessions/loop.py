@@ -3,18 +3,18 @@
 It knows no ROS and no simulator: the world is a ``Bench``, the disk an ``EventSink``. For each trial
 that the strategy proposes:
 
-1. Wait while the session is paused, the robot is stopped, or it could not go home; go on with another policy where
-   one is asked for; end when the session is aborted.
+1. Wait while the session is paused, the robot is stopped, or it could not go home; go on with another policy if
+   one is requested; end when the session is aborted.
 2. Compute the moves from the actual scene to the wanted one, and their cost. A set-up that would
    exceed the budget K is not made: the session ends.
-3. Set up the scene, and write it down.
-4. Write down that the trial starts, run it, write down its result, and send that to the strategy. Where a
-   sequential test (``stop_early``) is decided by it, the session ends.
+3. Set up the scene, and record it.
+4. Record the start of the trial, run it, record its result, and send that to the strategy. If that decides the
+   sequential test (``stop_early``), the session ends.
 
-A fault of the bench makes the attempt void: it is written down and tried again from step 1. When the
+A fault of the bench makes the attempt void: it is recorded and tried again from step 1. When the
 simulator or the policy server is lost, when somebody stops the trial, or after too many void attempts,
 the session ends as interrupted and can be resumed: the strategy is sent the results in the journal
-again, the last known scene is restored, where no person has to do it, and the loop goes on.
+again, the last known scene is restored, unless a person has to do it, and the loop goes on.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def run_session(
     Args:
         evaluation: what to evaluate.
         bench: the world.
-        journal: the file to write, or what has it open already.
+        journal: the file to write, or its open writer.
         resume: whether to resume the session of that journal.
         control: pause, resume, swap and abort.
         observer: called at every change, in the caller's thread; it must not raise.
@@ -167,12 +167,12 @@ class Session:
         Args:
             evaluation: what to evaluate.
             bench: the world.
-            sink: where events are written.
+            sink: writes the events.
             control: pause, resume, swap and abort.
             observer: called at every change.
             clock: seconds since the epoch.
             limit: of the cost, in place of the evaluation's budget; the strategy still plans with the budget.
-            secret: file where a blind session keeps which policy runs which trial; None to keep it in memory.
+            secret: file of a blind session's assignment of policies to trials; None to keep it in memory.
         """
         self._evaluation, self._bench, self._sink = evaluation, bench, sink
         self._limit = evaluation.budget if limit is None else limit
@@ -247,7 +247,7 @@ class Session:
         return self._evaluation.strategy.trials_expected(self._evaluation.context())
 
     def _open(self, past: Journal | None) -> None:
-        """Write down that the session starts, or is resumed."""
+        """Record that the session starts, or is resumed."""
         evaluation, now = self._evaluation, self._clock()
         if past is None:
             self._append(
@@ -298,11 +298,11 @@ class Session:
                 self._follow(context)
                 return
             except _LeftOut:
-                # The strategy is asked anew, and sent the results so far again, as in a session that is resumed.
+                # The strategy begins anew and is sent the results so far again, as in a resumed session.
                 self._report(SessionState.RUNNING, "planning the trials")
 
     def _steps(self, context: StrategyContext) -> StrategyRun:
-        """Return what the strategy proposes, for each policy of a blind session."""
+        """Return the strategy's proposals, for each policy of a blind session."""
         steps = self._evaluation.strategy.run(context)
         return steps if self._evaluation.blind is None else run_by_each(steps, self._policies.each)
 
@@ -361,17 +361,17 @@ class Session:
             self._next = number
 
     def _as_read(self, perturbation: Perturbation) -> Perturbation:
-        """Return a perturbation that applies where each policy of the next trial takes in what becomes of it."""
+        """Return a perturbation that applies only if each policy of the next trial takes in its result."""
         readers = self._policies.readers() if self._evaluation.blind is not None else (self._next_policy,)
         for reader in readers:
             perturbation = AsRead(perturbation, reader, self._evaluation.features.moves_cameras)
         return perturbation
 
     def _next_policy(self) -> PolicyDescription | None:
-        """Return what is known of the policy that the next trial is for.
+        """Return the description of the next trial's policy; None if unknown.
 
-        In a resumed session that is the one that served in a trial of the journal. After those, one that is asked for
-        is swapped in first, so that what is chosen is chosen for it.
+        For a trial in the journal of a resumed session, it is the policy that served then. After those, a requested
+        policy is swapped in first, so that the perturbation is chosen for it.
 
         Raises:
             BenchFault: the policy server is lost.
@@ -388,7 +388,7 @@ class Session:
         return policy.description if policy is not None else None
 
     def _without_estimates(self, end: SessionEnd) -> str:
-        """Return how a session ended for its observer: a person who still judges trials is shown no estimate."""
+        """Return for its observer how a session ended: a person who still judges trials is shown no estimate."""
         if self._stopping is None or not isinstance(end, SessionFinished):
             return end.detail
         if self._stopping.decided:
@@ -396,7 +396,7 @@ class Session:
         return f"{end.detail}; the question of stop_early is not answered"
 
     def _with_sequential_test(self, end: SessionEnd) -> SessionEnd:
-        """Add the state of the sequential test, where there is one."""
+        """Add the state of the sequential test, if there is one."""
         if self._stopping is None or not isinstance(end, SessionFinished):
             return end
         detail = end.detail if self._stopping.decided else f"{end.detail}; {self._stopping.detail}"
@@ -429,7 +429,7 @@ class Session:
                 self._void(trial, fault)
                 if fault.fault in ENDS_SESSION:
                     raise fault from None
-                # Where a person decides it, or helps the robot, no number of attempts says that it cannot work.
+                # If a person decides it, or helps the robot, no number of attempts shows that it cannot work.
                 by_person = (
                     fault.fault is Fault.VOIDED
                     or (fault.fault is Fault.ROBOT_STOPPED and self._bench.stopped())
@@ -446,11 +446,11 @@ class Session:
     def _leave_out(self, trial: Trial, fault: BenchFault) -> BenchFault:
         """Leave the rest of a trial out, as the person at the robot asks: this repeat and those after it.
 
-        Of a base trial, with the perturbed trials of its instance. What other policies of a blind session ran of this
-        repeat counts no longer.
+        With a base trial, the perturbed trials of its instance are left out. Runs of this repeat by other policies of a
+        blind session count no longer.
 
         Returns:
-            The fault of an attempt that is made again, where the strategy cannot go on without the trial.
+            The fault of an attempt that is made again, if the strategy cannot go on without the trial.
 
         Raises:
             _LeftOut: it is left out.
@@ -476,7 +476,7 @@ class Session:
         raise _LeftOut
 
     def _follows(self, skip: TrialSkipped, what: Trial | Proposal) -> None:
-        """Write down a trial that is left out with another, once."""
+        """Record a trial that is left out with another, once."""
         key = what.base_id, what.perturbation
         if key not in self._history.skipped and key not in self._history.left_out:
             now = self._clock()
@@ -486,7 +486,7 @@ class Session:
         self._next = trial
 
     def _checkpoint(self) -> None:
-        """Wait while paused, while the robot is stopped, and while it is not home; swap the policy where that is asked.
+        """Wait while paused, while the robot is stopped, and while it is not home; swap the policy on request.
 
         Raises:
             BenchFault: the session was aborted, or the policy server is lost.
@@ -502,7 +502,7 @@ class Session:
         self._policies.notice_other()
 
     def _wait_while_paused(self, reason: str = "") -> None:
-        """Wait while paused; the reason is empty where somebody asked for the pause.
+        """Wait while paused; the reason is empty if somebody asked for the pause.
 
         Raises:
             BenchFault: the session was aborted, or the policy server is lost.
@@ -539,7 +539,7 @@ class Session:
         self._append(Resumed(False, self._clock(), by))
 
     def _require_read(self, trial: Trial) -> None:
-        """Refuse a trial of which the policy that serves, or another that is to run it, would not take in all.
+        """Refuse a trial that the policy that serves, or another that is to run it, would not take in completely.
 
         Raises:
             BenchFault: it would not.
@@ -581,7 +581,7 @@ class Session:
             )
 
     def _restore_scene(self, trial: Trial) -> None:
-        """Restore the last known scene, at no cost: what an interruption moved is no cost of the evaluation.
+        """Restore the last known scene, at no cost: objects that an interruption moved are no cost of the evaluation.
 
         When the trial had been set up before the interruption, that is its starting scene, and its set-up
         costs nothing more.
@@ -596,7 +596,7 @@ class Session:
     def _set_up(self, trial: Trial) -> Scene:
         evaluation, target = self._evaluation, trial.instance.scene
         # A person need not restore a scene only to change it: in a resumed session they set up the trial's at once, and
-        # it costs what it would have cost without the interruption. So does what a person broke off.
+        # it costs what it would have cost without the interruption. So does a set-up that a person broke off.
         begun, goes_on = self._begun, self._restore or self._begun is not None
         before = begun.before if begun else self._history.scene if self._restore else self._present_scene()
         moves = self._moves(before, target)
@@ -634,8 +634,9 @@ class Session:
     def _present_scene(self) -> Scene:
         """Return the actual scene: the last known one, unless somebody has moved something since.
 
-        Where both match, the known one is taken, so that noise in reading a scene adds no cost, and a resumed
-        session computes the same costs. A person is asked for what stands wrong, not for what stood wrong.
+        If both match, the known one is taken, so that noise in reading a scene adds no cost, and a resumed session
+        computes the same costs. For a person the actual scene is taken: they move the objects that are in the wrong
+        place now.
         """
         actual, known = self._bench.scene(), self._history.scene
         if self._evaluation.features.person:
@@ -669,9 +670,9 @@ class Session:
         self._report(SessionState.RUNNING, result.outcome.name.lower().replace("_", " "))
 
     def _check_told(self, trial: Trial, received: Observed) -> None:
-        """Refuse a trial in which the policy received something else than the strategy chose.
+        """Refuse a trial in which the policy received another instruction than the strategy chose.
 
-        And one whose perturbation changes what is told, where the policy received what it did in its base trial.
+        Refuse it also if its perturbation changes the instruction and the policy received that of its base trial.
 
         Raises:
             BenchFault: it did.
@@ -693,7 +694,7 @@ class Session:
             raise BenchFault(Fault.PERTURBATION_NOT_DELIVERED, words)
 
     def _void(self, trial: Trial, fault: BenchFault) -> None:
-        """Write down a void attempt, with the scene that it left where the next attempt needs it."""
+        """Record a void attempt, with the scene that it left if the next attempt needs it."""
         scene = None
         if fault.fault not in ENDS_SESSION and not self._restore and self._begun is None:
             with contextlib.suppress(BenchFault):
@@ -754,12 +755,12 @@ class Session:
 
 
 def _sent(finished: TrialFinished) -> Completed:
-    """Return what the strategy is sent for a trial."""
+    """Return the result of a trial for the strategy."""
     return Completed(replace(finished.result, final_scene=finished.scene_left), finished.cost)
 
 
 def _explained(fault: BenchFault, trial: Trial) -> BenchFault:
-    """Return the fault; where nothing was perturbed, with why its trial is void all the same."""
+    """Return the fault; for a base trial, with the reason why it is void although nothing was perturbed."""
     if fault.fault is not Fault.PERTURBATION_NOT_DELIVERED or not trial.is_base:
         return fault
     return BenchFault(fault.fault, f"{fault.detail}; a base trial is void, too: perturbed trials are compared with it")

@@ -1,4 +1,4 @@
-"""Check that this machine can do what a session needs of it, before the session has a run folder."""
+"""Check that this machine has all that a session needs, before the session has a run folder."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from robocontrast_ros.sessions.resolving import ResolvedSession
 
 
 def check_machine(session: ResolvedSession) -> dict[str, str]:
-    """Refuse a session for which this machine lacks something; return the variables that save others from trying.
+    """Refuse a session for which this machine lacks something; return the variables that spare others the test.
 
     Raises:
-        ConfigurationError: it does.
+        ConfigurationError: this machine lacks it.
     """
     check_driver_packages(session)
     return check_rendering(session)
@@ -38,7 +38,7 @@ def check_driver_packages(session: ResolvedSession) -> None:
 
 
 def check_rendering(session: ResolvedSession) -> dict[str, str]:
-    """Refuse a session whose simulated cameras cannot be drawn here; return the variables that save others from trying.
+    """Refuse a session whose simulated cameras cannot be drawn here; return the variables that spare others the test.
 
     Raises:
         ConfigurationError: they cannot.

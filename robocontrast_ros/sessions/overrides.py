@@ -1,4 +1,4 @@
-"""The options of a session: what the command line, or a launch file, sets in place of values of the session's file."""
+"""The options of a session: the command line, or a launch file, sets them in place of values of the session's file."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from robocontrast_ros.configuration import ConfigurationError
 
 @dataclass(frozen=True)
 class SessionOption:
-    """How one option is shown, and what it sets.
+    """One option: its texts, and the key that it sets.
 
     Attributes:
         key: dotted key of the session's file that it sets; empty if it sets several.
-        help: what it is, for the command; empty if only the launch file has it.
+        help: description for the command; empty if only the launch file has it.
         launched: the same for the launch file; empty if it is the command's.
         flag: the command's flag, if it does not follow from the name.
     """
@@ -32,10 +32,10 @@ def _option(help: str = "", **shown: str) -> Any:
 
 @dataclass(frozen=True)
 class Overrides:
-    """What is set instead of the file's values; None leaves the file's value.
+    """Values that replace those of the session's file; None leaves the file's value.
 
     Paths are relative to the working directory. ``settings`` has any other keys: dotted key of the session's file ->
-    value; none that an option sets.
+    value; without the keys of options.
     """
 
     robot: str | None = _option("Name in config/robots/, or path of a .yaml file.")
@@ -72,7 +72,7 @@ class Overrides:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def given(self) -> dict[str, Any]:
-        """Return all of it as dotted keys of the session's file with their values; what follows from it is not there.
+        """Return dotted key of the session's file -> value, of all that are set, without those that follow from them.
 
         Raises:
             ConfigurationError: two of them set the same key, or exclude one another.

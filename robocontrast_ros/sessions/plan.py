@@ -1,8 +1,8 @@
-"""What a session would run and cost if every trial succeeded, computed without a robot.
+"""The trials and costs of a session if every trial succeeded, computed without a robot.
 
-The plan is the session itself, on a bench that predicts: each trial ends in the scene in which the
-task's planner would leave it. What a policy does when it fails leaves other scenes behind, so that
-later perturbations, and their costs, come out differently: the plan is the expectation under success.
+The plan is the session itself, on a bench that predicts: each trial ends in the scene in which the task's planner would
+leave it. A policy that fails leaves other scenes behind, so that later perturbations, and their costs, come out
+differently: the plan is the expectation under success.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class PlannedTrial:
     """One trial of the plan.
 
     Attributes:
-        trial: what would be run.
+        trial: the planned trial.
         cost: expected cost of its set-up.
         cumulative_cost: of all set-ups up to this one.
-        within_budget: whether the budget allows it; no trial after the first that it does not is run.
+        within_budget: whether the budget allows it; no trial is run after the first that it does not allow.
     """
 
     trial: Trial
@@ -45,9 +45,10 @@ class Plan:
 
     Attributes:
         trials: all of them in order, those that the budget cuts included.
-        skipped: (base_id, perturbation, reason) of what cannot be applied before the budget ends the session.
+        skipped: (base_id, perturbation, reason) of each perturbation that cannot be applied before the budget ends the
+            session.
         cost_unit: what costs are counted in, ``m`` or ``s``.
-        budget: K; infinity when there is none.
+        budget: K; infinity without a limit.
         blocks_independent: whether the strategy's blocks can be run each on its own.
     """
 
@@ -64,25 +65,24 @@ class Plan:
 
     @property
     def blocks(self) -> int:
-        """Number of blocks that these trials are of."""
+        """Number of blocks of these trials."""
         return len({planned.trial.block for planned in self.within_budget})
 
     @property
     def cost(self) -> float:
-        """What the trials within the budget cost together."""
+        """Total cost of the trials within the budget."""
         return self.within_budget[-1].cumulative_cost if self.within_budget else 0.0
 
 
 def plan_session(evaluation: Evaluation, observer: Callable[[SessionStatus], None] = lambda status: None) -> Plan:
     """Return the trials that a session would run if each of them succeeded.
 
-    The first set-up is from a scene without objects, as in simulation; where objects stand already, the
-    first set-up costs what moving those takes. ``stop_early`` is ignored: when it decides depends on the
-    scores.
+    The first set-up is from a scene without objects, as in simulation; if objects are there already, the first set-up
+    costs as much as moving them. ``stop_early`` is ignored: the time of its decision depends on the scores.
 
     Args:
         evaluation: the session.
-        observer: told where planning stands, as if the trials were run.
+        observer: gets the progress of planning, as if the trials were run.
     """
     events = EventsInMemory()
     bench = _PredictingBench(evaluation)

@@ -45,7 +45,8 @@ def check_policies(
 
     Args:
         session: the session.
-        load: loads and describes a policy, given its class and its file; by default in this process, and closed again.
+        load: loads and describes a policy, given its class and its file; by default, in this process, which closes it
+            again.
 
     Raises:
         ConfigurationError: a parameter file does not fit, or a policy not the robot.
@@ -57,7 +58,7 @@ def check_policies(
 
 
 def loading_of(session: ResolvedSession, file: Path, own_thread: bool) -> Loading:
-    """Return how a session's policy is loaded.
+    """Return the settings with which a session's policy is loaded.
 
     Args:
         session: the session.

@@ -1,4 +1,4 @@
-"""Whether a policy takes in all that a trial tells and shows it: else the trial would say nothing about the policy."""
+"""Whether a policy takes in all that a trial tells and shows it: else its result would not be about the policy."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from robocontrast_ros.tasks.protocol import Task
 def unread(description: PolicyDescription | None, instance: TestInstance) -> str:
     """Return why a policy would not take in all that a test instance tells and shows it, in words.
 
-    Empty where it would, or where that is not known.
+    Empty if it would, or if that is not known.
 
     Args:
-        description: the policy's; None where it is not known.
-        instance: what it is told, and the filters between the sensors and it.
+        description: the policy's; None if it is not known.
+        instance: has its instruction, and the filters between the sensors and the policy.
 
     Raises:
         ConfigurationError: the policy's tokenizer cannot be read.
@@ -39,7 +39,7 @@ def unread(description: PolicyDescription | None, instance: TestInstance) -> str
     parts = given.segments or ()
     if not given.text and not any(segment.visible for segment in parts) and not description.accepts_empty:
         return f"policy '{name}' takes no empty instruction"
-    # A masked part that is not left out takes tokens all the same.
+    # A masked part that is not left out still takes tokens.
     text = given.text if given.segments is None else "".join(segment.text for segment in parts)
     if most is not None and description.tokenizer:
         count = _tokens(description.tokenizer).count(text)
@@ -53,7 +53,7 @@ def unread(description: PolicyDescription | None, instance: TestInstance) -> str
 
 
 def unmoved(instance: TestInstance) -> str:
-    """Return why a test instance cannot be shown where the world moves no cameras, in words; empty where it can."""
+    """Return why a world that moves no cameras cannot show a test instance, in words; empty if it can."""
     moving = [name for name, kind in _filters(instance) if moves_cameras(kind)]
     return f"the world moves no cameras, as '{moving[0]}' needs" if moving else ""
 
@@ -64,7 +64,7 @@ def _filters(instance: TestInstance) -> Iterator[tuple[str, type[ObservationFilt
 
 
 def check_tokenizer(description: PolicyDescription, source: str) -> None:
-    """Refuse a policy whose tokens are to be counted here and cannot be.
+    """Refuse a policy whose tokens have to be counted here, and cannot be counted.
 
     Args:
         description: the policy's.
@@ -83,9 +83,9 @@ def check_tokenizer(description: PolicyDescription, source: str) -> None:
 
 
 class AsRead:
-    """A ``Perturbation`` that does not apply where the policy would not take in what became of an instance.
+    """A ``Perturbation`` that does not apply if the policy would not take in the perturbed instance.
 
-    Nor does it where the world cannot show it.
+    Nor does it apply if the world cannot show it.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class AsRead:
         policy: Callable[[], PolicyDescription | None],
         cameras_move: bool = True,
     ) -> None:
-        """Take a perturbation, what describes the policy of the next trial, and whether the world moves cameras."""
+        """Take a perturbation, what returns the next policy's description, and whether the world moves cameras."""
         self._perturbation, self._policy, self._cameras_move = perturbation, policy, cameras_move
 
     def __getattr__(self, name: str) -> Any:
@@ -103,7 +103,7 @@ class AsRead:
     def apply(
         self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator
     ) -> Perturbed | NotApplicable:
-        """Return the perturbation's answer, or why the policy would not take it in, or the world not show it."""
+        """Return the perturbation's answer, or why the policy would not take it in or the world cannot show it."""
         answer = self._perturbation.apply(task, base, scene, rng)
         if isinstance(answer, NotApplicable):
             return answer

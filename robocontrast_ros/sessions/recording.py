@@ -1,4 +1,4 @@
-"""What a session records of its trials, in the graph and in the fast mode."""
+"""The topics and the recorder of a session's trials, in the graph and in the fast mode."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
-    """Return what goes into the bags; nothing where nothing is recorded.
+    """Return the topics of the bags; none if nothing is recorded.
 
     Raises:
         ConfigurationError: the session names a further topic without its type.
@@ -47,7 +47,7 @@ def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
 
 
 def _of_real_driver(session: ResolvedSession) -> tuple[Topic, ...]:
-    """Return the topics of the force at the tool and of the share of full speed, where a real driver publishes them.
+    """Return the topics of the force at the tool and of the share of full speed, if a real driver publishes them.
 
     Modes are left out: they may be published 1000 times a second with all of the robot's state.
     """
@@ -60,13 +60,13 @@ def _of_real_driver(session: ResolvedSession) -> tuple[Topic, ...]:
 
 
 def kept_topics(session: ResolvedSession) -> tuple[Topic, ...]:
-    """Return what is published once for all trials, and is in each of their bags."""
+    """Return the topics that are published once for all trials, and are in each of their bags."""
     embedded = session.world.features.embedded
     return session.robot.simulated_topics if embedded else session.robot.latched_topics
 
 
 def trial_context(session: ResolvedSession, run: RunFolder) -> TrialContext:
-    """Return what every Trial message of a run has besides the trial."""
+    """Return the parts that every Trial message of a run has besides the trial."""
     return TrialContext(
         session=run.name,
         robot=session.robot.name,
@@ -79,7 +79,7 @@ def trial_context(session: ResolvedSession, run: RunFolder) -> TrialContext:
 
 
 def trial_recorder(session: ResolvedSession, run: RunFolder) -> TrialRecorder | None:
-    """Return what records the trials of a session without ROS; None where nothing is recorded.
+    """Return the recorder of a session's trials without ROS; None if nothing is recorded.
 
     Raises:
         ConfigurationError: a type of a further topic is not installed.
@@ -94,7 +94,7 @@ def trial_recorder(session: ResolvedSession, run: RunFolder) -> TrialRecorder | 
         except BagError as error:
             expected = "topics of message types that are installed"
             raise ConfigurationError(source, "recording.topics", text, expected, str(error)) from None
-    # It writes bags in a session of one process alone.
+    # Only a session of one process writes bags with it.
     from robocontrast_ros.bags.trial_recorder import TrialRecorder
 
     return TrialRecorder(

@@ -63,8 +63,8 @@ class ConsoleFile:
 
     Attributes:
         used: whether a console uses it, by the features of the session's backend.
-        cure: what to do where it is not there.
-        copied: whether a run folder has a copy: of those that decide what a camera says.
+        cure: what to do if it is not there.
+        copied: whether a run folder has a copy, as of each file that a camera's judgement depends on.
     """
 
     used: Callable[[BackendFeatures], bool]
@@ -82,7 +82,7 @@ CONSOLE_FILES = {
     "certificate": ConsoleFile(lambda of: True, "Leave it and `key` out for a page without TLS.", copied=False),
     "key": ConsoleFile(lambda of: True, "Leave it and `certificate` out for a page without TLS.", copied=False),
 }
-"""Key below `operator` -> what it is."""
+"""Key below `operator` -> its kind of file."""
 
 
 @dataclass(frozen=True)
@@ -94,17 +94,17 @@ class ResolvedSession:
         parameters: its record, overrides applied; robot, policy and task are known names or absolute paths, and so
             are the console's files.
         robot: the robot's profile.
-        robot_file: where it came from.
-        policy_file: the policy's parameter file; its plug-in exists, but nothing is loaded yet. None where a policy
-            server elsewhere has it. Of a blind session, the first policy's.
+        robot_file: its file.
+        policy_file: the policy's parameter file; its plug-in exists, but nothing is loaded yet. None if a policy server
+            elsewhere has it. Of a blind session, the first policy's.
         task: the task.
-        task_file: where it came from.
+        task_file: its file.
         strategy: the order of trials.
         perturbations: the perturbation set P.
-        cost_model: what a set-up costs.
-        world: what the robot acts in, and who judges.
+        cost_model: model of set-up costs.
+        world: the robot's world, and the judge.
         scores: those of the session, in the order of tables.
-        recorded: the test instances of ``test_set.file``; none where they are drawn.
+        recorded: the test instances of ``test_set.file``; none if they are drawn.
         blind_files: parameter file of each policy of a blind session; empty of any other.
     """
 
@@ -130,14 +130,14 @@ class ResolvedSession:
 
     @property
     def tolerance(self) -> AnyTolerance:
-        """How far an object may be from where it is wanted and still stay: what a person may leave is not asked for."""
+        """How far an object may be from its wanted pose and still stay; for a person, as far as they may leave it."""
         setup = self.parameters.setup
         simulated = Tolerance(setup.position_tolerance, setup.orientation_tolerance)
         return self.set_up_tolerances if self.world.features.person else simulated
 
     @property
     def policy_files(self) -> tuple[Path, ...]:
-        """Parameter file of each policy; none where a policy server elsewhere has it."""
+        """Parameter file of each policy; none if a policy server elsewhere has it."""
         return self.blind_files or ((self.policy_file,) if self.policy_file else ())
 
     def snapshot(self) -> dict[str, Any]:
@@ -180,7 +180,7 @@ class ResolvedSession:
 
         Raises:
             ConfigurationError: the folder cannot be made, or a file that the console uses is not there.
-            DiskError: what belongs into it cannot be written; there is no folder then.
+            DiskError: its content cannot be written; there is no folder then.
         """
         files = {"robot": self.robot_file, "policy": self.policy_file, "task": self.task_file}
         if self.parameters.test_set.file:
@@ -225,7 +225,7 @@ def resolve(session: str | Path, overrides: Overrides | None = None) -> Resolved
 
     Args:
         session: name in config/sessions/, or path of a file. Paths in the file are relative to it.
-        overrides: what the command line sets instead.
+        overrides: values of the command line in place of the file's.
 
     Raises:
         ConfigurationError: something does not fit: it names the file, the key, the known ones and the cure.
@@ -364,7 +364,7 @@ def _wanted_of_all(policies: tuple[Path, ...]) -> dict[str, CameraParameters]:
 
 
 def _origin(key: str, source: Path, given: Collection[str]) -> Origin:
-    """Return where the value of a key was written: on the command line, where that set it or a key above it."""
+    """Return where the value of a key was written: on the command line, if that set it or a key above it."""
     parts = key.split(".")
     if any(".".join(parts[:depth]) in given for depth in range(1, len(parts) + 1)):
         return "command line", key, Path.cwd()

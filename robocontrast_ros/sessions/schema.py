@@ -17,13 +17,13 @@ from robocontrast_ros.strategies.effort import HandlingTimes, Tolerance, Toleran
 from robocontrast_ros.tasks.protocol import Task
 
 NO_RECORDING = "none"
-"""In place of what is recorded: nothing is."""
+"""Value of `recording` that records nothing."""
 
 ALL = "all"
-"""In place of whether nodes share a process: all do that a session in simulation needs."""
+"""Value of `composed`: all nodes that a session in simulation needs share one process."""
 
 DEFAULT_IMAGE_SIZE = (320, 180)
-"""Width and height of images where neither the session nor the policy's file gives them [pixel]."""
+"""Width and height of images if neither the session nor the policy's file gives them [pixel]."""
 
 
 @record
@@ -70,13 +70,13 @@ class TestSetParameters:
 
     @property
     def words(self) -> str:
-        """How many instances there are, or where they are recorded."""
+        """The number of instances, or the file in which they are recorded."""
         return f"{self.size} test instances" if self.size else f"the test instances of {self.file}"
 
 
 @record
 class SetupParameters:
-    """Tolerances within which an object is not moved; where a person sets up, those of `operator` hold."""
+    """Tolerances within which an object is not moved; if a person sets scenes up, those of `operator` hold."""
 
     position_tolerance: float = Field(
         default=0.002, ge=0, le=1, description="an object this near to where it is wanted may stay [m]"
@@ -88,7 +88,7 @@ class SetupParameters:
 
 @record
 class PolicyServerParameters:
-    """Where the policy is served."""
+    """Place where the policy is served."""
 
     external: bool = Field(
         default=False,
@@ -113,7 +113,7 @@ class PolicyServerParameters:
 
 @record
 class WorldParameters:
-    """What the robot acts in, how time passes there, and who judges."""
+    """The robot's world, the pacing of its time, and the judge."""
 
     backend: str = Field(
         default="embedded",
@@ -140,7 +140,7 @@ class WorldParameters:
 
 @record
 class TimeoutParameters:
-    """How long each part may take on the wall clock before it counts as lost."""
+    """Time on the wall clock after which each part counts as lost."""
 
     policy: float = Field(default=10.0, gt=0, le=3600, description="one answer of the policy [s]")
     load: float = Field(default=LOAD_TIMEOUT, gt=0, le=86400, description="loading a policy, and warming it up [s]")
@@ -159,7 +159,7 @@ class TimeoutParameters:
 
 @record
 class WatchdogLimits:
-    """What may be silent for how long before the watchdog stops the robot, on the wall clock."""
+    """How long each part may be silent before the watchdog stops the robot, on the wall clock."""
 
     rollout: float = Field(default=0.6, gt=0.2, le=100, description="heartbeat of the rollout [control periods]")
     loop: float = Field(default=1.0, gt=0, le=3600, description="a control loop that stands still [s]")
@@ -177,13 +177,13 @@ class OwnTolerance:
     )
 
     def beside(self, usual: Tolerance) -> Tolerance:
-        """Return it with what was left out as usual."""
+        """Return a tolerance in which the usual values replace the missing ones."""
         return Tolerance(self.position or usual.position, self.orientation or usual.orientation)
 
 
 @record
 class OperatorParameters:
-    """The person at the robot, and their console; where `world.backend` has one."""
+    """The person at the robot, and their console; used if `world.backend` has a console."""
 
     host: str = Field(
         default="127.0.0.1",
@@ -242,7 +242,7 @@ class CameraParameters:
 
 @record
 class RecordingParameters:
-    """What goes into the bags besides what rescoring needs."""
+    """Content of the bags besides the topics for rescoring."""
 
     images: bool = Field(default=True, description="whether the cameras' images are recorded")
     compression: Literal["zstd", "none"] = Field(default="zstd", description="of the bags' chunks: zstd or none")
@@ -255,7 +255,7 @@ class RecordingParameters:
 
 @record
 class BlindParameters:
-    """Policies that run every trial, each in its turn, of which nobody can tell which one runs."""
+    """Policies that run every trial, each in its turn; nobody can see which one runs."""
 
     policies: tuple[str, ...] = Field(
         min_length=2, description="two or more, in place of `policy`: names in config/policies/, or paths of files"
@@ -282,7 +282,7 @@ class BlindParameters:
 
 
 def _recording(value: Any) -> Any:
-    """Return what a file says of the recording, None for the word `none`."""
+    """Return the recording parameters of a file; None for the word `none`."""
     # `off` and `no` are false in YAML.
     if value is False or (isinstance(value, str) and value != NO_RECORDING):
         raise ValueError(
@@ -433,7 +433,7 @@ class SessionParameters:
             raise ValueError("no `policy`, for a policy server elsewhere has its own; `robocontrast swap` changes it")
 
     def _check_blind(self, blind: BlindParameters) -> None:
-        """Refuse what does not go with blind policies."""
+        """Refuse parameters that do not fit blind policies."""
         if self.policy or self.policy_server.external:
             raise ValueError("neither `policy` nor `policy_server.external` beside `blind`, which names the policies")
         if self.stop_early is not None:

@@ -1,4 +1,4 @@
-"""The policies of a session: which one serves first, and which take its place between two trials."""
+"""The policies of a session: which one serves first, and which replace it between two trials."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robocontrast_ros.sessions.resume_checks import refuse_other_policy
 
 
 class PolicySwapping:
-    """Writes down which policy serves, swaps it where another one is asked for, and says why where it does not.
+    """Records which policy serves, swaps it on request, and reports why if it does not.
 
     On a bench with one policy for the whole session it refuses every swap.
     """
@@ -27,18 +27,18 @@ class PolicySwapping:
         report: Callable[[SessionState, str], None],
         clock: Callable[[], float],
     ) -> None:
-        """Take the parts of a session; ``append`` also brings its history up to date."""
+        """Take the parts of a session; ``append`` also updates its history."""
         self._bench = bench if isinstance(bench, PolicyBench) else None
         self._history, self._append, self._report, self._clock = history, append, report, clock
 
     each = 1
-    """How many policies run each trial."""
+    """Number of policies that run each trial."""
 
     def begin(self, trials: Callable[[], int]) -> None:
-        """Write down which policy serves; a resumed session goes on with the one that served last.
+        """Record which policy serves; a resumed session goes on with the one that served last.
 
         Args:
-            trials: tells how many the strategy proposes at most.
+            trials: returns the greatest number of trials that the strategy proposes.
 
         Raises:
             BenchFault: that policy cannot be loaded any more, or the policy server is lost.
@@ -59,35 +59,35 @@ class PolicySwapping:
         self._write_down(present)
 
     def serve_for(self, trial: Trial) -> None:
-        """Do nothing: the policy that serves runs the next trial, too."""
+        """Do nothing: the policy that serves also runs the next trial."""
 
     @property
     def shown(self) -> str:
-        """Name of the policy that serves; empty when unknown."""
+        """Name of the policy that serves; empty if unknown."""
         return self._history.policy.name if self._history.policy else ""
 
     def description(self, trial: Trial) -> PolicyDescription | None:
-        """Return what is known of the policy that runs a trial, the next one."""
+        """Return the description of the policy that runs a trial, the next one."""
         policy = self._history.policy
         return policy.description if policy is not None else None
 
     def descriptions(self, trial: Trial) -> tuple[PolicyDescription | None, ...]:
-        """Return what is known of each policy that is to run a trial, the next one."""
+        """Return the description of each policy that is to run a trial, the next one."""
         return (self.description(trial),)
 
     def masked(self, text: str) -> str:
-        """Return a text as it may be shown."""
+        """Return a text unchanged: no policy is hidden."""
         return text
 
     def twin(self, trial: Trial) -> TrialFinished | None:
-        """Return the base trial that a trial is compared with; None where there is none."""
+        """Return the base trial that a trial is compared with; None if it has none."""
         return self._history.finished[int(trial.twin)] if trial.twin else None
 
     def open(self) -> None:
         """Do nothing: no policy is hidden."""
 
     def swap(self, wanted: Sequence[str], state: SessionState) -> None:
-        """Let the last of the wanted policies serve, or write down why it does not; refuse those before it.
+        """Let the last of the wanted policies serve, or record why it does not; refuse those before it.
 
         Args:
             wanted: names or files, in the order they were asked for.
@@ -114,7 +114,7 @@ class PolicySwapping:
             self._report(state, f"policy '{policy.name}' serves from now on")
 
     def notice_other(self) -> None:
-        """Write down a policy that somebody swapped without the session, so that no trial counts for another.
+        """Record a policy that somebody swapped without the session, so that no trial counts for another one.
 
         Raises:
             BenchFault: the policy server is lost.
@@ -126,12 +126,12 @@ class PolicySwapping:
                 self._write_down(present)
 
     def end(self, wanted: Sequence[str]) -> None:
-        """Refuse what was asked for too late."""
+        """Refuse swaps that were requested too late."""
         for policy in wanted:
             self._append(PolicyRefused(policy, "the session ended before it could serve", self._clock()))
 
     def _is(self, present: ServingPolicy, served: PolicyLoaded) -> bool:
-        """Tell whether a policy is the one that served; the session's own may have been installed elsewhere since."""
+        """Return whether a policy is the one that served; the session's own may have been installed elsewhere since."""
         first = self._history.first_policy
         own = first is not None and (served.file, served.digest) == (first.file, first.digest)
         return present.digest == served.digest and (own or present.file == served.file)

@@ -1,4 +1,4 @@
-"""Bases of tasks: what every task's file has, and scenes of a world model and models of things."""
+"""Bases of tasks: the keys of every task's file, and scenes of a world model and models of things."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robocontrast_ros.tasks.protocol import Polygon, Task
 
 @record
 class TaskParameters:
-    """What the file of every task has."""
+    """The keys of every task's file."""
 
     task: str = Field(description="plug-in that reads this file")
     name: str = Field(min_length=1, description="name of the task in results")
@@ -31,8 +31,8 @@ class ModelScenes:
     """A world model, and a model of each thing that can stand in it; the further attributes are those of ``Scenes``.
 
     Attributes:
-        covers: model -> what it covers seen from above, in its frame, shape (n, 2) [m].
-        thing: what a model is of, for messages.
+        covers: model -> its outline seen from above, in its frame, shape (n, 2) [m].
+        thing: word for the models' things, for messages.
     """
 
     world: str
@@ -58,7 +58,7 @@ class ModelTask(Task, ABC):
     """A task with the numbers of a file, whose things have models.
 
     Attributes:
-        parameters: the file.
+        parameters: record of the file.
     """
 
     def __init__(self, parameters: TaskParameters, families: tuple[str, ...], scenes: ModelScenes) -> None:
@@ -69,10 +69,10 @@ class ModelTask(Task, ABC):
         self.portraits = ModelPortraits(scenes.models)
 
     def family(self, rng: np.random.Generator, family: str | None) -> str:
-        """Return a family of instructions: the one that is given, or one that is drawn.
+        """Return a family of instructions: the given one, or a drawn one.
 
         Raises:
-            ValueError: the task has no such family.
+            ValueError: the given family is unknown.
         """
         if family is not None and family not in self.families:
             raise ValueError(f"family: got '{family}', expected one of {', '.join(self.families)}")

@@ -1,9 +1,10 @@
 """One engine for the grammars of instructions: a set of rules generates sentences and parses them.
 
 A rule is a list of alternatives. An alternative is a sequence of words and of other rules' names in braces, together
-with its meaning: values of some features. Generation chooses, rule by rule, among the alternatives that fit what is
-meant; parsing uses the same rules and gives the alternatives found: those of a sentence's one derivation, else what
-Lark (Earley) finds, or expected. Case and punctuation do not matter. Each rule occurs at most once in a sentence.
+with its meaning: values of some features. Generation chooses, rule by rule, among the alternatives that fit the
+meaning; parsing uses the same rules and gives the alternatives found: those of a sentence's one derivation, else those
+that Lark (Earley) finds, or the words that it expected. Case and punctuation do not matter. Each rule occurs at most
+once in a sentence.
 """
 
 from __future__ import annotations
@@ -39,8 +40,7 @@ class Phrase:
     Attributes:
         words: words, and names of rules in braces.
         means: feature -> value.
-        kind: what stays when the meaning changes and the wording is kept; the same for the same way of saying
-            different things.
+        kind: the way of saying, equal for different meanings said alike; it stays when the wording is kept.
     """
 
     words: str
@@ -53,7 +53,7 @@ class Alternative:
     """One way to expand a rule.
 
     Attributes:
-        rule: the rule it belongs to.
+        rule: the rule of the alternative.
         index: position among the rule's alternatives; with the rule it is a symbol of the parser.
         kind: see ``Phrase``.
         symbols: words, and names of rules in braces, in order.
@@ -84,7 +84,7 @@ Choose = Callable[[Sequence[Alternative]], Alternative]
 """Picks one of the alternatives that fit."""
 
 Fits = Callable[[Alternative], bool]
-"""Tells whether an alternative says what is meant."""
+"""Returns whether an alternative fits the meaning."""
 
 
 def synonyms(*words: str, **means: str) -> list[Phrase]:
@@ -101,24 +101,24 @@ def meaning(derivation: Iterable[Alternative]) -> dict[str, Any]:
 
 
 def means(wanted: Mapping[str, Any]) -> Fits:
-    """Return what fits a meaning: every feature of an alternative has the wanted value."""
+    """Return a test for a meaning: every feature of an alternative has the wanted value."""
     return lambda alternative: alternative.means.items() <= wanted.items()
 
 
 def drawn(rng: np.random.Generator) -> Choose:
-    """Return a uniform choice."""
+    """Return a function that chooses uniformly."""
     return lambda fitting: fitting[int(rng.integers(len(fitting)))]
 
 
 def first(fitting: Sequence[Alternative]) -> Alternative:
-    """Return the first of the alternatives: the choice of the one sentence that stands for all of its meaning."""
+    """Return the first of the alternatives: the choice of the one sentence that represents all of its meaning."""
     return fitting[0]
 
 
 def keep_wording(before: Iterable[Alternative], roles: Collection[str], otherwise: Choose) -> Choose:
-    """Return a choice that keeps the wording of a sentence, and calls ``otherwise`` where it cannot.
+    """Return a choice that keeps the wording of a sentence, and calls ``otherwise`` if it cannot.
 
-    What is named in one of the rules ``roles`` keeps its expression, in whatever role; everything else keeps its kind.
+    A thing named in one of the rules ``roles`` keeps its expression, in whatever role; everything else keeps its kind.
     """
     said = tuple(before)
     kinds = {alternative.rule: alternative.kind for alternative in said}
@@ -133,7 +133,7 @@ def keep_wording(before: Iterable[Alternative], roles: Collection[str], otherwis
 
 
 def change_wording(before: Derivation, otherwise: Choose) -> Choose:
-    """Return a choice that takes other words than those of a sentence where there are any, by ``otherwise``."""
+    """Return a choice that takes other words than those of a sentence if there are any, by ``otherwise``."""
     said = {(alternative.rule, alternative.kind) for alternative in before}
 
     def choose(fitting: Sequence[Alternative]) -> Alternative:
@@ -143,14 +143,14 @@ def change_wording(before: Derivation, otherwise: Choose) -> Choose:
 
 
 class Grammar:
-    """Sentences, said and read.
+    """Generator and parser of sentences.
 
     Attributes:
         rules: every rule with its alternatives.
     """
 
     def __init__(self, rules: Mapping[str, Iterable[Phrase]], hint: str = "") -> None:
-        """Take the rules, ``sentence`` among them, and what is added where a sentence is not of the grammar."""
+        """Take the rules, ``sentence`` among them, and a text added to the error for an unknown sentence."""
         self.rules = {
             rule: tuple(
                 Alternative(rule, index, phrase.kind, tuple(_SYMBOL.findall(phrase.words)), phrase.means)
@@ -165,11 +165,11 @@ class Grammar:
         """Put something into words.
 
         Args:
-            fits: tells which alternatives mean it.
-            choose: picks one where several fit.
+            fits: returns whether an alternative means it.
+            choose: picks one if several fit.
 
         Raises:
-            ValueError: there are no words for it.
+            ValueError: the grammar has no words for it.
         """
         options = self._options(fits)
         chosen: list[Alternative] = []
@@ -212,8 +212,8 @@ class Grammar:
         """Parse a sentence.
 
         Raises:
-            ValueError: the grammar knows no such sentence; the message names the first word that does not fit and
-                what was expected instead.
+            ValueError: the grammar knows no such sentence; the message names the first word that does not fit and the
+                expected ones.
         """
         return self._read(text)
 
@@ -221,12 +221,11 @@ class Grammar:
         """Take a sentence apart.
 
         Args:
-            text: the sentence; its parts together are it, to the letter.
+            text: the sentence; its joined parts are equal to it.
             rules: those whose words are a part of their own.
 
         Returns:
-            The words of each part, with the blanks and marks around those of no such rule, and the rule; without one
-            the rule is empty.
+            The words of each part and its rule; parts of no such rule have an empty rule, and the blanks and marks.
 
         Raises:
             ValueError: as ``read``.
@@ -284,11 +283,11 @@ class Grammar:
 
     @cached_property
     def _expanded(self) -> dict[str, list[tuple[Alternative, tuple[str, ...]]]]:
-        """Of each rule the alternatives, with their symbols as the parser reads them."""
+        """Rule -> its alternatives, with their symbols as the parser reads them."""
         return {rule: [(a, tuple(_terms(a))) for a in alternatives] for rule, alternatives in self.rules.items()}
 
     def _options(self, fits: Fits) -> Callable[[str], list[Alternative]]:
-        """Return what gives a rule's alternatives that fit and have words for all rules in them."""
+        """Return a function of a rule to those of its alternatives that fit and have words for all rules in them."""
 
         @cache
         def options(rule: str) -> list[Alternative]:
@@ -331,7 +330,7 @@ class Grammar:
                 yield from self._alternatives(child)
 
     def _complaint(self, text: str, plain: str, error: UnexpectedCharacters | UnexpectedEOF) -> str:
-        """Return where a sentence leaves the grammar, and what was expected there if that is a short list."""
+        """Return the place where a sentence leaves the grammar, and the words expected there if they are few."""
         from lark.exceptions import UnexpectedEOF
 
         if isinstance(error, UnexpectedEOF):

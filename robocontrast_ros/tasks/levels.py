@@ -1,7 +1,7 @@
-"""Levels of generalisation: how far a test instance is from what a policy was trained on (seed 004, section III).
+"""Levels of generalisation: the distance of a test instance from a policy's training (seed 004, section III).
 
-A file of ``config/levels/`` declares what training showed, and what is new in the instances of each level. The level of
-an instance follows from what training showed alone, whatever drew the instance.
+A file of ``config/levels/`` declares the content of training, and the new parts in the instances of each level. The
+level of an instance follows from the content of training alone, whatever drew the instance.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Looks = Mapping[str, tuple[str, str]]
 
 
 class Level(str, Enum):
-    """How far an instance is from training; each is farther than the one before."""
+    """Distance of an instance from training; each level is farther than the one before."""
 
     PLACEMENT = "L1"
-    """Everything was seen in training; it stands elsewhere."""
+    """Everything was seen in training, at other places."""
     COMBINATION = "L2"
     """Every shape and every colour was seen, but not this shape in this colour."""
     NOVEL = "L3"
@@ -69,8 +69,8 @@ class Split:
 
     Attributes:
         families: families of instructions.
-        looks: shape and colour of everything that stands in its scenes.
-        words: words, of a test set, that training never said.
+        looks: shape and colour of everything in its scenes.
+        words: of a test set, words that training never used.
     """
 
     families: frozenset[str]
@@ -90,13 +90,13 @@ class Split:
 
 @dataclass(frozen=True)
 class Levels:
-    """What training showed, and what is new in the instances of each level.
+    """The content of training, and the new parts in the instances of each level.
 
     Attributes:
         name: of the file.
-        policies: names of the policies that were trained so.
-        train: what training showed.
-        tests: what is new in each level; a level that training left nothing for is not there.
+        policies: names of the policies with this training.
+        train: the content of training.
+        tests: level -> its new parts, without the levels for which training left nothing.
     """
 
     name: str
@@ -106,10 +106,11 @@ class Levels:
 
     @classmethod
     def from_file(cls, path: Path) -> Levels:
-        """Return what a file declares.
+        """Return the levels that a file declares.
 
         Raises:
-            ConfigurationError: the file does not fit, or what it calls new is not, or not in the way of its level.
+            ConfigurationError: the file does not fit, or parts that it calls new are not new, or not in the way of
+                their level.
         """
         source, declared = str(path), load_record(LevelsRecord, path)
         tasks: dict[str, Task] = {}
@@ -132,13 +133,13 @@ class Levels:
 
 
 def level_of(instance: TestInstance, trained: Levels, looks: Looks) -> Level:
-    """Return the level of an instance for what was trained so.
+    """Return the level of an instance for a policy with this training.
 
-    Everything that stands in its scene counts, named or not, for a policy sees all of it.
+    Everything in its scene counts, named or not, because a policy sees all of it.
 
     Args:
         instance: the instance.
-        trained: what training showed.
+        trained: the levels with the content of training.
         looks: of the instance's task.
 
     Raises:
@@ -157,7 +158,7 @@ def level_of(instance: TestInstance, trained: Levels, looks: Looks) -> Level:
 
 
 def levels_naming(policy: str) -> Levels | None:
-    """Return the shipped levels of which a policy says that it was trained so; None where none names it.
+    """Return the shipped levels that name a policy as trained for them; None if none does.
 
     Raises:
         ConfigurationError: a file does not fit.
@@ -169,7 +170,7 @@ def levels_naming(policy: str) -> Levels | None:
 
 
 def known_levels() -> tuple[Levels, ...]:
-    """Return those that ship."""
+    """Return the shipped levels."""
     return tuple(Levels.from_file(path) for path in known_names("levels").values())
 
 
@@ -189,7 +190,7 @@ def _split(said: SplitRecord, task: Task, source: str, key: str) -> Split:
 
 
 def _misplaced(level: Level, test: Split, train: Split) -> str:
-    """Return why what a level declares is not of that level; empty where it is."""
+    """Return why the declared parts of a level are not of that level; empty if they are."""
     both = sorted("_".join(filter(None, reversed(look))) for look in test.looks & train.looks)
     new = [look for look in test.looks if look[0] not in train.shapes or look[1] not in train.colours]
     match level:

@@ -1,4 +1,4 @@
-"""What a planner answers."""
+"""The answers of a planner."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Plan:
     """The planner's answer for one test instance.
 
     Attributes:
-        path: robot path in the scene's frame, shape (n, 2), or (n, 3) where the task's paths count in space, from the
+        path: robot path in the scene's frame, shape (n, 2), or (n, 3) if the task's paths count in space, from the
             start position [m].
         final_scene: the scene when the plan succeeds.
     """
@@ -35,7 +35,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Infeasible:
-    """The answer in place of a plan, or of a test instance, where there is none.
+    """The answer if there is no plan, or no test instance.
 
     Attributes:
         reason: why, in words.
@@ -45,23 +45,23 @@ class Infeasible:
 
 
 class NoPlan(ValueError):
-    """An instruction cannot be fulfilled in a scene; the text says why."""
+    """An instruction cannot be fulfilled in a scene; the text has the reason."""
 
 
 KEPT = 2048
-"""Plans that are kept; a session's instances are all planned before the first is run."""
+"""Number of plans that are kept; a session's instances are all planned before the first is run."""
 
 
 class KeptPlans:
     """The last answers of a planner.
 
     A test instance is planned when it is made, and again when its trial is predicted. An instruction counts as the same
-    where its structure is; a scene where it is the same object, since equal ones may differ in the sign of a zero, and
-    so in a plan's last bit.
+    if its structure is; a scene if it is the same object, because equal ones may differ in the sign of a zero, and so
+    in a plan's last bit.
     """
 
     def __init__(self, plan: Callable[[Instruction, Scene], Plan | Infeasible]) -> None:
-        """Take what plans."""
+        """Take the planner."""
         self._planned = plan
         self._kept: OrderedDict[tuple[Any, ...], tuple[Scene, Plan | Infeasible]] = OrderedDict()
 

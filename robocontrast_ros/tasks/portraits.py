@@ -1,4 +1,4 @@
-"""Pictures of what an instruction refers to: the model of a thing rendered alone (seed 004, section III)."""
+"""Pictures of an instruction's referents: the model of a thing rendered alone (seed 004, section III)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import mujoco
 
 STEP = 5
-"""Yaws are rounded to this, so that few pictures are drawn [degrees]."""
+"""Step of the yaws [degrees]; they are rounded so that few pictures are drawn."""
 
 
 class ModelPortraits:
@@ -26,7 +26,7 @@ class ModelPortraits:
         self._models = models
 
     def portrait(self, entity: str, scene: Scene) -> Crop | None:
-        """Return a picture of a thing alone, at the yaw at which it stands; of several alike, of the first.
+        """Return a picture of a thing alone, at its yaw in the scene; of several alike, of the first.
 
         Raises:
             RenderingUnavailable: this machine cannot draw.
@@ -46,7 +46,7 @@ def _drawn(uri: str, degrees: int) -> Crop:
 
 
 def _spec(uri: str) -> mujoco.MjSpec:
-    """Return the model that an MJCF file has, or ``FILE.yaml#VARIANT`` names."""
+    """Return the model in an MJCF file, or the one that ``FILE.yaml#VARIANT`` names."""
     import mujoco
 
     if "#" in uri:

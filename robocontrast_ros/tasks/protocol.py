@@ -1,4 +1,4 @@
-"""What a task is: a few small capabilities, and the test instances that they make together."""
+"""The interface of a task: a few small capabilities, and the test instances that they make together."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Goal(Protocol):
     """The expected behaviour b of one test instance, as a predicate over scenes."""
 
     def satisfied(self, scene: Scene) -> bool:
-        """Tell whether the scene fulfils the instruction."""
+        """Return whether the scene fulfils the instruction."""
 
     def distance(self, scene: Scene) -> float:
-        """Return how far the scene is from fulfilling it [m]; 0 exactly when it is satisfied."""
+        """Return the scene's distance from fulfilling it [m]; 0 exactly when it is satisfied."""
 
 
 @dataclass(frozen=True)
 class Holding:
-    """How a subgoal has to hold before it counts as reached. A subgoal may say it in its attribute ``holding``.
+    """How a subgoal has to hold before it counts as reached; an optional attribute ``holding`` of the subgoal.
 
     Attributes:
         steps: control steps in a row, at least 1.
@@ -47,12 +47,12 @@ class Holding:
             raise ValueError(f"holding.steps: got {self.steps}, expected at least 1 control step")
 
     def at_rest(self, before: Scene, scene: Scene) -> bool:
-        """Tell whether all that has to be still is, since the control step before."""
+        """Return whether all objects in ``still`` have been at rest since the control step before."""
         return all(scene[name].pose.distance_to(before[name].pose) <= self.travel for name in self.still)
 
 
 AT_ONCE = Holding()
-"""Of a subgoal that is reached as soon as it is satisfied, as of all that do not say otherwise."""
+"""The holding of a subgoal that is reached as soon as it is satisfied; the default."""
 
 
 @runtime_checkable
@@ -60,11 +60,11 @@ class StagedGoal(Goal, Protocol):
     """A goal whose subgoals have to be reached in order (seed 000, section 6.1).
 
     Attributes:
-        subgoals: in order; the last is reached where the goal itself is satisfied. Each may have a ``Holding``.
-        stop_required: whether the trial is a success only if the policy itself stops where the goal is
-            satisfied, as in VLN-CE.
-        reach: distance within which the robot counts as there [m]; it is also the d_th of nDTW, which is
-            the success threshold of Ilharco et al. 2019.
+        subgoals: in order; the last is reached if the goal itself is satisfied. Each may have a ``Holding``.
+        stop_required: whether the trial is a success only if the policy itself stops while the goal is satisfied, as in
+            VLN-CE.
+        reach: distance within which the robot counts as arrived [m]; also the d_th of nDTW, which is the success
+            threshold of Ilharco et al. 2019.
     """
 
     subgoals: tuple[Goal, ...]
@@ -74,10 +74,10 @@ class StagedGoal(Goal, Protocol):
 
 @runtime_checkable
 class PartlySeenGoal(Goal, Protocol):
-    """A goal of which a single scene, that in which a trial was left, does not show everything."""
+    """A goal that the last scene of a trial does not show completely."""
 
     def unseen(self, success: bool) -> str:
-        """Return what such a scene does not show, as a sentence for people; empty where it shows whether it succeeded.
+        """Return the part that such a scene does not show, as a sentence for people; empty if it shows the success.
 
         Args:
             success: whether the scene fulfils the goal, without contacts of the robot.
@@ -86,10 +86,10 @@ class PartlySeenGoal(Goal, Protocol):
 
 @runtime_checkable
 class DescribedGoal(Goal, Protocol):
-    """A goal that says in words what counts as success; of others, ``episodes.judging.success_in_words`` says it."""
+    """A goal with its own words for success; others have those of ``episodes.judging.success_in_words``."""
 
     def in_words(self) -> str:
-        """Return it for people, how near included, such as ``the cup is within 5 cm of the plate``."""
+        """Return the condition of success for people, with its distance, as ``the cup is within 5 cm of the plate``."""
 
 
 @runtime_checkable
@@ -97,7 +97,7 @@ class RegionGoal(Goal, Protocol):
     """A goal, or a subgoal, that can be drawn on a map."""
 
     def regions(self, scene: Scene) -> tuple[Polygon, ...]:
-        """Return the edges of where the robot (or the object that it moves) has to be, one an area."""
+        """Return the edges of the areas for the robot (or the object that it moves), one an area."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ RIGHT_AND_UP = {
 
 
 Answer = Perturbed | NotApplicable
-"""Of what changes a test instance: the new one, or why there is none."""
+"""Result of a change of a test instance: the new one, or why there is none."""
 
 SOLVED = "the instruction is already fulfilled in this scene"
 
@@ -140,7 +140,7 @@ class Language(Protocol):
         """Return the instruction with its structure put into words that fit the scene.
 
         Raises:
-            ValueError: there are no words for it in this scene.
+            ValueError: it has no words in this scene.
         """
 
     def parse(self, text: str, scene: Scene) -> Instruction:
@@ -152,15 +152,14 @@ class Language(Protocol):
 
 
 class Scenes(Protocol):
-    """The capability of being set up: the world, and what stands in it.
+    """The capability of being set up: the world, and the objects in it.
 
     Attributes:
         world: URI of the world model (MJCF in the embedded simulator) without movable objects.
         models: model name of each object -> URI of the spawnable resource, a file; ``#`` and a part of it may follow.
-        start_position: where the robot's tool starts, in the scene's frame [m]; None where the scene has the
-            robot's pose.
-        region: least and greatest x, y and z of where trials lead the tool, pointing down and turned every way, in the
-            scene's frame [m]: a session refuses an arm that does not reach all of it. None where nothing is asked.
+        start_position: start of the robot's tool, in the scene's frame [m]; None if the scene has the robot's pose.
+        region: least and greatest x, y and z of the tool in trials, pointing down and turned every way, in the scene's
+            frame [m]: a session refuses an arm that does not reach all of it. None for no requirement.
         physics_step: step of the embedded simulator's physics [s]; a control period is a whole number of them.
     """
 
@@ -173,7 +172,7 @@ class Scenes(Protocol):
     def outline(self, model: str) -> Polygon:
         """Return the polygon that a model covers seen from above, in the object's frame, shape (n, 2) [m].
 
-        It is empty where the model covers nothing, such as a lamp.
+        It is empty if the model covers nothing, such as a lamp.
 
         Raises:
             KeyError: the task has no such model.
@@ -181,7 +180,7 @@ class Scenes(Protocol):
 
 
 class Goals(Protocol):
-    """The capability of telling when an instruction is fulfilled."""
+    """The capability of deciding when an instruction is fulfilled."""
 
     def goal(self, instruction: Instruction, start: Scene) -> Goal:
         """Return the expected behaviour of an instruction given in a starting scene."""
@@ -215,7 +214,7 @@ class Rewording(Protocol):
         """
 
     def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
-        """Return the instruction with the same meaning in other words than its ``words``, where there are any.
+        """Return the instruction with the same meaning in other words than its ``words``, if there are any.
 
         Nothing else is ``meant`` by what is returned.
 
@@ -230,7 +229,7 @@ class Relocation(Protocol):
     def relocate(self, instruction: Instruction, name: str, scene: Scene, rng: np.random.Generator) -> Scene | None:
         """Return the scene with one object moved so that the instruction can be given.
 
-        None when no place is found.
+        None if no place is found.
         """
 
 
@@ -238,8 +237,8 @@ class Neighbourhood(Protocol):
     """The capability of changing a test instance in one respect, as ΔL, ΔLB, ΔS and ΔSB do.
 
     Each acts on the instruction of an unperturbed instance and on the actual scene, which the trial before left. The
-    new instance is feasible and not solved at its start; its proof says what is claimed of what is expected, and shows
-    it. It has the base instance's id.
+    new instance is feasible and not solved at its start; its proof states the claim about the expected behaviour, and
+    shows it. It has the base instance's id.
     """
 
     def reword(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
@@ -249,10 +248,10 @@ class Neighbourhood(Protocol):
         """Ask for another thing or another place."""
 
     def move_bystander(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
-        """Move an object that the instruction does not name such that what is expected stays."""
+        """Move an object that the instruction does not name such that the expected behaviour stays."""
 
     def move_or_block(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
-        """Move an object that it names, or another one into the way, such that what is expected changes."""
+        """Move an object that it names, or another one into the way, such that the expected behaviour changes."""
 
 
 @dataclass(frozen=True)
@@ -260,11 +259,11 @@ class Crowd:
     """Distractors that are asked for (seed 001, section III).
 
     Attributes:
-        count: how many, 0 or more.
+        count: their number, 0 or more.
         similar: ``alike``: each has the kind, the category or the colour of something that the instruction names;
-            ``unlike``: none has; ``any``: as they are drawn.
-        occluder: whether one of them stands between the robot's view and the target, such that every share of it that
-            is hidden, up to the greatest that is allowed, is as likely as another.
+            ``unlike``: none has; ``any``: no condition.
+        occluder: whether one of them stands between the robot's view and the target, such that all hidden shares of it,
+            up to the greatest allowed one, are equally likely.
         looks: whether table, background and light are drawn anew.
     """
 
@@ -278,13 +277,13 @@ class Clutter(Protocol):
     """The capability of having distractors: things that an instruction does not name (seed 001)."""
 
     def target(self, instruction: Instruction) -> str:
-        """Return the name of what is to be handled."""
+        """Return the name of the object to handle."""
 
     def distractors(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
         """Return the names of the things that could be moved and that the instruction does not name."""
 
     def distance(self, scene: Scene, name: str, point: tuple[float, float, float]) -> float:
-        """Return how far a point is from a thing's box, all in the scene's frame [m]; 0 inside."""
+        """Return the distance of a point from a thing's box, all in the scene's frame [m]; 0 inside."""
 
     def lowest(self, scene: Scene, name: str) -> float:
         """Return the height of the lowest corner of a thing's box, in the scene's frame [m].
@@ -293,20 +292,20 @@ class Clutter(Protocol):
         """
 
     def most(self, wanted: int) -> int:
-        """Return how many distractors there is room for, up to a number, as far as was tried."""
+        """Return the number of distractors that have room, up to a limit, as far as was tried."""
 
     def add(self, base: TestInstance, crowd: Crowd, rng: np.random.Generator) -> Answer:
-        """Add distractors to an instance's own scene, in which its words and its goal stay what they are.
+        """Add distractors to an instance's own scene, in which its words and its goal stay the same.
 
-        The new instance is feasible, and its proof has the measures ``distractors``, ``alike`` (how many of them have
-        the kind, the category or the colour of what is named), ``occlusion`` (share of the target that they hide from
+        The new instance is feasible, and its proof has the measures ``distractors``, ``alike`` (number of those with
+        the kind, the category or the colour of a named thing), ``occlusion`` (share of the target that they hide from
         the robot's view), ``congestion_robot`` and ``congestion_top`` (feature congestion of the robot's view and of
         that from above) and ``dvfc``. It has the base instance's id.
         """
 
 
 Harder = Literal["places", "destination"]
-"""How an instance is made harder: what it names stands where that is hardest, or its destination is of another kind."""
+"""Way to make an instance harder: named things are at the hardest places, or the destination is of another kind."""
 
 
 class Difficulty(Protocol):
@@ -316,28 +315,29 @@ class Difficulty(Protocol):
     ``path_before_m`` and ``path_after_m``, of the planner's robot path in the base instance and in the new one.
 
     Attributes:
-        harder: how its instances can be made harder.
+        harder: ways to make its instances harder.
     """
 
     harder: tuple[Harder, ...]
 
     def most(self, wanted: int) -> int:
-        """Return how many distractors that resemble what is named can be added, up to a number; 0 where none can."""
+        """Return the number of distractors like the named things that can be added, up to a limit; 0 if none can."""
 
     def distract(self, base: TestInstance, count: int, rng: np.random.Generator) -> Answer:
         """Add distractors, each with the shape, kind or colour of something that the instruction names.
 
-        None of them is in the way of the plan of the base instance. Words and goal stay what they are. The proof has
-        the measures ``distractors`` and ``alike``, too: what is not named, and how many of that resemble what is.
+        None of them is in the way of the plan of the base instance. Words and goal stay the same. The proof also has
+        the measures ``distractors`` and ``alike``: the number of things not named, and of those among them that
+        resemble a named one.
         """
 
     def harden(self, base: TestInstance, how: Harder, rng: np.random.Generator) -> Answer:
-        """Change what makes the instance easy; the proof has the measure ``moved_m``, too.
+        """Change the easy part of the instance; the proof also has the measure ``moved_m``.
 
         Args:
             base: the instance.
-            how: ``places``: the words stay, and what they name is moved. ``destination``: words and goal are about
-                another thing in the destination's place.
+            how: ``places``: the words stay, and the things that they name are moved. ``destination``: words and goal
+                are about another thing in the destination's place.
             rng: the only source of randomness.
         """
 
@@ -355,34 +355,34 @@ class Wording(Protocol):
     def paraphrase(self, instruction: Instruction, rng: np.random.Generator) -> str:
         """Return a text with the same meaning and the same referring words, in their order or another.
 
-        It is the text itself where there are no other words.
+        It is the text itself if there are no other words.
 
         Raises:
             ValueError: the instruction's words are not of the task's grammar.
         """
 
     def original(self, instruction: Instruction) -> str:
-        """Return the one text that stands for all of the same meaning and the same referring words.
+        """Return the one text that represents all of the same meaning and the same referring words.
 
-        It is what training without paraphrases says.
+        It is the text of training without paraphrases.
 
         Raises:
             ValueError: the instruction's words are not of the task's grammar.
         """
 
     def descriptors(self, segment: Segment, scene: Scene) -> Iterable[tuple[str, bool]]:
-        """Yield what the thing of a segment can be called in a scene, and whether that means it alone."""
+        """Yield the names that the thing of a segment can have in a scene, each with whether it means it alone."""
 
 
 class Portraits(Protocol):
-    """The capability of showing what an instruction refers to (seed 004, section III)."""
+    """The capability of showing an instruction's referents (seed 004, section III)."""
 
     def portrait(self, entity: str, scene: Scene) -> Crop | None:
-        """Return a picture of what a segment refers to, alone, as it stands in a scene; None where it has none.
+        """Return a picture of a segment's referent alone, as it is in a scene; None if it has none.
 
         Args:
             entity: the segment's.
-            scene: where it is.
+            scene: the scene that contains it.
 
         Raises:
             RenderingUnavailable: this machine cannot draw.
@@ -390,7 +390,7 @@ class Portraits(Protocol):
 
 
 class Handling(Protocol):
-    """The capability of telling what an instruction has the robot deal with: to deal with another thing is a mistake.
+    """The capability of naming the things to handle for an instruction: to handle another thing is a mistake.
 
     Attributes:
         touching: whether to touch another thing is a mistake already, as for a robot that drives among them; else it
@@ -410,11 +410,11 @@ class Handling(Protocol):
 
 
 Premise = Callable[[Instruction, Scene], "str | None"]
-"""Returns why an instruction makes no sense in a scene, in words; None where it does."""
+"""Returns why an instruction makes no sense in a scene, in words; None if it does."""
 
 
 Walkable = Callable[[TestInstance, tuple[tuple[float, float], ...]], "str | None"]
-"""Returns why a walked path, x and y of its corners [m], does not fulfil an instance, in words; None where it does."""
+"""Returns why a walked path, x and y of its corners [m], does not fulfil an instance, in words; None if it does."""
 
 
 class Task(ABC):
@@ -425,32 +425,31 @@ class Task(ABC):
     Attributes:
         name: the name in its parameter file.
         families: its families of instructions.
-        metric: the M of its evaluations (seed 000, section 3), which summaries and figures show, where the session
-            names no other: one of its scores.
+        metric: the M of its evaluations (seed 000, section 3), which summaries and figures show if the session names no
+            other: one of its scores.
         control_rate: control steps per second of simulated time [Hz].
         step_limit: control steps after which a trial ends.
-        language: what is said and understood.
+        language: says and understands instructions.
         scenes: world and models.
-        goals: when an instruction is fulfilled.
-        planner: how it can be fulfilled.
-        rewording: changes parts of an instruction; None where the task cannot, as with all that follow.
+        goals: decides when an instruction is fulfilled.
+        planner: plans how it can be fulfilled.
+        rewording: changes parts of an instruction; None if the task cannot, as for all that follow.
         relocation: moves an object.
-        neighbourhood: changes an instance such that what is expected stays, or becomes something else.
+        neighbourhood: changes an instance such that the expected behaviour stays, or changes.
         clutter: adds distractors.
         difficulty: makes instances harder.
         wording: takes an instruction's words apart.
         portraits: shows what its segments refer to.
-        looks: model -> shape and colour of each thing that can stand in its scenes, for levels of generalisation; None
-            where things have none.
-        handling: tells what the robot has to deal with.
-        premise: asked before every trial, with the scene as it was read back; where it gives a reason, the trial is
-            void.
-        walkable: asked for a recorded instance whose reference path somebody walked; None where paths are not recorded.
+        looks: model -> shape and colour of each thing of its scenes, for levels of generalisation; None if things have
+            none.
+        handling: names the things that the robot has to handle.
+        premise: asked before every trial, with the scene as it was read back; if it gives a reason, the trial is void.
+        walkable: asked for a recorded instance whose reference path somebody walked; None if paths are not recorded.
         backdrop: the background of its maps.
-        store: where objects stand that are in no scene, in the scenes' frame [m], from where a person carries them;
-            None where it is not known, and bringing them in costs nothing.
+        store: place of objects that are in no scene, in the scenes' frame [m], from which a person carries them; None
+            if it is not known, and bringing them in costs nothing.
         scores: names of its scores, in the order of tables; None for those of ``episodes.scoring.standard``.
-        path_dimensions: 2 where paths count in the x-y plane of the scene's frame, 3 in space.
+        path_dimensions: 2 if paths count in the x-y plane of the scene's frame, 3 in space.
     """
 
     name: str
@@ -502,10 +501,10 @@ class Task(ABC):
 
 
 def path_dimensions(task: Task) -> int:
-    """Return in how many dimensions the task's paths count: planned, driven and reference paths alike.
+    """Return the number of dimensions of the task's paths: planned, driven and reference paths alike.
 
     Raises:
-        ValueError: the task says neither 2 nor 3.
+        ValueError: the task's value is neither 2 nor 3.
     """
     if task.path_dimensions not in (2, 3):
         raise ValueError(f"path_dimensions of the task '{task.name}': got {task.path_dimensions!r}, expected 2 or 3")
@@ -513,10 +512,10 @@ def path_dimensions(task: Task) -> int:
 
 
 def robot_start(task: Task, scene: Scene) -> Pose:
-    """Return where the robot (its tool, or the base of a mobile robot) is when a trial starts in a scene.
+    """Return the robot's position (of its tool, or of the base of a mobile robot) when a trial starts in a scene.
 
     Raises:
-        ValueError: neither the scene nor the task says it.
+        ValueError: neither the scene nor the task has it.
     """
     if scene.robot is not None:
         return scene.robot

@@ -1,4 +1,4 @@
-"""Changed test instances with the proof of what is claimed of them, and the base of neighbourhoods that prove it."""
+"""Changed test instances with the proof of their claim, and the base of neighbourhoods that prove it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from robocontrast_ros.tasks.protocol import Answer, Infeasible, Task
 
 
 def proven(instance: TestInstance, claim: str, note: str, measures: Mapping[str, float]) -> Perturbed:
-    """Return a changed instance with its proof, and what was changed, in words."""
+    """Return a changed instance with its proof, and the change in words."""
     return Perturbed(replace(instance, proof=Proof(claim, tuple(measures.items()))), note)
 
 
 def paths(base: TestInstance, new: TestInstance) -> dict[str, float]:
-    """Return the measures of the planner's robot path in an instance and in the one made of it."""
+    """Return the measures of the planner's robot path in an instance and in the changed one."""
     return {"path_before_m": base.optimal_path_length, "path_after_m": new.optimal_path_length}
 
 
@@ -36,7 +36,7 @@ class Case:
     Attributes:
         base: the unperturbed test instance.
         scene: the actual scene.
-        before: what the planner answers to the base instruction, to compare with.
+        before: the planner's answer to the base instruction, for comparison.
         reason: why the base instruction cannot be given in the scene; empty if it can.
     """
 
@@ -47,7 +47,7 @@ class Case:
 
 
 class ProvenNeighbourhood(ABC):
-    """Base of the ``protocol.Neighbourhood`` of a task: every proof compares the plan of before with the new one.
+    """Base of the ``protocol.Neighbourhood`` of a task: every proof compares the earlier plan with the new one.
 
     Attributes:
         reworded: the claim of an instruction in other words.
@@ -75,15 +75,15 @@ class ProvenNeighbourhood(ABC):
         """Move an object that it names, or another one into the way, such that what is expected changes."""
         return self._tried(self._moved_or_blocked, base, scene, rng)
 
-    # -- what a task adds; each may raise a ValueError that says why there is none -------------------
+    # -- what a task adds; each may raise a ValueError with the reason why there is none -------------------
 
     @abstractmethod
     def _case(self, base: TestInstance, scene: Scene) -> Case:
-        """Return what is to be changed."""
+        """Return the case to change."""
 
     @abstractmethod
     def _compared(self, case: Case, after: TestInstance) -> dict[str, float]:
-        """Return the measures of every proof: what is expected before, beside what is expected of the new instance."""
+        """Return the measures of every proof: the expected behaviour before, beside that of the new instance."""
 
     @abstractmethod
     def _redirected(self, case: Case, rng: np.random.Generator) -> Answer:
@@ -109,7 +109,7 @@ class ProvenNeighbourhood(ABC):
         return proven(instance, claim, note, {**self._compared(case, instance), **measures})
 
     def _moved(self, case: Case, claim: str, name: str, after: Scene, **measures: float) -> Perturbed | Infeasible:
-        """Return the instance with one object moved, and the words as they are."""
+        """Return the instance with one object moved, and the same words."""
         distance = case.scene[name].pose.distance_to(after[name].pose)
         note = f"moved {name} by {distance:.2f} m"
         return self._proven(case, claim, case.base.instruction, after, note, moved_m=distance, **measures)

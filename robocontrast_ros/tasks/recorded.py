@@ -29,7 +29,7 @@ class RecordedPose:
 
 @record
 class RecordedObject(RecordedPose):
-    """An object as it stands."""
+    """An object and its pose."""
 
     model: str = Field(min_length=1, description="a model of the task")
 
@@ -72,7 +72,8 @@ def load_instances(file: Path, task: Task) -> tuple[TestInstance, ...]:
     """Return the test instances of a file, in its order.
 
     Raises:
-        ConfigurationError: the file does not fit, or an instance is none of the task's; it names which and why.
+        ConfigurationError: the file does not fit, or an instance does not fit the task; the error names it and the
+            reason.
     """
     content = load_record(InstancesFile, file)
     if content.task != task.name:
@@ -92,7 +93,7 @@ def scene_of(recorded: RecordedInstance) -> Scene:
     """Return the scene of a recorded instance.
 
     Raises:
-        ValueError: a pose is none.
+        ValueError: a pose is invalid.
     """
     robot = recorded.robot
     return Scene(
@@ -102,13 +103,13 @@ def scene_of(recorded: RecordedInstance) -> Scene:
 
 
 def instance_of(recorded: RecordedInstance, task: Task) -> TestInstance:
-    """Return the test instance that was recorded, checked as those are that a task draws.
+    """Return the test instance that was recorded, checked like those that a task draws.
 
-    Its length l_i is the planner's. Its reference path is the one that was walked, where one was.
+    Its length l_i is the planner's. Its reference path is the walked one, if one was walked.
 
     Raises:
         ValueError: the task has no such object or does not understand the instruction, it cannot be fulfilled or is
-            already, or the path is none that fulfils it.
+            already fulfilled, or the path does not fulfil it.
     """
     scene = scene_of(recorded)
     for item in scene:

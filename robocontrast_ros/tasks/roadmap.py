@@ -22,17 +22,17 @@ Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 AT_ONCE = 16_000
-"""Distances that are computed at once: the memory of larger arrays is asked of the system anew each time."""
+"""Number of distances computed at once: for larger arrays, memory is requested from the system anew each time."""
 
 CORNERS = 12
-"""Corners of the polygon that stands for a disc; paths about a disc are at most 3.5 % too long."""
+"""Corners of the polygon that replaces a disc; paths about a disc are at most 3.5 % too long."""
 
 
 class Obstacles(Protocol):
-    """What is in the way; all in metres.
+    """The obstacles of paths; all in metres.
 
     Attributes:
-        corners: where a path may bend, shape (n, 2); inside other obstacles, too.
+        corners: the points at which a path may bend, shape (n, 2), also those inside other obstacles.
         tolerance: a point counts as free up to this far inside an obstacle or outside the rectangle [m].
     """
 
@@ -40,13 +40,13 @@ class Obstacles(Protocol):
     tolerance: float
 
     def outside(self, points: Points) -> Mask:
-        """Tell which points, shape (m, 2), are in no obstacle."""
+        """Return which points, shape (m, 2), are in no obstacle."""
 
     def clear(self, a: Points, b: Points) -> Mask:
-        """Tell which segments from a, shape (m, 2), to b, that shape or one point, meet no obstacle's inside."""
+        """Return which segments from a, shape (m, 2), to b, that shape or one point, meet no obstacle's inside."""
 
     def touches(self, points: Points, corners: Indices) -> Mask:
-        """Tell for each point and corner whether a shortest path may come from there and bend here, shape (m, n)."""
+        """Return for each point and corner whether a shortest path may come from there and bend here, shape (m, n)."""
 
 
 class Discs:
@@ -76,7 +76,7 @@ class Discs:
 
     @classmethod
     def away_from(cls, start: ArrayLike, centres: ArrayLike, radii: ArrayLike) -> Discs:
-        """Return discs of which those that contain a point are shrunk until it is on their rim.
+        """Return the discs, with those that contain a point shrunk until it is on their rim.
 
         A start that is too close to something can so move away from it, not closer.
         """
@@ -85,7 +85,7 @@ class Discs:
         return cls(centres, np.minimum(radii, np.maximum(gap - 1e-6, 0.0)))
 
     def outside(self, points: Points) -> Mask:
-        """Tell which points, shape (m, 2), are in no disc."""
+        """Return which points, shape (m, 2), are in no disc."""
         if len(points) == 1:
             ((x, y),) = points.tolist()
             return np.array(
@@ -100,7 +100,7 @@ class Discs:
         return np.logical_and.reduce(gaps >= -self.tolerance, axis=1)
 
     def clear(self, a: Points, b: Points) -> Mask:
-        """Tell which segments from a, shape (m, 2), to b, that shape or one point, meet no disc."""
+        """Return which segments from a, shape (m, 2), to b, that shape or one point, meet no disc."""
         if len(a) == 1:
             return np.array([self._clear_way(*a.reshape(2).tolist(), *b.reshape(2).tolist())])
         most = max(AT_ONCE // max(len(self._centres), 1), 1)
@@ -110,7 +110,7 @@ class Discs:
         ax, ay = a[..., 0], a[..., 1]
         along_x, along_y = b[..., 0] - ax, b[..., 1] - ay
         length2 = np.maximum(along_x * along_x + along_y * along_y, 1e-18)
-        # Row by row a disc, in place: new arrays of this size cost more than what is computed in them.
+        # Row by row a disc, in place: new arrays of this size cost more than the computation in them.
         x, y = self._centres.T[:, :, None]
         gap_x, gap_y = x - ax, y - ay
         share = along_x * gap_x
@@ -126,7 +126,7 @@ class Discs:
         return np.logical_and.reduce(gap_x >= self._reach2, axis=0)
 
     def _clear_way(self, ax: float, ay: float, bx: float, by: float) -> bool:
-        """Tell the same of one segment, in a fifth of the time and with the same bits."""
+        """Return the same for one segment, in a fifth of the time and with the same bits."""
         along_x, along_y = bx - ax, by - ay
         length2 = max(along_x * along_x + along_y * along_y, 1e-18)
         for x, y, _, reach2 in self._each:
@@ -140,16 +140,16 @@ class Discs:
 
     @cached_property
     def _each(self) -> list[tuple[float, float, float, float]]:
-        """Of each disc the centre and the radius [m], and how near a segment may come, squared [m^2]."""
+        """Centre and radius of each disc [m], and the least allowed distance of a segment, squared [m^2]."""
         return list(zip(*self._centres.T.tolist(), self._radii.tolist(), self._reach2[:, 0].tolist(), strict=True))
 
     @cached_property
     def _reach2(self) -> Points:
-        """How near a segment may come to each disc's centre, squared, shape (n, 1) [m^2]."""
+        """Least allowed distance of a segment from each disc's centre, squared, shape (n, 1) [m^2]."""
         return np.array([max(radius - self.tolerance, 0.0) ** 2 for radius in self._radii]).reshape(-1, 1)
 
     def touches(self, points: Points, corners: Indices) -> Mask:
-        """Tell that all do: a segment may cut through a corner of the polygon, outside the disc."""
+        """Return true for all: a segment may cut through a corner of the polygon, outside the disc."""
         return np.ones((len(points), len(corners)), dtype=bool)
 
 
@@ -179,7 +179,7 @@ class Polygons:
         self._after = np.concatenate([none, *(np.roll(p, -1, axis=0) for p in polygons)]) - self.corners
 
     def outside(self, points: Points) -> Mask:
-        """Tell which points, shape (m, 2), are inside no polygon."""
+        """Return which points, shape (m, 2), are inside no polygon."""
         if not len(self._offsets):
             return np.ones(len(points), dtype=bool)
         flat = self._normals.reshape(-1, 2)
@@ -187,7 +187,7 @@ class Polygons:
         return np.all(beyond.max(axis=2) >= -self.tolerance, axis=1)
 
     def clear(self, a: Points, b: Points) -> Mask:
-        """Tell which segments from a, shape (m, 2), to b, that shape or one point, meet no polygon's inside.
+        """Return which segments from a, shape (m, 2), to b, that shape or one point, meet no polygon's inside.
 
         Both ends are free.
         """
@@ -211,7 +211,7 @@ class Polygons:
         return clear
 
     def touches(self, points: Points, corners: Indices) -> Mask:
-        """Tell whether the line through a point and a corner leaves the corner's polygon on one side."""
+        """Return whether the line through a point and a corner leaves the corner's polygon on one side."""
         x = points[:, None, 0] - self.corners[corners, 0]
         y = points[:, None, 1] - self.corners[corners, 1]
         before = self._before[corners, 0] * y - self._before[corners, 1] * x
@@ -226,7 +226,7 @@ class Roadmap:
         """Set the map.
 
         Args:
-            obstacles: what is in the way.
+            obstacles: the obstacles.
             low: the rectangle's corner of least x and y, shape (2,).
             high: its corner of greatest x and y, shape (2,).
         """
@@ -236,7 +236,7 @@ class Roadmap:
 
     @cached_property
     def _corners(self) -> Indices:
-        """Which of the obstacles' corners are free."""
+        """Mask of the obstacles' corners that are free."""
         return np.flatnonzero(self.free(self._obstacles.corners))
 
     @cached_property
@@ -245,13 +245,13 @@ class Roadmap:
         return self._obstacles.corners[self._corners]
 
     def free(self, points: ArrayLike) -> Mask:
-        """Tell which points, shape (m, 2), are in the rectangle and inside no obstacle."""
+        """Return which points, shape (m, 2), are in the rectangle and inside no obstacle."""
         p = np.asarray(points, dtype=float).reshape(-1, 2)
         inside = np.logical_and.reduce((p >= self._least) & (p <= self._most), axis=1)
         return inside & self._obstacles.outside(p)
 
     def sees(self, a: Points, b: Points) -> Mask:
-        """Tell which segments from a, shape (m, 2), to b, that shape or one point, meet no obstacle's inside.
+        """Return which segments from a, shape (m, 2), to b, that shape or one point, meet no obstacle's inside.
 
         Both ends are free.
         """
@@ -276,8 +276,8 @@ class Roadmap:
             length: of each of those connections [m].
 
         Returns:
-            Distance of each node [m], infinity where there is no path; and the node before it on that
-            path, negative where that is the point itself, or where there is no path.
+            Distance of each node [m], infinity without a path; and the node before it on that path, negative if that is
+            the point itself, or without a path.
         """
         least, ways = np.full(len(self.nodes), np.inf), self._ways
         np.minimum.at(least, node, length)
@@ -296,7 +296,7 @@ class Roadmap:
 
     @cached_property
     def _ways(self) -> list[list[tuple[int, float]]]:
-        """Of each node, the nodes to which there is a free way, and its length [m]."""
+        """For each node, the nodes to which there is a free way, and its length [m]."""
         touches = self._obstacles.touches(self.nodes, self._corners)
         a, b = np.nonzero(np.triu(touches & touches.T, 1))
         seen = self.sees(self.nodes[a], self.nodes[b])
@@ -316,16 +316,16 @@ class Ways:
         self._roads, self._start = roads, np.asarray(start, dtype=float)
 
     def free(self, points: ArrayLike) -> Mask:
-        """Tell which points, shape (m, 2), are in the rectangle and inside no obstacle."""
+        """Return which points, shape (m, 2), are in the rectangle and inside no obstacle."""
         return self._roads.free(points)
 
     def sees(self, points: ArrayLike) -> Mask:
-        """Tell which points, shape (m, 2), a straight line from the start reaches in free space."""
+        """Return which points, shape (m, 2), a straight line from the start reaches in free space."""
         p = np.asarray(points, dtype=float).reshape(-1, 2)
         return self._roads.free(p) & self._roads.sees(np.broadcast_to(self._start, p.shape), p)
 
     def path(self, goal: ArrayLike) -> list[tuple[float, float]] | None:
-        """Return the shortest path from the start to a point, both included, or None when there is none."""
+        """Return the shortest path from the start to a point, both included; None if there is none."""
         end = np.asarray(goal, dtype=float)
         if not self.free(end)[0]:
             return None
@@ -362,7 +362,7 @@ def ways_among_discs(start: ArrayLike, centres: ArrayLike, radii: ArrayLike, low
 
 @lru_cache(8)
 def _roadmap(discs: Discs, low: tuple[float, ...], high: tuple[float, ...]) -> Roadmap:
-    """Return the roadmap among discs, which mostly stay where they are from one start to the next."""
+    """Return the roadmap among discs; cached, because most discs stay in place from one start to the next."""
     return Roadmap(discs, low, high)
 
 

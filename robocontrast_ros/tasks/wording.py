@@ -1,4 +1,4 @@
-"""Instructions of a grammar taken apart: which words refer to something, and other words for the rest."""
+"""Instructions of a grammar taken apart: the words that refer to something, and other words for the rest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from robocontrast_ros.tasks.protocol import Task
 
 
 def taken_apart(task: Task, instruction: Instruction) -> tuple[Segment, ...]:
-    """Return an instruction's segments, by the task's wording where it has none; none where that does not know it."""
+    """Return an instruction's segments, by the task's wording if it has none; none if that does not know it."""
     if instruction.segments or task.wording is None:
         return instruction.segments
     try:
@@ -38,7 +38,7 @@ class GrammarWording(ABC):
 
     Attributes:
         grammar: the sentences.
-        roles: rules that refer to something, each also the name of the argument that says to what.
+        roles: rules that refer to something, each also the name of the argument with the referent.
     """
 
     grammar: Grammar
@@ -46,7 +46,7 @@ class GrammarWording(ABC):
 
     @abstractmethod
     def called(self, entity: str, scene: Scene) -> Iterable[tuple[str, bool]]:
-        """Yield what a thing (or place) can be called in a scene, and whether that means it alone."""
+        """Yield the names that a thing (or place) can have in a scene, each with whether it means that thing alone."""
 
     def segments(self, instruction: Instruction) -> tuple[Segment, ...]:
         """Return the words of an instruction as segments."""
@@ -81,7 +81,7 @@ class GrammarWording(ABC):
         return text[:1].upper() + text[1:] if instruction.words[:1].isupper() else text
 
     def descriptors(self, segment: Segment, scene: Scene) -> Iterable[tuple[str, bool]]:
-        """Return what the thing of a segment can be called in a scene."""
+        """Return the names that the thing of a segment can have in a scene."""
         return self.called(segment.entity, scene)
 
     def _is_of_a_role(self, rule: str) -> bool:
@@ -92,7 +92,7 @@ class GrammarWording(ABC):
 class GrammarLanguage(GrammarWording):
     """Base of the ``protocol.Language``, the ``Rewording`` and the ``Wording`` of a task in one.
 
-    What a sentence can say depends on the instruction and the scene alone; of several ways one is chosen.
+    The possible sentences depend on the instruction and the scene alone; of several wordings one is chosen.
     """
 
     def realise(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
@@ -108,7 +108,7 @@ class GrammarLanguage(GrammarWording):
     ) -> Instruction:
         """Return the instruction with some arguments changed, in the same wording.
 
-        What the new meaning has no counterpart of is drawn.
+        Words without a counterpart in the new meaning are drawn.
 
         Raises:
             ValueError: the instruction's words are not of the grammar.
@@ -117,7 +117,7 @@ class GrammarLanguage(GrammarWording):
         return self._said(with_arguments(instruction, arguments), scene, keep_wording(before, self.roles, drawn(rng)))
 
     def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
-        """Return the instruction in other words, where there are any.
+        """Return the instruction in other words, if there are any.
 
         Raises:
             ValueError: the instruction's words are not of the grammar.

@@ -1,8 +1,8 @@
 """Scores of trials among distractors (seed 001, section IV): who touched what, and how far the robot came.
 
-All are made from scenes and tool poses, so a bag is enough. They are NaN where the task has no distractors
-(``Task.clutter``), and where the scene of a control step is not known. Of a robot that reports no contacts they say
-that nothing was touched.
+All are made from scenes and tool poses, so a bag is enough. They are NaN if the task has no distractors
+(``Task.clutter``), and if the scene of a control step is not known. For a robot that reports no contacts they mean that
+nothing was touched.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from robocontrast_ros.episodes.scoring.score import End, ScoredTrial
 Point = tuple[float, float, float]
 
 LIFTED = 0.005
-"""A thing whose lowest corner is farther above where that was at the start is lifted [m].
+"""A thing is lifted if its lowest corner is farther than this above its height at the start [m].
 
-Seed 001 gives no number for "grasped"; RoboLab's "picked up" (seed 002) takes 5 cm. This one says no more than that the
-thing is off what it stood on. Contacts name the things that a robot touches, not which of its fingers do. So what is
-lifted and touched counts as grasped, also where it lies on the hand.
+Seed 001 gives no number for "grasped"; RoboLab's "picked up" (seed 002) takes 5 cm. This one means only that the thing
+is off its support. Contacts name the things that a robot touches, not which of its fingers do. So a thing that is
+lifted and touched counts as grasped, even if it lies on the hand.
 """
 
 NEAR = 0.05
-"""A tool that is no farther from the target's box has reached it [m]; of our own, seed 001 gives no number."""
+"""Distance from the target's box within which a tool has reached it [m]; our choice, seed 001 gives no number."""
 
 MOVED = 0.05
-"""A thing farther from where it started was moved [m]: RoboLab's least distance of "object bumped" (seed 002)."""
+"""Distance from its start beyond which a thing was moved [m]: RoboLab's for "object bumped" (seed 002)."""
 
 
 def _spec(
@@ -46,7 +46,7 @@ def _spec(
 
 
 def lifted(scene: Scene, start: Scene, lowest: Callable[[Scene, str], float]) -> frozenset[str]:
-    """Return the names of what the robot touches while it is lifted.
+    """Return the names of the lifted things that the robot touches.
 
     Args:
         scene: as it is now.
@@ -61,7 +61,7 @@ def lifted(scene: Scene, start: Scene, lowest: Callable[[Scene, str], float]) ->
 
 
 def moved(scene: Scene, start: Scene, names: Container[str], distance: float) -> frozenset[str]:
-    """Return which of some things are farther from where they were at the start than a distance [m]."""
+    """Return the names of the things that are farther than a distance from their place at the start [m]."""
     return frozenset(
         thing.name
         for thing in scene
@@ -70,12 +70,12 @@ def moved(scene: Scene, start: Scene, names: Container[str], distance: float) ->
 
 
 class OfClutter:
-    """What the scores of this file share.
+    """Base class of the scores of this file.
 
     Attributes:
-        clutter: what the task says of its distractors; None where it has none.
+        clutter: the task's description of its distractors; None if it has none.
         start: the scene that the trial starts in.
-        target: name of what is to be handled; empty without distractors.
+        target: name of the object to handle; empty without distractors.
         distractors: names of the distractors of the start scene.
     """
 
@@ -96,11 +96,11 @@ class OfClutter:
             self.look(sample.scene, sample.tool_pose.position)
 
     def value(self, end: End) -> float:
-        """Return the score so far; NaN where it does not exist."""
+        """Return the score so far; NaN if it does not exist."""
         return float(self.found(end)) if self._known else math.nan
 
     def look(self, scene: Scene, tool: Point) -> None:
-        """Take the scene of one control step, and where the tool is [m]."""
+        """Take the scene of one control step, and the tool's position [m]."""
         raise NotImplementedError
 
     def found(self, end: End) -> float:
@@ -153,7 +153,7 @@ class _Things(OfClutter):
         self._seen |= self.seen(scene)
 
     def found(self, end: End) -> float:
-        """Return how many there were so far."""
+        """Return their number so far."""
         return len(self._seen)
 
     def seen(self, scene: Scene) -> frozenset[str]:
@@ -172,7 +172,7 @@ class TouchedByRobot(_Things):
 
 
 class TouchedByCarried(_Things):
-    """Distractors that what the robot carried or pushed touched; the robot itself may have touched them, too."""
+    """Distractors touched by a thing that the robot carried or pushed; the robot itself may also have touched them."""
 
     spec = _spec(
         "touched_by_carried",
@@ -199,12 +199,12 @@ class Grasped(_Things):
     )
 
     def seen(self, scene: Scene) -> frozenset[str]:
-        """Return the target where it is lifted."""
+        """Return the target if it is lifted."""
         return self.held(scene) & {self.target}
 
 
 class WrongGrasped(_Things):
-    """Other things that the robot lifted: distractors, and what the target is to be brought to."""
+    """Other things that the robot lifted: distractors, and the object to which the target is to be brought."""
 
     spec = _spec(
         "wrong_grasped",
@@ -219,7 +219,7 @@ class WrongGrasped(_Things):
 
 
 class WrongMoved(_Things):
-    """Distractors that were moved, by whatever."""
+    """Distractors that were moved, by any cause."""
 
     spec = _spec(
         "wrong_moved",
@@ -229,7 +229,7 @@ class WrongMoved(_Things):
     )
 
     def seen(self, scene: Scene) -> frozenset[str]:
-        """Return those that are away."""
+        """Return those that are away from their start."""
         return moved(scene, self.start, self.distractors, MOVED)
 
 
@@ -252,7 +252,7 @@ class Reached(OfClutter):
         self._reached = False
 
     def look(self, scene: Scene, tool: Point) -> None:
-        """Note whether it is there."""
+        """Note whether the tool has reached it."""
         self._reached = (
             self._reached or self.target in scene.contacts or self.clutter.distance(scene, self.target, tool) <= NEAR
         )
@@ -263,7 +263,7 @@ class Reached(OfClutter):
 
 
 class NearestDistance(OfClutter):
-    """How near the tool came to the target before it was grasped; NaN before the first control step."""
+    """Least distance of the tool to the target before it was grasped; NaN before the first control step."""
 
     spec = _spec(
         "nearest_distance",

@@ -1,4 +1,4 @@
-"""How often the robot began to touch something."""
+"""Number of times that the robot began to touch something."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CollisionCounter:
     """
 
     def __init__(self, start: Scene) -> None:
-        """Begin a trial; what the robot touches in its start scene is no collision."""
+        """Begin a trial; a contact in its start scene is no collision."""
         self._touched = frozenset(start.contacts)
         self.count = 0
 

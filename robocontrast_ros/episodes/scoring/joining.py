@@ -12,11 +12,11 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Sample:
-    """What is scored at one control step.
+    """Input of the scores at one control step.
 
     Attributes:
         stamp: of the scene and of the tool's pose, which are equal [ns].
-        scene: ground truth; None where it is not known at this control step.
+        scene: ground truth; None if it is not known at this control step.
         tool_pose: pose of the tool (or of the base) in the scene's frame.
     """
 
@@ -26,13 +26,13 @@ class Sample:
 
     @property
     def robot_pose(self) -> Pose:
-        """What the robot's path is made of: the ground truth of a mobile robot's base, else the tool's pose."""
+        """A pose of the robot's path: the ground truth of a mobile robot's base, else the tool's pose."""
         truth = None if self.scene is None else self.scene.robot
         return truth or self.tool_pose
 
 
 class Join(Protocol):
-    """Makes samples of scenes and tool poses, whichever arrives first; each is stamped [ns]."""
+    """Makes samples from scenes and tool poses, whichever arrives first; each is stamped [ns]."""
 
     def add_scene(self, stamp: int, scene: Scene) -> Sample | None:
         """Take a scene and return the sample that it completes, if any."""
@@ -42,17 +42,17 @@ class Join(Protocol):
 
 
 def make_join(scene_when_asked: bool, after: int = -1) -> Join:
-    """Return what makes the samples of a trial.
+    """Return the maker of a trial's samples.
 
     Args:
-        scene_when_asked: whether the scene is known only when it was asked for, and not at every control step.
+        scene_when_asked: whether the scene is known only on request, and not at every control step.
         after: stamp of the start scene [ns]; samples up to it are not part of the trial.
     """
     return PosesAlone(after) if scene_when_asked else StampJoin(after)
 
 
 class PosesAlone:
-    """Makes a sample of each tool pose, where the scene is not known at control steps."""
+    """Makes a sample of each tool pose, if the scene is not known at control steps."""
 
     def __init__(self, after: int = -1) -> None:
         """Begin a trial; see ``make_join``."""

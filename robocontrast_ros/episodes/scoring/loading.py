@@ -1,4 +1,4 @@
-"""Find the scores of a session: those of its task, and those that the session adds."""
+"""Loading of a session's scores: those of its task, and those that the session adds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def load_scores(task: Task, further: Sequence[str], source: str, key: str = "sco
         key: the key in that file, for errors.
 
     Raises:
-        ConfigurationError: a score is not known, is none, or has the name of another.
+        ConfigurationError: a score is unknown, is no score, or has the name of another.
     """
     names = task.scores
     of_task = STANDARD if names is None else tuple(_load(name, f"task '{task.name}'", "scores") for name in names)

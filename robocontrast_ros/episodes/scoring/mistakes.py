@@ -1,9 +1,10 @@
-"""Mistakes of a trial: what the robot did that its instruction does not ask for (seed 004, section III).
+"""Mistakes of a trial: actions of the robot that its instruction does not ask for (seed 004, section III).
 
 Seed 004 allows a mistake, or not: without, a trial succeeds only within the least number of actions. A robot that acts
 several times a second has no such number, so here a mistake is an event: a thing that the instruction does not have the
-robot deal with is moved, lifted, or (where the task says so) touched; or the robot's path becomes much longer than the
-planner's. Instruction, start scene, scenes and tool poses are enough, so a bag is. Nothing counts after the success.
+robot deal with is moved, lifted, or (if the task says so) touched; or the robot's path becomes much longer than the
+planner's. Instruction, start scene, scenes and tool poses are enough, and a bag has them. Nothing counts after the
+success.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ from robocontrast_ros.episodes.scoring.joining import Sample
 from robocontrast_ros.episodes.scoring.score import End, ScoredTrial
 
 MOVED = 0.01
-"""A thing farther from where it started was moved [m]; of our own, seed 004 gives no number."""
+"""Distance from its start beyond which a thing was moved [m]; our choice, seed 004 gives no number."""
 
 LONGER = 1.5
-"""A path is too long from this share of the planner's on.
+"""Ratio to the planner's path length above which a path is too long.
 
-It stands for the time: no task knows how long its plan takes, and no bag how fast the robot could be. To wait is no
-mistake.
+It replaces a limit of time: no task knows the duration of its plan, and no bag the robot's greatest speed. To wait is
+no mistake.
 """
 
 
 class OfMistakes:
-    """What both scores share.
+    """Base class of both scores.
 
-    They are NaN where the task does not say what its robot deals with (``Task.handling``), where the planner's path
-    length is not known, and where the scene of a control step up to the success is not known.
+    They are NaN if the task does not name the things to handle (``Task.handling``), if the planner's path length is not
+    known, and if the scene of a control step up to the success is not known.
     """
 
     def __init__(self, trial: ScoredTrial) -> None:
@@ -58,11 +59,11 @@ class OfMistakes:
 
     @property
     def count(self) -> float:
-        """Mistakes so far; NaN where they are not known."""
+        """Mistakes so far; NaN if not known."""
         return float(len(self._wrong) + self._long) if self._known else math.nan
 
     def _mistaken(self, scene: Scene) -> frozenset[str]:
-        """Return the names of the things with which something wrong is done in a scene."""
+        """Return the names of the things that are wrongly moved, lifted or touched in a scene."""
         handling, start = self._handling, self._trial.start_scene
         touched = frozenset(scene.contacts if handling.touching else ())
         return (
@@ -71,7 +72,7 @@ class OfMistakes:
 
 
 class Mistakes(OfMistakes):
-    """How many there were, each thing once, and a path that is too long once."""
+    """Number of mistakes: each thing counts once, and a path that is too long once."""
 
     spec = ScoreSpec(
         name="mistakes",
@@ -94,7 +95,7 @@ class Mistakes(OfMistakes):
 
 
 class SuccessWithoutMistakes(OfMistakes):
-    """Success to which no mistake led: the one that seed 004 counts where mistakes are not allowed."""
+    """Success without a mistake: the one that seed 004 counts if mistakes are not allowed."""
 
     spec = ScoreSpec(
         name="success_without_mistakes",
@@ -109,7 +110,7 @@ class SuccessWithoutMistakes(OfMistakes):
     )
 
     def value(self, end: End) -> float:
-        """Return 1 or 0; NaN while the trial goes on, and for failures too where mistakes are not known."""
+        """Return 1 or 0; NaN while the trial goes on, and also for failures if mistakes are not known."""
         if math.isnan(self.count) or math.isnan(end.success):
             return math.nan
         return end.success if self.count == 0.0 else 0.0

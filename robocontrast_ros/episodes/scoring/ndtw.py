@@ -28,7 +28,7 @@ def resampled(path: ArrayLike, spacing: float = SPACING) -> NDArray[np.float64]:
         spacing: the greatest distance along the path between two points [m].
 
     Returns:
-        Points, shape (m, d) [m]; one where the path has no length.
+        Points, shape (m, d) [m]; one if the path has no length.
     """
     corners = np.asarray(path, dtype=float)
     along = np.concatenate([[0.0], np.cumsum(norm(np.diff(corners, axis=0)))])
@@ -93,7 +93,7 @@ class NormalisedDtw(OfTrial):
     )
 
     def __init__(self, trial: ScoredTrial) -> None:
-        """Begin a trial; a reach that is no threshold is refused before it."""
+        """Begin a trial; a reach that is no valid threshold is refused before."""
         super().__init__(trial)
         self._reference = trial.instance.reference_path
         self._threshold = math.nan

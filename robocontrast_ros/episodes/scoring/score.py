@@ -1,4 +1,4 @@
-"""What a score is made from, and what it has to offer."""
+"""The input and the interface of a score."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from robocontrast_ros.tasks.protocol import Goal, Task
 
 @dataclass(frozen=True)
 class ScoredTrial:
-    """A trial as its scores see it. ``judging`` and ``path`` go on by themselves, before the scores are told.
+    """A trial as its scores see it. ``judging`` and ``path`` go on by themselves, before the scores.
 
     Attributes:
         task: its task.
@@ -42,9 +42,9 @@ class End:
     """How a trial ended, or that it goes on.
 
     Attributes:
-        success: 1.0 or 0.0; NaN while the trial goes on, or where its end is not known.
+        success: 1.0 or 0.0; NaN while the trial goes on, or if its end is not known.
         stopped: whether the policy itself ended the trial.
-        fault: what went wrong.
+        fault: code of the fault.
         steps: control steps executed.
     """
 
@@ -58,7 +58,7 @@ class Score(Protocol):
     """Computes one score of one trial; calling the class begins a trial.
 
     Attributes:
-        spec: what the score is.
+        spec: description of the score.
     """
 
     spec: ClassVar[ScoreSpec]
@@ -71,10 +71,10 @@ class Score(Protocol):
         """
 
     def update(self, sample: Sample) -> None:
-        """Take one control step; the trial's path, and its judgement where the scene is known, have gone on."""
+        """Take one control step; the trial's path, and its judgement if the scene is known, are up to date."""
 
     def value(self, end: End) -> float:
-        """Return the score of the trial up to now, NaN where it does not exist; not asked for a void trial."""
+        """Return the score of the trial up to now, NaN if it does not exist; not called for a void trial."""
 
 
 class OfTrial:
@@ -85,4 +85,4 @@ class OfTrial:
         self.trial = trial
 
     def update(self, sample: Sample) -> None:
-        """Nothing is kept of one control step."""
+        """Do nothing: no control step is kept."""

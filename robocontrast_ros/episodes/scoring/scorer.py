@@ -1,4 +1,4 @@
-"""Score one trial, one control step at a time."""
+"""The scoring of one trial, control step by control step."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from robocontrast_ros.tasks.protocol import Task, path_dimensions, robot_start
 class EpisodeScorer:
     """Runs the scores of one trial, control step by control step.
 
-    A judge says success and progress (``episodes.judging``); each score is a class of its own. The path starts at the
-    task's start position and is measured as the planner's path is, in the plane or in space, so that p and l of SPL
+    A judge decides success and progress (``episodes.judging``); each score is a class of its own. The path starts at
+    the task's start position and is measured as the planner's path is, in the plane or in space, so that p and l of SPL
     are lengths of the same kind.
     """
 
@@ -56,12 +56,12 @@ class EpisodeScorer:
             task: its task.
             instance: its initial conditions.
             start_scene: the scene as it was read back after set-up, from which progress is measured.
-            judge: who says success and progress.
+            judge: it decides success and progress.
             scores: those of the session.
 
         Raises:
             KeyError: the scene lacks an object that the goal needs.
-            ValueError: the scene does not say where the robot is, or a number is out of its range.
+            ValueError: the scene lacks the robot's position, or a number is out of its range.
         """
         path = RobotPath(robot_start(task, start_scene).position, path_dimensions(task))
         judging = judge.begin(task, instance, start_scene)
@@ -79,15 +79,15 @@ class EpisodeScorer:
 
     @property
     def succeeded(self) -> bool:
-        """Whether the trial is a success already; never where the policy has to stop for it."""
+        """Whether the trial is a success already; never if the policy has to stop for it."""
         return self._trial.judging.succeeded
 
     def update(self, sample: Sample) -> Progress:
         """Score one control step, with a stamp later than the one before.
 
         Returns:
-            The state of the trial. Its ``success`` says whether the goal holds now, as the judge says; it stays false
-            where the policy has to stop for a success.
+            The state of the trial. Its ``success`` means that the goal holds now, by the judge; it stays false if the
+            policy has to stop for a success.
 
         Raises:
             KeyError: the scene lacks an object that the goal needs.
@@ -113,15 +113,15 @@ class EpisodeScorer:
         )
 
     def reach(self) -> None:
-        """Take note that somebody sees the goal reached: the trial may end, and is judged then as any other."""
+        """Take note that somebody sees the goal reached: the trial may end, and is then judged as any other."""
         self._reached = True
 
     def end(self, scene: Scene | None = None, judgement: Judgement | None = None) -> None:
-        """Take what is known of a trial only at its end.
+        """Take the scene and the judgement of a trial's end.
 
         Args:
-            scene: as it was read, where no control step had one.
-            judgement: what somebody outside says, where the judge asks.
+            scene: as it was read, if no control step had one.
+            judgement: that of somebody outside, if the judge asks.
 
         Raises:
             KeyError: the scene lacks an object that the goal needs.
@@ -146,12 +146,12 @@ class EpisodeScorer:
         A fault of the policy makes it a failure; a fault of the bench makes it void, with NaN for every score.
 
         Args:
-            fault: what went wrong.
+            fault: code of the fault.
             detail: the fault in words.
             steps: control steps executed.
             clamped_steps: control steps whose action was clamped to a limit of the robot.
             stopped: whether the policy itself ended the trial.
-            interventions: kind of limit -> commands in which the safety filter intervened; none where left out.
+            interventions: kind of limit -> commands in which the safety filter intervened; none if left out.
         """
         success = fault is Fault.NONE and self._trial.judging.success(stopped)
         end = End(float(success), stopped, fault, steps)

@@ -11,14 +11,13 @@ from robocontrast_ros.episodes.scoring.score import End, OfTrial, ScoredTrial
 def success_weighted_path_length(success: bool, path_length: float, optimal_path_length: float) -> float:
     """Return the trial's term of SPL: S * l / max(p, l) (Anderson et al. 2018; seed 000, section 5.1).
 
-    Where the planner needs no motion (l = 0) the term is its limit: S for a robot that did not move,
-    else 0. Where l is unknown (NaN) the term is NaN, for failures too: leaving out the successes alone
-    would bias the mean.
+    If the planner needs no motion (l = 0) the term is its limit: S for a robot that did not move, else 0. If l is
+    unknown (NaN) the term is NaN, also for failures: leaving out the successes alone would bias the mean.
 
     Args:
         success: S.
         path_length: p, the length of the robot's path [m].
-        optimal_path_length: l, the length of the planner's path [m]; NaN when unknown.
+        optimal_path_length: l, the length of the planner's path [m]; NaN if unknown.
 
     Raises:
         ValueError: a length is negative or infinite, or the robot's is NaN.

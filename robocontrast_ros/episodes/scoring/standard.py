@@ -1,4 +1,4 @@
-"""The scores that every task has which names no others; those that are more than a look at the trial have own files."""
+"""The scores of every task that names no others; those that compute more have their own files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robocontrast_ros.episodes.scoring.spl import Spl
 
 
 class Success(OfTrial):
-    """Success S of a trial: 1 or 0, as the judge says; 0 after a fault of the policy."""
+    """Success S of a trial: 1 or 0, as judged; 0 after a fault of the policy."""
 
     spec = ScoreSpec(
         name="success",
@@ -32,7 +32,7 @@ class Success(OfTrial):
 
 
 class ProgressToGoal(OfTrial):
-    """Progress of a trial to its goal, as the judge says."""
+    """Progress of a trial to its goal, as judged."""
 
     spec = ScoreSpec(
         name="progress",
@@ -52,7 +52,7 @@ class ProgressToGoal(OfTrial):
 
 
 class SubgoalsReached(OfTrial):
-    """Subgoals that were reached: those of a goal with stages, in their order; a plain goal is one subgoal."""
+    """Number of subgoals reached: those of a goal with stages, in their order; a plain goal is one subgoal."""
 
     spec = ScoreSpec(
         name="subgoals_reached",
@@ -67,12 +67,12 @@ class SubgoalsReached(OfTrial):
     )
 
     def value(self, end: End) -> float:
-        """Return how many were reached so far."""
+        """Return the number of subgoals reached so far."""
         return float(self.trial.judging.reached)
 
 
 class DistanceToGoal(OfTrial):
-    """Distance to the goal at the end of a trial: what the task's goal measures, as the judge says."""
+    """Distance to the goal at the end of a trial: the measure of the task's goal, as judged."""
 
     spec = ScoreSpec(
         name="distance_to_goal",

@@ -121,7 +121,7 @@ class BoardDifficulty:
         return None
 
     def _clear(self, base: TestInstance, scene: Scene) -> bool:
-        """Tell whether the words mean in a scene what they meant."""
+        """Return whether the words mean in a scene what they meant."""
         try:
             return self._task.language.parse(base.instruction.words, scene).arguments == base.instruction.arguments
         except ValueError:
@@ -156,5 +156,5 @@ def _named(base: TestInstance) -> list[str]:
 
 
 def _alike(block: str, names: Sequence[str]) -> bool:
-    """Tell whether a block has the colour or the shape of one of some others."""
+    """Return whether a block has the colour or the shape of one of some others."""
     return any(set(block.split("_")) & set(name.split("_")) for name in names)

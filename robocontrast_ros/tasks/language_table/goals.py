@@ -221,7 +221,7 @@ class BlockGoal:
         return outside + max(dragged - self.drag_limit, 0.0)
 
     def satisfied(self, scene: Scene) -> bool:
-        """Tell whether the scene fulfils the instruction."""
+        """Return whether the scene fulfils the instruction."""
         return self.distance(scene) == 0.0
 
     def in_words(self) -> str:

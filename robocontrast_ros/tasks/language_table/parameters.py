@@ -44,7 +44,7 @@ class Board:
         return self.x_max, self.y_max
 
     def contains(self, x: float, y: float, margin: float = 0.0) -> bool:
-        """Tell whether a point is at least ``margin`` [m] inside the edges."""
+        """Return whether a point is at least ``margin`` [m] inside the edges."""
         return self.x_min + margin <= x <= self.x_max - margin and self.y_min + margin <= y <= self.y_max - margin
 
 

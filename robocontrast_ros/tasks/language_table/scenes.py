@@ -119,7 +119,7 @@ def draw_pose(parameters: LanguageTableParameters, rng: np.random.Generator, mar
 
 
 def has_room(pose: Pose, others: list[Pose], parameters: LanguageTableParameters) -> bool:
-    """Tell whether a block there is clear of others and of the tool's start, whatever their yaws."""
+    """Return whether a block there is clear of others and of the tool's start, whatever their yaws."""
     size, tool = parameters.block_size, parameters.tool
     if math.dist(pose.xy, tool.start[:2]) < size.circumradius + tool.radius:
         return False

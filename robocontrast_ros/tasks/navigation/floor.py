@@ -103,7 +103,7 @@ class Region:
         return max(float(shapely.distance(self._whole, shapely.Point(point))) - self.reach, 0.0)
 
     def contains(self, point: Point) -> bool:
-        """Tell whether a point is in the region."""
+        """Return whether a point is in the region."""
         return self.excess(point) == 0.0
 
     def nearest(self, points: Points) -> list[Points]:
@@ -229,7 +229,7 @@ class FloorPlan:
         return space
 
     def free(self, point: Point) -> bool:
-        """Tell whether the base's centre may be at a point."""
+        """Return whether the base's centre may be at a point."""
         return bool(self.roads.free(np.array([point]))[0])
 
     def gap(self, path: Sequence[Point]) -> float:

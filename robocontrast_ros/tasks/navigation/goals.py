@@ -27,7 +27,7 @@ class PlaceGoal:
     plan_of: PlanOf
 
     def satisfied(self, scene: Scene) -> bool:
-        """Tell whether the robot is there; cheaper than the distance, which is then 0."""
+        """Return whether the robot is there; cheaper than the distance, which is then 0."""
         return self.plan_of(scene).region(self.place).contains(_base(scene))
 
     def distance(self, scene: Scene) -> float:
@@ -61,7 +61,7 @@ class VisitGoal:
     stop_required: bool = True
 
     def satisfied(self, scene: Scene) -> bool:
-        """Tell whether the robot is at the last place; the scorer checks the first."""
+        """Return whether the robot is at the last place; the scorer checks the first."""
         return self.subgoals[-1].satisfied(scene)
 
     def distance(self, scene: Scene) -> float:

@@ -203,7 +203,7 @@ class VisitNeighbourhood(ProvenNeighbourhood):
         )
 
     def _has_room(self, name: str, scene: Scene) -> bool:
-        """Tell whether an object is clear of the others and the walls, and the robot's pose is free."""
+        """Return whether an object is clear of the others and the walls, and the robot's pose is free."""
         plan, shapes, gap = self._planner.floor_plan(scene), self._planner.shapes, self._numbers.gap
         others = [shape for other, shape in plan.footprints.items() if other != name]
         return has_room(plan.footprints[name], others, shapes, gap, gap) and (
@@ -211,11 +211,11 @@ class VisitNeighbourhood(ProvenNeighbourhood):
         )
 
     def _collides(self, path: Sequence[Point], scene: Scene) -> bool:
-        """Tell whether the base would touch something on a path."""
+        """Return whether the base would touch something on a path."""
         return self._planner.floor_plan(scene).gap(path) < self._parameters.base.radius
 
     def _keeps_clear(self, path: Sequence[Point], scene: Scene) -> bool:
-        """Tell whether the base keeps the planner's distance from everything on a path."""
+        """Return whether the base keeps the planner's distance from everything on a path."""
         return self._planner.floor_plan(scene).gap(path) >= self._parameters.base.clearance - TOUCHING
 
     def _misses(self, point: Point, instruction: Instruction, scene: Scene) -> float:
@@ -225,7 +225,7 @@ class VisitNeighbourhood(ProvenNeighbourhood):
 
 
 def _halves(route: Route, least: float) -> bool:
-    """Tell whether both halves of a path are at least this long [m]."""
+    """Return whether both halves of a path are at least this long [m]."""
     return min(path_length(route.first_half), path_length(route.second_half)) >= least
 
 

@@ -113,7 +113,7 @@ class NavigationParameters(TaskParameters):
 
 
 def _convex(polygon: tuple[Point, ...]) -> bool:
-    """Tell whether each corner turns left and the corners go round once."""
+    """Return whether each corner turns left and the corners go round once."""
     turned = 0.0
     count = len(polygon)
     for i, (x, y) in enumerate(polygon):

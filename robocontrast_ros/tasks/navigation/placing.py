@@ -36,7 +36,7 @@ def overlapping(footprints: Mapping[str, Shape]) -> tuple[str, str] | None:
 
 
 def has_room(shape: Shape, others: list[Shape], shapes: Shapes, gap: float, wall_gap: float) -> bool:
-    """Tell whether a footprint is at least this far from others and from the walls [m]."""
+    """Return whether a footprint is at least this far from others and from the walls [m]."""
     if outside_by(shape, shapes) > -wall_gap:
         return False
     return not others or bool(shapely.distance(np.asarray(others, dtype=object), shape).min() >= gap)

@@ -42,7 +42,7 @@ def draw_scene(shapes: Shapes, floor_plan: Callable[[Scene], FloorPlan], rng: np
 
 
 def has_wanted_length(route: Route, bounds: Generator) -> bool:
-    """Tell whether a route and its halves are as long as the bounds say."""
+    """Return whether a route and its halves are as long as the bounds say."""
     least, greatest = bounds.path
     return (
         least <= route.length <= greatest

@@ -65,7 +65,7 @@ class _Areas:
         self._gap = p.gap
 
     def free(self, area: Polygon) -> bool:
-        """Tell whether an area keeps all gaps."""
+        """Return whether an area keeps all gaps."""
         if not self._areas:
             return True
         return not (shapely.distance(area, np.array(self._areas, dtype=object)) < np.array(self._gaps)).any()
@@ -218,14 +218,14 @@ class TabletopClutter(TargetAlone):
         return found
 
     def _may_be_clear(self, said: Instruction, scene: Scene, model: ObjectModel) -> bool:
-        """Tell whether the words are clear with a thing beside in some corner: it may be nearer, or farther left."""
+        """Return whether the words are clear with a thing beside in some corner: it may be nearer, or farther left."""
         region = self._p.region
         corners = [(x, y) for x in (region.x_min, region.x_max) for y in (region.y_min, region.y_max)]
         beside = (_with(scene, [ObjectState(model.model, model.model, Pose.planar(x, y, 0.0))]) for x, y in corners)
         return any(self._task.premise(said, there) is None for there in beside)
 
     def _alike(self, model: ObjectModel, said: Instruction, scene: Scene) -> bool:
-        """Tell whether a thing has the kind, the category or the colour of something that is named."""
+        """Return whether a thing has the kind, the category or the colour of something that is named."""
         others = [self._library[scene[name].model] for name in named(said)]
         return any(
             model.type == other.type or model.category == other.category or model.colour == other.colour

@@ -106,7 +106,7 @@ class TabletopDifficulty:
         return Pose.planar(x, y, yaw, state.pose.position[2])
 
     def _free(self, scene: Scene, names: tuple[str, ...]) -> bool:
-        """Tell whether things stand inside the region, with the gaps of drawn scenes around them."""
+        """Return whether things stand inside the region, with the gaps of drawn scenes around them."""
         areas = {o.name: shapes.footprint(self._library[o.model], o.pose) for o in self._planner.movable(scene)}
         apart = self._p.sampling.named_gap
         return all(
@@ -153,13 +153,13 @@ class TabletopDifficulty:
 
     @staticmethod
     def _bears_unlike(model: ObjectModel) -> bool:
-        """Tell whether something can be put on a thing that is neither a container nor stacked, whatever is put."""
+        """Return whether something can be put on a thing that is neither a container nor stacked, whatever is put."""
         return not model.fixed and model.top is not None and model.cavity is None and not model.stackable
 
     # -- the hand -----------------------------------------------------------------------------------
 
     def _in_the_way(self, base: TestInstance, scene: Scene) -> bool:
-        """Tell whether what was added is in the way of the hand, or of the target, where the plan before has them."""
+        """Return whether what was added is in the way of the hand, or of the target, where the plan before has them."""
         try:
             way = self._planner.handling(base.instruction, base.scene)
         except NoPlan:

@@ -48,7 +48,7 @@ class Lifted:
         return (short if short > HELD_LONGEST else 0.0) + missing
 
     def satisfied(self, scene: Scene) -> bool:
-        """Tell whether it is lifted."""
+        """Return whether it is lifted."""
         return self.distance(scene) == 0.0
 
 
@@ -151,7 +151,7 @@ class Placed:
         return excess + (self.contact if self.target in scene.contacts else 0.0)
 
     def satisfied(self, scene: Scene) -> bool:
-        """Tell whether it is placed."""
+        """Return whether it is placed."""
         return self.distance(scene) == 0.0
 
     def regions(self, scene: Scene) -> tuple[protocol.Polygon, ...]:
@@ -174,7 +174,7 @@ class TabletopGoal:
     stop_required: bool = False
 
     def satisfied(self, scene: Scene) -> bool:
-        """Tell whether the scene is as the instruction wants it; that the robot lifted the target is a subgoal."""
+        """Return whether the scene is as the instruction wants it; that the robot lifted the target is a subgoal."""
         return self.subgoals[-1].satisfied(scene)
 
     def distance(self, scene: Scene) -> float:

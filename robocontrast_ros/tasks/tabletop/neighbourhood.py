@@ -291,7 +291,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
             return None
 
     def _unclear(self, instruction: Instruction, scene: Scene) -> bool:
-        """Tell whether the words do not say clearly what they shall say."""
+        """Return whether the words do not say clearly what they shall say."""
         return self._language.premise(instruction, scene, APART_WHEN_SAID) is not None
 
     def _beside(self, way: Handling, thing: ObjectState) -> float:
@@ -305,7 +305,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
         return relation.excess(end, reference.pose)
 
     def _touches(self, way: Handling, scene: Scene, instruction: Instruction, name: str) -> bool:
-        """Tell whether the hand, or what it puts down, would touch a thing where it closes or opens."""
+        """Return whether the hand, or what it puts down, would touch a thing where it closes or opens."""
         thing, target = scene[name], scene[argument(instruction, "target")]
         obstacle = self._planner.obstacle(thing)
         if self._room.in_the_way(way.grasp, [obstacle]) is not None:
@@ -374,7 +374,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
         return shapes.is_upright(state.pose) and abs(state.pose.position[2]) <= RESTING
 
     def _bears(self, name: str, scene: Scene, or_lies_on: bool = False) -> bool:
-        """Tell whether something is in or on a thing, or, if that is asked, the thing in or on something."""
+        """Return whether something is in or on a thing, or, if that is asked, the thing in or on something."""
         area, lowest = self._area(scene[name]), self._heights(scene[name])[0]
         return any(
             shapes.gap(area, self._area(o)) == 0.0 and (or_lies_on or self._heights(o)[0] >= lowest)

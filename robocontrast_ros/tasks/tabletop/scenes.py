@@ -116,7 +116,7 @@ def objects_in_use(parameters: TabletopParameters, source: str) -> dict[str, Obj
 
 
 def suits(family: str, target: ObjectModel, reference: ObjectModel) -> bool:
-    """Tell whether two kinds of objects make sense in a family; each pair of them has one skill besides move_near."""
+    """Return whether two kinds of objects make sense in a family; each pair of them has one skill besides move_near."""
     stacked = target.stackable and reference.stackable
     match family:
         case "stack":
@@ -155,7 +155,7 @@ class SceneDraw:
                 yield {"target": target.model, "reference": reference.model}
 
     def _possible(self, family: str, target: ObjectModel, reference: ObjectModel | None = None) -> bool:
-        """Tell whether there is a plan as far as the two alone tell; colours make no difference."""
+        """Return whether there is a plan as far as the two alone tell; colours make no difference."""
         key = family, target.type, reference.type if reference is not None else ""
         if key not in self._known:
             other = reference.model if reference is not None else ""

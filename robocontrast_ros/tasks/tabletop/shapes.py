@@ -21,7 +21,7 @@ UPRIGHT = math.cos(math.radians(10.0))
 
 
 def is_upright(pose: Pose) -> bool:
-    """Tell whether an object stands as in its own frame, whatever its yaw."""
+    """Return whether an object stands as in its own frame, whatever its yaw."""
     return bool(_matrix(pose.orientation)[2, 2] >= UPRIGHT)
 
 
