@@ -26,7 +26,6 @@ from robocontrast_ros.graph.fork_server import start_fork_server
 from robocontrast_ros.graph.launch_arguments import ARGUMENTS, launched_session
 from robocontrast_ros.graph.names import CONTAINER, LEADER, NO_SHARED_MEMORY
 from robocontrast_ros.nodes.runtime.main import AT_ONCE, END_WITH_PARENT
-from robocontrast_ros.sessions.machine_check import check_rendering
 from robocontrast_ros.system.disk import make_folder
 from robocontrast_ros.system.numerics import pin
 from robocontrast_ros.system.starting import FORK_SERVER
@@ -101,7 +100,6 @@ def _session(context: LaunchContext, file: Path) -> list[LaunchDescriptionEntity
         atexit.register(server.close)
     launched = launched_session(given, os.environ, server)
     atexit.register(launched.close)
-    os.environ.update(check_rendering(launched.session))
     if server is not None:
         os.environ[FORK_SERVER] = server.name
     folder = launched.run.parameters / "nodes"

@@ -12,7 +12,7 @@ from robocontrast_ros.configuration import record, resolve_uri
 from robocontrast_ros.policies.action_spaces import PLANAR_DELTA
 from robocontrast_ros.policies.baselines.language_table.oracle import Oracle
 from robocontrast_ros.policies.checkpoints import CheckpointParameters, CheckpointPolicy, restored
-from robocontrast_ros.policies.prompted.structure import LONGEST
+from robocontrast_ros.policies.prompted import LONGEST
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder, encoder_reads
 

@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from robocontrast_ros.policies.networks import Network
-from robocontrast_ros.policies.prompted.structure import CLASSES, LONGEST, ROLES
+from robocontrast_ros.policies.prompted import LONGEST
+from robocontrast_ros.policies.prompted.structure import CLASSES, ROLES
 
 Conditioning = Literal["early", "late"]
 

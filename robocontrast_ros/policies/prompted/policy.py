@@ -13,8 +13,9 @@ from robocontrast_ros.domain import Crop, Instruction, Scene, Segment
 from robocontrast_ros.policies.baselines.language_table.oracle import Oracle
 from robocontrast_ros.policies.baselines.language_table.pushing import Pusher
 from robocontrast_ros.policies.networks import one_thread
+from robocontrast_ros.policies.prompted import LONGEST
 from robocontrast_ros.policies.prompted.network import OBJECTS, PICTURE, Objects, Prompted, Prompts, as_input
-from robocontrast_ros.policies.prompted.structure import LONGEST, instruction_of
+from robocontrast_ros.policies.prompted.structure import instruction_of
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.segments import one_segment
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder

@@ -8,9 +8,6 @@ from robocontrast_ros.domain import Instruction
 from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, DISTANCES, LOCATIONS
 from robocontrast_ros.tasks.language_table.parameters import FAMILIES
 
-LONGEST = 64
-"""Words (tokens) and pictures of a prompt, at most; what follows is not read."""
-
 ROLES = ("source", "target")
 """Arguments that are objects: the answer is a place in the list of them."""
 

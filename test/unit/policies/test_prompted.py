@@ -18,13 +18,13 @@ from robocontrast_ros.contracts.policy import PolicyContract  # noqa: E402
 from robocontrast_ros.domain import Crop, ObjectState, Pose, Scene, Segment, SegmentKind  # noqa: E402
 from robocontrast_ros.policies.baselines.language_table.oracle import Oracle  # noqa: E402
 from robocontrast_ros.policies.checkpoints import CheckpointParameters  # noqa: E402
+from robocontrast_ros.policies.prompted import LONGEST  # noqa: E402
 from robocontrast_ros.policies.prompted.loading import PICTURES, PromptedFile  # noqa: E402
 from robocontrast_ros.policies.prompted.network import Objects, Prompted, PromptedSizes  # noqa: E402
 from robocontrast_ros.policies.prompted.policy import PromptedPolicy, prompt_of  # noqa: E402
 from robocontrast_ros.policies.prompted.structure import (  # noqa: E402
     ARGUMENTS,
     CLASSES,
-    LONGEST,
     ROLES,
     instruction_of,
     labels,
