@@ -77,7 +77,7 @@ class PartlySeenGoal(Goal, Protocol):
     """A goal that the last scene of a trial does not show completely."""
 
     def unseen(self, success: bool) -> str:
-        """Return the part that such a scene does not show, as a sentence for people; empty if it shows the success.
+        """Return the part that such a scene does not show, as a sentence for people; empty if it shows the outcome.
 
         Args:
             success: whether the scene fulfils the goal, without contacts of the robot.
