@@ -131,7 +131,7 @@ class SessionControl:
 
     @property
     def abort_reason(self) -> str:
-        """Why the session is to end; empty when it is not."""
+        """Why the session is to end; empty if it is not."""
         with self._condition:
             return self._abort_reason
 

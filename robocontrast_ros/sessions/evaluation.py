@@ -33,11 +33,11 @@ class Evaluation:
         perturbations: the perturbation set P, in the order they are applied.
         recorded: instances to take, the first ``test_set_size`` of them; drawn if there are none.
         families: the task's families to sample from, in turn; as the task draws them when empty.
-        repeats: how often each instance is run.
+        repeats: number of runs of each instance.
         cost_model: model of set-up costs.
         budget: K, in the cost model's unit; infinity for no limit.
         max_trials: trials after which the session ends; None for no limit.
-        void_retries: how often a void trial is tried again before the session stops.
+        void_retries: number of times that a void trial is tried again before the session stops.
         stop_early: the question after whose answer the session ends; None without one.
         tolerance: how far an object may be from its wanted pose and still stay.
         scores: those of the session, in the order of tables.

@@ -96,7 +96,7 @@ def run_session(
     """Run a session, or resume one, and return how it ended.
 
     Args:
-        evaluation: what to evaluate.
+        evaluation: the evaluation to run.
         bench: the world.
         journal: the file to write, or its open writer.
         resume: whether to resume the session of that journal.
@@ -164,7 +164,7 @@ class Session:
         """Take the parts; nothing happens before ``run``.
 
         Args:
-            evaluation: what to evaluate.
+            evaluation: the evaluation to run.
             bench: the world.
             sink: writes the events.
             control: pause, resume, swap and abort.
@@ -681,7 +681,7 @@ class Session:
         _, difference = compare_delivery(chosen, replace(received, image_digest=""))
         if difference:
             raise BenchFault(Fault.PERTURBATION_NOT_DELIVERED, difference)
-        if chosen.segments_digest and not received.segments_digest:  # the words alone do not tell two trials apart
+        if chosen.segments_digest and not received.segments_digest:  # the words alone do not distinguish two trials
             return
         twin = self._policies.twin(trial)
         if twin is None:
