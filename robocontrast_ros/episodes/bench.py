@@ -225,7 +225,7 @@ class Bench:
         return ""
 
     def speed_scaling(self) -> str:
-        """Return what slows the robot from outside the session, such as a speed slider, and its remedy by a person.
+        """Return the outside cause that slows the robot, such as a speed slider, and its remedy by a person.
 
         Or a sentence that nobody knows; empty for full speed.
 
