@@ -154,7 +154,7 @@ class Discs:
 
 
 class Polygons:
-    """Convex polygons; a shortest path is tangent to one where it bends."""
+    """Convex polygons; a shortest path is tangent to one at each bend."""
 
     tolerance = 1e-7
 

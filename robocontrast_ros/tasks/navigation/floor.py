@@ -48,7 +48,7 @@ def footprint(furniture: Furniture) -> tuple[Points, ...]:
 
 
 def grown(part: Points, by: float) -> Points:
-    """Return a convex polygon grown by at least ``by`` [m], the corners cut as ``ARC_CORNERS`` says."""
+    """Return a convex polygon grown by at least ``by`` [m], the corners cut by ``ARC_CORNERS``."""
     sums = (part[:, None] + disc(by, ARC_CORNERS)).reshape(-1, 2)
     hull = shapely.convex_hull(shapely.multipoints(sums))
     return shapely.get_coordinates(shapely.orient_polygons(hull))[:-1]

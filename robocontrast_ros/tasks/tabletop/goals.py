@@ -136,7 +136,7 @@ class Placed:
         reference: name of the object at which its place is.
         relation: the relation of the two.
         contact: distance added for a contact of the robot with the target [m].
-        holding: how long, and how still.
+        holding: how long it has to hold, and how still.
     """
 
     target: str

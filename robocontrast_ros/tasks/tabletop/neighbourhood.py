@@ -331,7 +331,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
 
         Args:
             name: of the thing.
-            scene: with the thing where it is.
+            scene: with the thing at its present place.
             instruction: the two things that it wants near each other are not put near here.
             move: the thing is moved by at least and at most [m].
             turned: whether its yaw is also drawn; it stays otherwise.

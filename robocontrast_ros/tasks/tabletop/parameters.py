@@ -246,7 +246,7 @@ class TabletopParameters(TaskParameters):
     def tool_region(self) -> tuple[tuple[float, float], tuple[float, float], tuple[float, float]]:
         """Least and greatest x, y and z of the tool [m]: above the things' region, from the table to the ceiling.
 
-        The lowest is where the finger tips, which reach beyond the tool, touch the table.
+        At the least z the finger tips, which reach beyond the tool, touch the table.
         """
         where = self.region
         return (where.x_min, where.x_max), (where.y_min, where.y_max), (self.hand.tip, self.placing.ceiling)

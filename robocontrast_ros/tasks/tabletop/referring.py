@@ -30,7 +30,7 @@ CATEGORY_NOUNS = {
 
 SIZES = ("small", "large")
 PLACES = ("left", "right", "nearest", "farthest")
-"""In the robot's frame, which instructions say in words (``on your left``): x points away from it, y to its left."""
+"""In the robot's frame, named by instructions (``on your left``): x points away from it, y to its left."""
 
 LARGER = 1.2
 """Factor of the diagonals: a thing is large beside others of its kind that are smaller by it; small conversely."""
@@ -99,7 +99,7 @@ def plain(model: ObjectModel) -> Expression:
 def expressions(name: str, scene: Scene, objects: Objects) -> Iterator[Expression]:
     """Enumerate the expressions that mean one thing alone in a scene, and still do when things are moved a little.
 
-    None of them says a size or a place without need.
+    None of them contains a size or a place without need.
 
     Args:
         name: of the thing.
