@@ -180,7 +180,7 @@ def check_port(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> Non
 
     A port of a real driver is also refused in lockstep, because no real robot waits, and if our simulator plays the
     world: a real robot would follow the simulation. In practice nobody expects any robot to move, and a port of one's
-        own is also refused.
+    own is also refused.
     """
     known = plugin_names("robot_ports")
     if ":" not in robot.port and robot.port not in known:
@@ -377,8 +377,7 @@ def checked_stop_early(
 ) -> StopEarlyParameters:
     """Return the record with an absolute path; refuse questions that no sequential test can decide.
 
-    Refused: a strategy whose base trials are no i.i.d. sample, a score whose range is open, a question beyond its
-        range.
+    Refused: a strategy whose base trials are no i.i.d. sample, a score whose range is open, a question beyond it.
     """
     if not strategy.base_trials_iid:
         raise ConfigurationError(

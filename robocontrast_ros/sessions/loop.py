@@ -580,7 +580,7 @@ class Session:
             )
 
     def _restore_scene(self, trial: Trial) -> None:
-        """Restore the last known scene, at no cost: objects that an interruption moved are no cost of the evaluation.
+        """Restore the last known scene, at no cost: the effect of an interruption is no cost of the evaluation.
 
         When the trial had been set up before the interruption, that is its starting scene, and its set-up
         costs nothing more.
@@ -632,8 +632,7 @@ class Session:
         """Return the actual scene: the last known one, unless somebody has moved something since.
 
         If both match, the known one is taken, so that noise in reading a scene adds no cost, and a resumed session
-        computes the same costs. For a person the actual scene is taken: they move the objects that are in the wrong
-        place now.
+        computes the same costs. For a person it is the actual one: they move the objects that are wrong now.
         """
         actual, known = self._bench.scene(), self._history.scene
         if self._evaluation.person:

@@ -222,7 +222,7 @@ class FloorPlan:
 
     @cached_property
     def free_space(self) -> Polygon | MultiPolygon:
-        """Area allowed for the base's centre."""
+        """Free space of the base's centre."""
         blocked = [Polygon(o) for o in self._shapes.obstacles(self._scene)]
         space = shapely.difference(shapely.box(*self._low, *self._high), shapely.union_all(blocked))
         shapely.prepare(space)

@@ -57,7 +57,7 @@ class TabletopDifficulty:
         return self._task.clutter.most(wanted) if self._task.clutter is not None else 0
 
     def distract(self, base: TestInstance, count: int, rng: np.random.Generator) -> Answer:
-        """Add things of the same kind, category or colour, none of them an occluder or in the hand's places."""
+        """Add things of the same kind, category or colour, none of them an occluder or in the way of the hand."""
         answer: Answer = NotApplicable("the task has no distractors")
         for _ in range(CROWDS if self._task.clutter is not None else 0):
             answer = self._task.clutter.add(base, Crowd(count, "alike"), rng)
@@ -153,7 +153,7 @@ class TabletopDifficulty:
 
     @staticmethod
     def _bears_unlike(model: ObjectModel) -> bool:
-        """Return whether anything can be put on a thing, one that is neither a container nor stacked."""
+        """Return whether a thing can bear any thing and is neither a container nor stacked."""
         return not model.fixed and model.top is not None and model.cavity is None and not model.stackable
 
     # -- the hand -----------------------------------------------------------------------------------

@@ -332,7 +332,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
         Args:
             name: of the thing.
             scene: with the thing at its present place.
-            instruction: the two things that it wants near each other are not put near here.
+            instruction: two things that it wants near each other are kept apart here.
             move: the thing is moved by at least and at most [m].
             turned: whether its yaw is also drawn; it stays otherwise.
             rng: the only source of randomness.

@@ -30,7 +30,7 @@ APPROACHES = 12
 """Number of steps that bring a thing to its gap from the one near which it is put."""
 
 STANDING = 0.02
-"""Greatest distance from the table's top of a thing to pick up, or to put something on [m]."""
+"""Greatest distance of a named thing from the table's top [m]."""
 
 
 _KEPT_PLANS = 64

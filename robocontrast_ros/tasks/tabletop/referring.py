@@ -68,7 +68,7 @@ def resolve(expression: Expression, scene: Scene, objects: Objects, apart: float
     """Return the names of the things that an expression may mean in a scene, in the scene's order.
 
     Args:
-        expression: the expression.
+        expression: the one to resolve.
         scene: the things and their poses; the world frame is the robot's.
         objects: the models.
         apart: least distance that makes a place clear [m].
