@@ -32,7 +32,7 @@ class Evaluation:
         test_set_size: |X|, the number of i.i.d. test instances.
         perturbations: the perturbation set P, in the order they are applied.
         recorded: instances to take, the first ``test_set_size`` of them; drawn if there are none.
-        families: the task's families to sample from, in turn; as the task draws them when empty.
+        families: the task's families to sample from, in turn; empty to draw them as the task does.
         repeats: number of runs of each instance.
         cost_model: model of set-up costs.
         budget: K, in the cost model's unit; infinity for no limit.

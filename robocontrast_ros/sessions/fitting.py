@@ -354,7 +354,7 @@ def checked_metric(
         origin: where a key was written.
 
     Raises:
-        ConfigurationError: it is none of the session's scores, or its range is open and the strategy needs its ends.
+        ConfigurationError: it is not one of the session's scores, or its range is open and the strategy needs its ends.
     """
     specs = {score.spec.name: score.spec for score in scores}
     where = origin("metric")[:2] if named else (str(task_file), "metric")

@@ -65,7 +65,7 @@ class VisitLanguage(GrammarLanguage):
         return tuple(m for m, f in self._parameters.furniture.items() if f.place and m in there)
 
     def called(self, place: str, scene: Scene) -> Iterator[tuple[str, bool]]:
-        """Yield the nouns of a place, each of which means it alone."""
+        """Yield the nouns of a place, each of which means only that place."""
         many = _counter(scene)(place) > 1
         for noun in self._parameters.furniture[place].nouns:
             yield f"the {plural(noun) if many else noun}", True

@@ -237,7 +237,7 @@ class TabletopClutter(TargetAlone):
     ) -> Scene:
         """Return the scene with so many more things, in an order that does not reveal the named ones.
 
-        One for which there is no room gives way to the next.
+        A thing without room is replaced by the next.
 
         Raises:
             NoScene: so many have no room, or too few may be added.

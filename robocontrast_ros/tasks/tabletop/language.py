@@ -108,7 +108,7 @@ class TabletopLanguage(GrammarWording):
         """Return the instruction about other things, in the same wording.
 
         A thing named already keeps its expression, in whatever role; another thing is named in the same way if that
-        means it alone, else in a drawn way. The earlier expression is not used for it, although it may mean it by now:
+        means it alone, else in a drawn way. The earlier expression is not used for it, although it may mean it now:
         *the one on your left*.
 
         Raises:

@@ -142,7 +142,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
     def _redirected(self, case: _Case, rng: np.random.Generator) -> Answer:
         """Ask for another target or another reference, in the instance's own scene by another skill if necessary.
 
-        In the scene that the trial before left, the reference may bear the target by now, so that the same skill suits
+        In the scene left by the trial before, the reference may already bear the target, so that the same skill suits
         nothing else: an answer by another skill would be about that trial.
         """
         said, scene = case.base.instruction, case.scene
@@ -199,7 +199,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
         said, scene, before = case.base.instruction, case.scene, case.before
         old, new = argument(said, "target"), argument(wanted, "target")
         if old != new:
-            # The old target may lie elsewhere by now; the earlier way grasped it at its old place.
+            # The old target may be elsewhere now; the earlier way grasped it at its old place.
             return min(self._beside(before, scene[new]), self._beside(after, scene[old]))
         ends = ((wanted, before.target), (said, after.target))
         missed = min(self._excess(instruction, end, scene) for instruction, end in ends)
