@@ -236,7 +236,7 @@ class Roadmap:
 
     @cached_property
     def _corners(self) -> Indices:
-        """Mask of the obstacles' corners that are free."""
+        """Indices of the obstacles' corners that are free."""
         return np.flatnonzero(self.free(self._obstacles.corners))
 
     @cached_property
