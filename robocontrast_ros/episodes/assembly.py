@@ -151,7 +151,7 @@ class EpisodeAssembly:
         """Return the share of its speed at which the robot may go on its way.
 
         Raises:
-            BenchFault: ROBOT_NOT_READY where it has to stop.
+            BenchFault: ROBOT_NOT_READY if it has to stop.
         """
         share, stopping = self._safety.homing(reading, self._surroundings.person_near)
         if stopping is not None:

@@ -142,7 +142,7 @@ class SetByPerson:
     Attributes:
         seconds: the time it took [s].
         read: the parts that were seen for certain when they said that it was done; None if nothing saw it.
-        overruled: the doubts at that time, one line each, if they said that it is right all the same.
+        overruled: the doubts at that time, one line each, if they still said that it is right.
     """
 
     seconds: float
@@ -225,7 +225,7 @@ class Bench:
         return ""
 
     def speed_scaling(self) -> str:
-        """Return what slows the robot from outside the session, such as a speed slider, and its remedy by a person.
+        """Return the outside cause that slows the robot, such as a speed slider, and its remedy by a person.
 
         Or a sentence that nobody knows; empty for full speed.
 

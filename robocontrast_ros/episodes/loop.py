@@ -133,7 +133,7 @@ class EpisodeBench(Protocol):
         """End the robot's motion by the controller's command to stop and stay; also while the policy thinks."""
 
     def stop(self) -> None:
-        """Have the robot stop where it is, when nothing was observed."""
+        """Have the robot stop where it is, if nothing was observed."""
 
 
 def run_episode(

@@ -22,7 +22,7 @@ Images = Mapping[str, Any]
 
 
 class RobotPort(Protocol):
-    """A robot's driver. All of it may raise BenchFault.
+    """A robot's driver. Each method may raise BenchFault.
 
     Attributes:
         homes: whether it has to be sent to an episode's start; else the world brings it there, or a person.
@@ -147,7 +147,7 @@ class Surroundings(Protocol):
         """Move cameras, by name -> pose in the optical frame at its place [m], until the next scene is set up."""
 
     def located(self, stamp: int, pose: Pose) -> None:
-        """Take the robot's own estimate of where its tool (or base) is at a time [ns]."""
+        """Take the robot's own estimate of its tool's (or base's) pose at a time [ns]."""
 
     def scene(self, stamp: int) -> Scene:
         """Return the ground truth of a time [ns] for privileged policies."""

@@ -186,7 +186,7 @@ def _reason(grey: Picture, found: Sequence[int], board: Board) -> str:
 
 
 def camera_pose(images: Sequence[Picture], board: Board, intrinsics: Intrinsics, placed: Pose) -> CameraPose:
-    """Return the pose of a camera that took images of a board; neither moved meanwhile.
+    """Return the pose of a camera that took images of a board; neither moved between them.
 
     Args:
         images: RGB, at least one; several average the noise.

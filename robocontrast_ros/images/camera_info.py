@@ -78,7 +78,7 @@ def read_fields(file: Path) -> dict[str, Any]:
 def numbers_of(
     file: Path, content: dict[str, Any], names: Sequence[str], sizes: tuple[int, ...], cure: str = ""
 ) -> NDArray[np.float64]:
-    """Return the numbers under the first of some keys that is there.
+    """Return the numbers under the first present one of some keys.
 
     Args:
         file: for errors.
@@ -105,7 +105,7 @@ def numbers_of(
 
 
 def number(value: object) -> float | None:
-    """Return a value of a YAML file as a finite number; None if it is none."""
+    """Return a value of a YAML file as a finite number; None if it is not one."""
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):

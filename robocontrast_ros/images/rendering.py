@@ -39,7 +39,7 @@ SAMPLES, SHADOW = 4, 2048
 
 
 class RenderingUnavailable(RuntimeError):
-    """No OpenGL platform works on this machine; the message names the packages to install.
+    """No OpenGL platform works on this machine; the message has the remedy.
 
     Attributes:
         blame: the error of the variable of the environment that is the reason; None if there is none.

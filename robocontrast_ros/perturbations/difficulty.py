@@ -18,7 +18,7 @@ from robocontrast_ros.tasks.proven import proven
 OWN_SCENE = "an instance is made harder in the scene of the test instance itself"
 
 AXES = {"places": "SB", "destination": "LSB"}
-"""Way to make an instance harder -> the changed part."""
+"""Way to make an instance harder -> the axes that it changes."""
 
 FEWEST = 3
 """Default number of distractors, and the fewest that count as distracting."""

@@ -379,21 +379,21 @@ class _Masked(_OfSegments):
 
 
 class MaskWords(_Masked):
-    """Only the referents are told."""
+    """The policy gets only the referents."""
 
     name, symbol, description = "mask_words", "ΔL no words", "tell nothing but the referents"
     masks = staticmethod(lambda segment: not segment.refers)
 
 
 class MaskReferents(_Masked):
-    """Only the words between the referents are told."""
+    """The policy gets only the words between the referents."""
 
     name, symbol, description = "mask_referents", "ΔL no referents", "tell nothing of the referents"
     masks = staticmethod(lambda segment: segment.refers)
 
 
 class MaskAll(_Masked):
-    """Nothing is told."""
+    """The policy gets no words."""
 
     name, symbol, description = "mask_all", "ΔL nothing", "tell nothing"
     masks = staticmethod(lambda segment: True)

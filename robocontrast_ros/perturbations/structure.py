@@ -20,7 +20,7 @@ class _OfLanguage(NamedPerturbation):
     axes = "LB"
 
     def changed(self, task: Task, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
-        """Give the changed instruction in the scene as it is."""
+        """Give the changed instruction in the unchanged scene."""
         try:
             instruction = task.rewording.reword(base.instruction, self.arguments(base.instruction), scene, rng)
         except ValueError as reason:

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class JournalError(ValueError):
-    """A journal cannot be read, or is not the expected one; the message says what to do."""
+    """A journal cannot be read, or is not the expected one; the message has the remedy."""

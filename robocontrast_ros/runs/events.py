@@ -88,7 +88,7 @@ class SessionStarted:
 
 @dataclass(frozen=True)
 class PolicyLoaded:
-    """The policy that serves from here on: at the start, when the session goes on in a new process, at a swap.
+    """The policy that serves from here on: at the start, at a restart in a new process, at a swap.
 
     Attributes:
         name: its own name.
@@ -246,7 +246,7 @@ class SetUp:
         measured: time that the person took [s]; None if not measured, as in simulation.
         read: the parts of the scene that were seen for certain when the person said that it was done; None if nothing
             saw it, or if no person sets scenes up.
-        overruled: the doubts at that time, one line each, if the person said that the scene is right all the same.
+        overruled: the doubts at that time, one line each, if the person still said that the scene is right.
     """
 
     trial: Trial

@@ -141,7 +141,7 @@ class BlindPolicies:
             raise BenchFault(Fault.POLICY_SERVER_LOST, detail)
 
     def masked(self, text: str) -> str:
-        """Return a text without names of policies; before the first trial, return it unchanged."""
+        """Return a text without names of policies; before the assignment, return it unchanged."""
         policies = self._secret.policies if self._secret is not None else ()
         names = {name for policy in policies for name in (policy.file, Path(policy.file).stem, policy.name)}
         # The error of a policy that cannot be loaded names its class.

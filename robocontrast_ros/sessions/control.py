@@ -38,8 +38,8 @@ class SessionStatus:
         budget: its limit, and the cost spent.
         trial: the trial that is set up or running, or that has just ended; None before the first.
         result: its result; None while it is set up or running.
-        time_left: estimate to the end on the wall clock [s]; NaN when unknown.
-        policy: name of the policy that serves; empty when unknown.
+        time_left: estimate to the end on the wall clock [s]; NaN if unknown.
+        policy: name of the policy that serves; empty if unknown.
         void_fault: why the trial's last attempt was void; ``NONE`` in the first attempt.
         void_detail: the same in words.
     """
@@ -106,7 +106,7 @@ class SessionControl:
             self._condition.notify_all()
 
     def abort(self, reason: str) -> None:
-        """End the session, at the latest after the present trial; whoever owns the bench cancels that."""
+        """End the session, at the latest after the present trial; the owner of the bench cancels that trial."""
         with self._condition:
             self._abort_reason = self._abort_reason or reason
             self._condition.notify_all()
@@ -118,7 +118,7 @@ class SessionControl:
             self._condition.notify_all()
 
     def take_swaps(self) -> tuple[str, ...]:
-        """Return the policies that were asked for since the last call, in order."""
+        """Return the policies requested since the last call, in order."""
         with self._condition:
             taken, self._swaps = tuple(self._swaps), []
             return taken
@@ -131,7 +131,7 @@ class SessionControl:
 
     @property
     def abort_reason(self) -> str:
-        """Why the session is to end; empty when it is not."""
+        """Why the session is to end; empty if it is not."""
         with self._condition:
             return self._abort_reason
 

@@ -193,7 +193,7 @@ def begin_stopping(evaluation: Evaluation, begun: SessionStarted | None = None) 
 
     Raises:
         ConfigurationError: the run to compare with cannot be read, or is not of the same seed, task and test set; or
-            it has repeats by now.
+            it has repeats now.
     """
     parameters, repeats = evaluation.session.stop_early, evaluation.session.repeats
     if parameters is None:

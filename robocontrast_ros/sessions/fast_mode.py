@@ -77,7 +77,7 @@ def open_bench(
         )
     pin(os.environ)
     task, blind = session.task, session.parameters.blind
-    # Each policy of a blind session is shown what any of them asks for: drawing it takes the same time.
+    # Each policy of a blind session gets the cameras that any of them asks for: drawing then takes the same time.
     others = check_policies(session) if blind is not None else ()
     # Only this loop waits for the policy, and handing a call to another thread takes longer than most answers.
     runner = loaded(loading_of(session, file, own_thread=False))

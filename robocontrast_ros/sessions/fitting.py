@@ -40,14 +40,14 @@ Origin = tuple[str, str, Path]
 
 
 def steps_per_control(task: Task, source: str) -> int:
-    """Return how many steps of the physics one control period takes.
+    """Return the number of physics steps in one control period.
 
     Args:
         task: the task.
         source: its file, for the error.
 
     Raises:
-        ConfigurationError: the period is no whole number of them.
+        ConfigurationError: the period is no whole number of steps.
     """
     steps = 1.0 / (task.control_rate * task.scenes.physics_step)
     if round(steps) < 1 or abs(steps - round(steps)) > 1e-3:
@@ -159,7 +159,7 @@ def check_tolerances(
     Args:
         parameters: of the session.
         task: of the session.
-        world: what the robot acts in.
+        world: of the session.
         origin: where a key was written.
     """
     unused = SetupParameters()
@@ -179,8 +179,8 @@ def check_port(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> Non
     """Refuse an unknown robot port; a port needs ROS, so that the rollout alone loads it.
 
     A port of a real driver is also refused in lockstep, because no real robot waits, and if our simulator plays the
-    world: a real robot would move to what is simulated. In practice nobody expects that any robot moves, and a port of
-    one's own is refused as well.
+    world: a real robot would follow the simulation. In practice nobody expects any robot to move, and a port of one's
+    own is also refused.
     """
     known = plugin_names("robot_ports")
     if ":" not in robot.port and robot.port not in known:
@@ -198,7 +198,7 @@ def check_port(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> Non
 
 
 def check_commands_stay(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> None:
-    """Refuse in practice a topic of commands that is outside the session's namespace, where a real driver may be."""
+    """Refuse in practice a topic of commands outside the session's namespace: a real driver may listen there."""
     for topic, _ in robot.command_topics:
         if world.practised and topic.startswith("/"):
             raise ConfigurationError(
@@ -307,7 +307,7 @@ def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -
     """Return the parts of a world.
 
     Raises:
-        ConfigurationError: one is not known, or backend and pacing do not fit.
+        ConfigurationError: one is unknown, or backend and pacing do not fit.
     """
     features = features_of(parameters.backend, *origin("world.backend")[:2])
     pacer = load_plugin("pacers", parameters.pacing, *origin("world.pacing")[:2])
@@ -326,7 +326,7 @@ def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -
 def _check_judge(
     parameters: WorldParameters, judge: Judge, features: BackendFeatures, origin: Callable[[str], Origin]
 ) -> None:
-    """Refuse a judge that needs what the backend does not have: a console, or a camera that reads the scene."""
+    """Refuse a judge whose needs the backend lacks: a console, or a camera that reads the scene."""
     if judge.needs and not vars(features).get(judge.needs):
         backends = ", ".join(backends_with(judge.needs))
         expected = f"a judge that needs no {judge.needs}, or one of the backends {backends}"
@@ -348,13 +348,13 @@ def checked_metric(
     Args:
         named: by the session; None to take the task's.
         task: the task.
-        task_file: where it came from.
+        task_file: its file.
         scores: those of the session.
         strategy: the order of trials.
         origin: where a key was written.
 
     Raises:
-        ConfigurationError: it is none of the session's scores, or its range is open and the strategy needs its ends.
+        ConfigurationError: it is not one of the session's scores, or its range is open and the strategy needs its ends.
     """
     specs = {score.spec.name: score.spec for score in scores}
     where = origin("metric")[:2] if named else (str(task_file), "metric")
@@ -377,8 +377,7 @@ def checked_stop_early(
 ) -> StopEarlyParameters:
     """Return the record with an absolute path; refuse questions that no sequential test can decide.
 
-    Refused: a strategy whose base trials are no i.i.d. sample, a score whose range is open, a question beyond its
-        range.
+    Refused: a strategy whose base trials are no i.i.d. sample, a score whose range is open, a question beyond it.
     """
     if not strategy.base_trials_iid:
         raise ConfigurationError(

@@ -96,7 +96,7 @@ def run_session(
     """Run a session, or resume one, and return how it ended.
 
     Args:
-        evaluation: what to evaluate.
+        evaluation: the evaluation to run.
         bench: the world.
         journal: the file to write, or its open writer.
         resume: whether to resume the session of that journal.
@@ -165,7 +165,7 @@ class Session:
         """Take the parts; nothing happens before ``run``.
 
         Args:
-            evaluation: what to evaluate.
+            evaluation: the evaluation to run.
             bench: the world.
             sink: writes the events.
             control: pause, resume, swap and abort.
@@ -581,7 +581,7 @@ class Session:
             )
 
     def _restore_scene(self, trial: Trial) -> None:
-        """Restore the last known scene, at no cost: objects that an interruption moved are no cost of the evaluation.
+        """Restore the last known scene, at no cost: the effect of an interruption is no cost of the evaluation.
 
         When the trial had been set up before the interruption, that is its starting scene, and its set-up
         costs nothing more.
@@ -635,8 +635,7 @@ class Session:
         """Return the actual scene: the last known one, unless somebody has moved something since.
 
         If both match, the known one is taken, so that noise in reading a scene adds no cost, and a resumed session
-        computes the same costs. For a person the actual scene is taken: they move the objects that are in the wrong
-        place now.
+        computes the same costs. For a person it is the actual one: they move the objects that are wrong now.
         """
         actual, known = self._bench.scene(), self._history.scene
         if self._evaluation.features.person:
@@ -684,7 +683,7 @@ class Session:
         _, difference = compare_delivery(chosen, replace(received, image_digest=""))
         if difference:
             raise BenchFault(Fault.PERTURBATION_NOT_DELIVERED, difference)
-        if chosen.segments_digest and not received.segments_digest:  # the words alone do not tell two trials apart
+        if chosen.segments_digest and not received.segments_digest:  # the words alone do not distinguish two trials
             return
         twin = self._policies.twin(trial)
         if twin is None:

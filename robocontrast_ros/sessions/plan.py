@@ -47,7 +47,7 @@ class Plan:
         trials: all of them in order, those that the budget cuts included.
         skipped: (base_id, perturbation, reason) of each perturbation that cannot be applied before the budget ends the
             session.
-        cost_unit: what costs are counted in, ``m`` or ``s``.
+        cost_unit: unit of costs, ``m`` or ``s``.
         budget: K; infinity without a limit.
         blocks_independent: whether the strategy's blocks can be run each on its own.
     """

@@ -38,7 +38,7 @@ def check_description(description: PolicyDescription, session: ResolvedSession, 
 def check_policies(
     session: ResolvedSession, load: Callable[[Any, Path], PolicyDescription] = load_and_describe
 ) -> tuple[PolicyDescription, ...]:
-    """Compare what a session's policies describe with the robot and the cameras; return their descriptions.
+    """Compare the descriptions of a session's policies with robot and cameras; return these descriptions.
 
     A policy that has no ``describe_file`` is loaded for that.
     A policy on a server elsewhere is checked later, when the server answers; then nothing is returned.

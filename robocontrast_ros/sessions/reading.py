@@ -94,7 +94,7 @@ class AsRead:
         policy: Callable[[], PolicyDescription | None],
         cameras_move: bool = True,
     ) -> None:
-        """Take a perturbation, what returns the next policy's description, and whether the world moves cameras."""
+        """Take a perturbation, a function for the next policy's description, and whether the world moves cameras."""
         self._perturbation, self._policy, self._cameras_move = perturbation, policy, cameras_move
 
     def __getattr__(self, name: str) -> Any:

@@ -63,7 +63,7 @@ class ConsoleFile:
 
     Attributes:
         used: whether a console uses it, by the features of the session's backend.
-        cure: what to do if it is not there.
+        cure: remedy if it is not there.
         copied: whether a run folder has a copy, as of each file that a camera's judgement depends on.
     """
 
@@ -125,7 +125,7 @@ class ResolvedSession:
 
     @property
     def set_up_tolerances(self) -> Tolerances:
-        """How far a person may leave objects from where they should be."""
+        """How far a person may leave objects from their wanted poses."""
         return self.parameters.operator.set_up_tolerances(self.task)
 
     @property

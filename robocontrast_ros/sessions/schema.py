@@ -169,7 +169,7 @@ class WatchdogLimits:
 
 @record
 class OwnTolerance:
-    """How far the person may leave the objects of one model from where they should be."""
+    """How far the person may leave the objects of one model from their wanted poses."""
 
     position: float | None = Field(default=None, gt=0, le=1, description="distance [m]; the usual one when left out")
     orientation: float | None = Field(
@@ -226,7 +226,7 @@ class OperatorParameters:
             raise ValueError("`certificate` and `key`, or neither")
 
     def set_up_tolerances(self, task: Task) -> Tolerances:
-        """Return how far a person may leave a task's objects from where they should be."""
+        """Return how far a person may leave a task's objects from their wanted poses."""
         usual = Tolerance(self.position_tolerance, self.orientation_tolerance)
         return tolerances_of(task, usual, {model: own.beside(usual) for model, own in self.tolerances.items()})
 

@@ -91,7 +91,7 @@ class PolicySwapping:
 
         Args:
             wanted: names or files, in the order they were asked for.
-            state: of the session meanwhile.
+            state: of the session during the swap.
 
         Raises:
             BenchFault: the policy server is lost.

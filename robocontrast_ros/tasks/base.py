@@ -28,7 +28,7 @@ class TaskParameters:
 
 @dataclass(frozen=True)
 class ModelScenes:
-    """A world model, and a model of each thing that can stand in it; the further attributes are those of ``Scenes``.
+    """A world model, and a model of each of its possible things; the further attributes are those of ``Scenes``.
 
     Attributes:
         covers: model -> its outline seen from above, in its frame, shape (n, 2) [m].

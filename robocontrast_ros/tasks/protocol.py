@@ -77,7 +77,7 @@ class PartlySeenGoal(Goal, Protocol):
     """A goal that the last scene of a trial does not show completely."""
 
     def unseen(self, success: bool) -> str:
-        """Return the part that such a scene does not show, as a sentence for people; empty if it shows the success.
+        """Return the part that such a scene does not show, as a sentence for people; empty if it shows the outcome.
 
         Args:
             success: whether the scene fulfils the goal, without contacts of the robot.
@@ -205,9 +205,9 @@ class Rewording(Protocol):
     def reword(
         self, instruction: Instruction, arguments: Mapping[str, str], scene: Scene, rng: np.random.Generator
     ) -> Instruction:
-        """Return the instruction with some arguments changed, and the wording of its ``words`` kept where possible.
+        """Return the instruction with some arguments changed, and the wording of its ``words`` kept if possible.
 
-        Nothing else is ``meant`` by what is returned.
+        Nothing else is ``meant`` by the returned one.
 
         Raises:
             ValueError: the instruction's words are not of the task's grammar, or there are no words for the new one.
@@ -216,7 +216,7 @@ class Rewording(Protocol):
     def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
         """Return the instruction with the same meaning in other words than its ``words``, if there are any.
 
-        Nothing else is ``meant`` by what is returned.
+        Nothing else is ``meant`` by the returned one.
 
         Raises:
             ValueError: the instruction's words are not of the task's grammar.
@@ -439,7 +439,7 @@ class Task(ABC):
         clutter: adds distractors.
         difficulty: makes instances harder.
         wording: takes an instruction's words apart.
-        portraits: shows what its segments refer to.
+        portraits: shows the referents of its segments.
         looks: model -> shape and colour of each thing of its scenes, for levels of generalisation; None if things have
             none.
         handling: names the things that the robot has to handle.

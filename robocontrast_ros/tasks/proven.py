@@ -24,7 +24,7 @@ def paths(base: TestInstance, new: TestInstance) -> dict[str, float]:
 
 
 def shared_words(before: str, after: str) -> float:
-    """Return the share of the words said now that were said before."""
+    """Return the share of the new words that are also among the old ones."""
     said, says = (set(text.lower().split()) for text in (before, after))
     return len(said & says) / len(says)
 
@@ -68,11 +68,11 @@ class ProvenNeighbourhood(ABC):
         return self._tried(self._redirected, base, scene, rng)
 
     def move_bystander(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
-        """Move an object that the instruction does not name such that what is expected stays."""
+        """Move an object that the instruction does not name such that the expected behaviour stays."""
         return self._tried(self._bystander_moved, base, scene, rng)
 
     def move_or_block(self, base: TestInstance, scene: Scene, rng: np.random.Generator) -> Answer:
-        """Move an object that it names, or another one into the way, such that what is expected changes."""
+        """Move an object that it names, or another one into the way, such that the expected behaviour changes."""
         return self._tried(self._moved_or_blocked, base, scene, rng)
 
     # -- what a task adds; each may raise a ValueError with the reason why there is none -------------------

@@ -154,7 +154,7 @@ class Discs:
 
 
 class Polygons:
-    """Convex polygons; a shortest path is tangent to one where it bends."""
+    """Convex polygons; a shortest path is tangent to one at each bend."""
 
     tolerance = 1e-7
 
@@ -236,7 +236,7 @@ class Roadmap:
 
     @cached_property
     def _corners(self) -> Indices:
-        """Mask of the obstacles' corners that are free."""
+        """Indices of the obstacles' corners that are free."""
         return np.flatnonzero(self.free(self._obstacles.corners))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Scores of trials among distractors (seed 001, section IV): who touched what, and how far the robot came.
+"""Scores of trials among distractors (seed 001, section IV): contacts with them, and the robot's progress.
 
 All are made from scenes and tool poses, so a bag is enough. They are NaN if the task has no distractors
 (``Task.clutter``), and if the scene of a control step is not known. For a robot that reports no contacts they mean that
@@ -49,7 +49,7 @@ def lifted(scene: Scene, start: Scene, lowest: Callable[[Scene, str], float]) ->
     """Return the names of the lifted things that the robot touches.
 
     Args:
-        scene: as it is now.
+        scene: the present scene.
         start: the scene that the trial starts in.
         lowest: the height of a thing's lowest point in a scene [m].
     """
@@ -108,7 +108,7 @@ class OfClutter:
         raise NotImplementedError
 
     def held(self, scene: Scene) -> frozenset[str]:
-        """Return the names of what the robot touches while it is lifted."""
+        """Return the names of the lifted things that the robot touches."""
         return lifted(scene, self.start, self.clutter.lowest)
 
 

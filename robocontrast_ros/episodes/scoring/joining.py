@@ -74,7 +74,7 @@ class StampJoin:
     """Pairs scenes and tool poses of equal stamp, whichever arrives first.
 
     Samples come out in the order of their stamps, each stamp once, and only stamps after ``after``.
-    That rule, and not the moment of arrival, decides what belongs to a trial, so that the live scorer
+    That rule, and not the moment of arrival, decides the samples of a trial, so that the live scorer
     and a bag agree. A message whose partner never comes is dropped when a later stamp is paired.
     """
 

@@ -93,7 +93,7 @@ class NormalisedDtw(OfTrial):
     )
 
     def __init__(self, trial: ScoredTrial) -> None:
-        """Begin a trial; a reach that is no valid threshold is refused before."""
+        """Begin a trial; a reach that is no valid threshold is refused before it."""
         super().__init__(trial)
         self._reference = trial.instance.reference_path
         self._threshold = math.nan

@@ -16,8 +16,8 @@ class Reference:
     """An expression that refers to a block by its colour, its shape, or both.
 
     Attributes:
-        colour: one of COLOURS; empty when not mentioned.
-        shape: one of SHAPES; empty when not mentioned.
+        colour: one of COLOURS; empty if not mentioned.
+        shape: one of SHAPES; empty if not mentioned.
     """
 
     colour: str = ""

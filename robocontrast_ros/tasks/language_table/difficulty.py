@@ -20,13 +20,13 @@ DISTRACTED = "the words mean the same, and the plan stays"
 HARDER = "the words mean the same; the source stands nearer to an edge than any drawn one, and has farther to go"
 
 SAME = 1e-9
-"""Two plans whose lengths differ by less than this are the same [m]."""
+"""Difference of lengths below which two plans are the same [m]."""
 
 BESIDE = 0.002
-"""Between an edge and the tool behind a block there is at least this [m]."""
+"""Least distance between an edge and the tool behind a block [m]."""
 
 OPPOSITE_DEPTH = 0.05
-"""The target block is put so far beyond the board's margin from the edge opposite to the source's, at most [m]."""
+"""Greatest distance of the target block beyond the board's margin from the edge opposite to the source's [m]."""
 
 
 class BoardDifficulty:
@@ -39,13 +39,13 @@ class BoardDifficulty:
         self._task, self._p = task, parameters
 
     def most(self, wanted: int) -> int:
-        """Return how many distractors can be added, up to a number."""
+        """Return the number of distractors that can be added, up to a limit."""
         return min(wanted, len(self._p.further))
 
     def distract(self, base: TestInstance, count: int, rng: np.random.Generator) -> Answer:
-        """Add blocks with the colour or the shape of one that is named, away from what the plan moves.
+        """Add blocks with the colour or the shape of a named one, away from the plan's movements.
 
-        They may stand nearer to the edges than blocks that are to be pushed.
+        They may be nearer to the edges than blocks that are to be pushed.
         """
         said, scene, names = base.instruction, base.scene, _named(base)
         try:
@@ -110,7 +110,7 @@ class BoardDifficulty:
     def _beside(
         self, poses: list[Pose], rooms: Sequence[tuple[shapely.LineString, float]], rng: np.random.Generator
     ) -> Pose | None:
-        """Return a free place for a distractor that keeps its distance to some ways; None where none was found."""
+        """Return a free place for a distractor that keeps its distance to some ways; None if none was found."""
         p = self._p.distracting
         for _ in range(p.draws):
             pose = draw_pose(self._p, rng, p.margin)
@@ -121,7 +121,7 @@ class BoardDifficulty:
         return None
 
     def _clear(self, base: TestInstance, scene: Scene) -> bool:
-        """Return whether the words mean in a scene what they meant."""
+        """Return whether the words keep their meaning in a scene."""
         try:
             return self._task.language.parse(base.instruction.words, scene).arguments == base.instruction.arguments
         except ValueError:

@@ -1,4 +1,4 @@
-"""When an instruction is fulfilled: regions for the source block's centre, and predicates over scenes."""
+"""Goals of instructions: regions for the source block's centre, and predicates over scenes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Region(Protocol):
     """Points of the plane, with the distance to them."""
 
     def distance(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Return how far points, shape (..., 2), are outside [m]; 0 inside and on the edge."""
+        """Return the distance of points, shape (..., 2), from the region [m]; 0 inside and on the edge."""
 
     def nearest(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return the region's points nearest to points, shape (..., 2) both [m]."""
@@ -78,19 +78,19 @@ class Region(Protocol):
 
 
 SMALLEST = math.sqrt(sys.float_info.min)
-"""Shorter vectors [m] have no direction: their squares have lost digits."""
+"""Length below which a vector has no direction [m]: its squares have lost digits."""
 
 
 @dataclass(frozen=True)
 class Capsule:
-    """All points within ``radius`` [m] of the segment from ``start`` to ``end``; a disc when they are one."""
+    """All points within ``radius`` [m] of the segment from ``start`` to ``end``; a disc if they are one."""
 
     start: tuple[float, float]
     end: tuple[float, float]
     radius: float
 
     def distance(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Return how far points are outside [m]."""
+        """Return the distance of points from the capsule [m]."""
         p = np.asarray(points, dtype=float)
         if p.ndim == 1:
             return self._distance_of(*p.tolist())
@@ -115,7 +115,7 @@ class Capsule:
         return _arc(self.end, self.radius, along + turn) + _arc(self.start, self.radius, along + np.pi + turn)
 
     def _distance_of(self, x: float, y: float) -> np.float64:
-        """Return the same of one point, a seventh of the time and the same bits; it is asked for at each step."""
+        """Return the same for one point, in a seventh of the time and with the same bits; called at each step."""
         (ax, ay), (bx, by) = self.start, self.end
         along_x, along_y = bx - ax, by - ay
         length2 = along_x * along_x + along_y * along_y
@@ -132,7 +132,7 @@ class Capsule:
         return start, along, float(dot(along, along))
 
     def _on_axis(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the segment's points nearest to points, shape (..., 2); one for all where it is a point."""
+        """Return the segment's points nearest to points, shape (..., 2); one for all if it is a point."""
         start, along, length2 = self._axis
         if length2 == 0.0:
             return start
@@ -148,7 +148,7 @@ class Outside:
     radius: float
 
     def distance(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Return how far points are inside the excluded disc [m]."""
+        """Return the depth of points inside the excluded disc [m]."""
         gap = norm(np.asarray(points, dtype=float) - np.asarray(self.centre))
         return np.maximum(self.radius - gap, 0.0)
 
@@ -166,7 +166,7 @@ class Outside:
         return Outside(self.centre, self.radius + by)
 
     def outline(self) -> Polygon:
-        """Return the edge of the disc that the points are outside of."""
+        """Return the edge of the excluded disc."""
         return _arc(self.centre, self.radius, np.linspace(0.0, 2.0 * np.pi, 2 * ARC, endpoint=False))
 
 
@@ -183,11 +183,11 @@ class BlockGoal:
 
     Attributes:
         source: name of the block to be pushed.
-        fixed: the region when it does not depend on a target block.
-        target: name of the block that the region is attached to; empty when there is none.
+        fixed: the region if it does not depend on a target block.
+        target: name of the block to which the region is attached; empty without one.
         attached: the region in the frame of the target's centre, axes as the world's.
-        target_start: where the target stood at the start, (x, y) [m].
-        drag_limit: how far the target may be from there [m].
+        target_start: the target's place at the start, (x, y) [m].
+        drag_limit: greatest distance of the target from there [m].
         touches: whether the source may be pushed against the target.
     """
 
@@ -200,7 +200,7 @@ class BlockGoal:
     touches: bool = False
 
     def region(self, scene: Scene) -> Region:
-        """Return where the source's centre must be, given where the target now is; world frame."""
+        """Return the region for the source's centre, given the target's place now; world frame."""
         if self.fixed is not None:
             return self.fixed
         x, y = scene[self.target].pose.xy
@@ -212,7 +212,7 @@ class BlockGoal:
         raise TypeError(f"no region attached to {self.target}")
 
     def distance(self, scene: Scene) -> float:
-        """Return the source's distance from the region plus how far the target was dragged beyond its limit [m]."""
+        """Return the source's distance from the region plus the target's drag beyond its limit [m]."""
         outside = float(self.region(scene).distance(scene[self.source].pose.xy))
         if not self.target or not math.isfinite(self.drag_limit):
             return outside
@@ -225,7 +225,7 @@ class BlockGoal:
         return self.distance(scene) == 0.0
 
     def in_words(self) -> str:
-        """Return what counts as success."""
+        """Return the condition of success in words."""
         source, target = (name.replace("_", " ") for name in (self.source, self.target))
         match self.fixed or self.attached:
             case Outside(_, radius):
@@ -250,7 +250,7 @@ class BlockGoal:
 
 @dataclass(frozen=True)
 class BlockGoals:
-    """When the instructions of a task are fulfilled.
+    """Makes the goals of a task's instructions.
 
     Attributes:
         parameters: of the task.
@@ -262,7 +262,7 @@ class BlockGoals:
         """Return the goal of an instruction given in a starting scene.
 
         Raises:
-            ValueError: the instruction is of no known family, or an argument is missing or unknown.
+            ValueError: the instruction's family is unknown, or an argument is missing or unknown.
             KeyError: the scene lacks a block that it names.
         """
         parameters, arguments = self.parameters, dict(instruction.arguments)

@@ -159,7 +159,7 @@ GRAMMAR = Grammar(
 
 
 def says(instruction: Instruction, blocks: Iterable[str]) -> Fits:
-    """Return what fits an instruction: expressions must be unambiguous among the blocks on the table."""
+    """Return a test for an instruction: expressions must be unambiguous among the blocks on the table."""
     on_table = tuple(blocks)
     wanted = {"family": instruction.family, **dict(instruction.arguments)}
     direction = wanted.pop("direction", None)
@@ -176,7 +176,7 @@ def says(instruction: Instruction, blocks: Iterable[str]) -> Fits:
 
 
 def to_instruction(text: str, derivation: Derivation, blocks: Iterable[str]) -> Instruction:
-    """Return the instruction of a sentence when these blocks are on the table.
+    """Return the instruction of a sentence for these blocks on the table.
 
     Raises:
         ValueError: an expression fits none or several of the blocks, or both mean the same block.

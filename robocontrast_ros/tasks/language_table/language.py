@@ -1,4 +1,4 @@
-"""What is said and understood about the blocks on the table."""
+"""Generation and understanding of instructions about the blocks on the table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class BlockLanguage(GrammarLanguage):
     def __init__(
         self, blocks: tuple[str, ...], further: tuple[str, ...] = (), families: tuple[str, ...] = FAMILIES
     ) -> None:
-        """Take the blocks that instructions are about, further ones that may stand on the table, and the families."""
+        """Take the blocks of instructions, further ones that may be on the table, and the families."""
         self._blocks, self._known, self._families = blocks, {*blocks, *further}, families
 
     def conditions(self) -> Iterator[Instruction]:

@@ -12,7 +12,7 @@ import shapely
 from robocontrast_ros.tasks.protocol import Polygon
 
 CORNERS = 12
-"""Corners of the circle that stands for a block whose model has no known shape."""
+"""Corners of the circle that replaces a block whose model has no known shape."""
 
 
 @lru_cache(maxsize=64)

@@ -21,7 +21,7 @@ FAMILIES = (
 
 @record
 class Board:
-    """Where the tool may go and where blocks may be put, in the world frame; z = 0 is the surface."""
+    """Area of the tool and of the blocks, in the world frame; z = 0 is the surface."""
 
     x_min: float = Field(description="top edge, the robot's side [m]")
     x_max: float = Field(description="bottom edge [m]")
@@ -88,7 +88,7 @@ class AbsoluteLocation:
 
 @record
 class RelativeLocation:
-    """Push the source in a direction from where it was."""
+    """Push the source in a direction from its start."""
 
     within: float = Field(gt=0, description="success: distance of its centre from the offset point [m]")
     near: float = Field(gt=0, description="offset when the instruction says slightly [m]")
@@ -122,7 +122,7 @@ class SeparateBlocks:
 
     @property
     def apart(self) -> float:
-        """Distance of centres from which the two count as separated [m]."""
+        """Least distance of the centres of a separated pair [m]."""
         return self.distance - self.within
 
 
@@ -137,7 +137,7 @@ class Sampling:
 
 @record
 class Distracting:
-    """Blocks that stand on the board as distractors alone (seed 004, appendix E.1)."""
+    """Blocks that are on the board only as distractors (seed 004, appendix E.1)."""
 
     blocks: tuple[str, ...] = Field(min_length=1, description="blocks that are in no drawn scene")
     block_model: str = Field(description="URI of such a block's model; {block} stands for its name")
@@ -187,5 +187,5 @@ class LanguageTableParameters(TaskParameters):
 
     @property
     def further(self) -> tuple[str, ...]:
-        """The blocks that stand on the board as distractors alone."""
+        """The blocks that are on the board only as distractors."""
         return self.distracting.blocks if self.distracting else ()

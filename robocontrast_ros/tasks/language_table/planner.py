@@ -29,7 +29,7 @@ Point = tuple[float, float]
 Points = NDArray[np.float64]
 
 INSIDE = 1e-4
-"""The planner puts the source this far inside the goal's region [m], so that rounding cannot undo success."""
+"""Distance inside the goal's region at which the planner puts the source [m], so that rounding cannot undo success."""
 
 PUSH_DIRECTIONS = 24
 _RAY_STEPS = 24
@@ -43,8 +43,8 @@ class Push:
     """How to fulfil an instruction.
 
     Attributes:
-        path: the tool's path from where it is, shape (n, 2), world frame [m].
-        route: the source block's centre on its way into the goal's region, from where it is [m].
+        path: the tool's path from its position, shape (n, 2), world frame [m].
+        route: way of the source block's centre into the goal's region, from its position [m].
     """
 
     path: tuple[Point, ...]
@@ -60,14 +60,14 @@ class _Candidate:
 
 
 class PushPlanner:
-    """Plans from where the tool starts."""
+    """Plans from the tool's start."""
 
     def __init__(self, parameters: LanguageTableParameters) -> None:
         self._parameters, self._goals = parameters, BlockGoals(parameters)
         self._kept = KeptPlans(self._plan)
 
     def plan(self, instruction: Instruction, scene: Scene) -> Plan | Infeasible:
-        """Return the shortest tool path that fulfils the instruction, of length 0 where it is fulfilled already."""
+        """Return the shortest tool path that fulfils the instruction, of length 0 if it is fulfilled already."""
         return self._kept.plan(instruction, scene)
 
     def _plan(self, instruction: Instruction, scene: Scene) -> Plan | Infeasible:
@@ -115,14 +115,14 @@ def find_push(
 
     Args:
         goal: the block and its region.
-        scene: where the blocks are.
+        scene: with the blocks.
         parameters: sizes of board, blocks and tool.
-        start: where the tool is [m].
-        inset: how far inside the goal's region the source is pushed [m].
-        clearance: kept between the source and other blocks, where it is not closer already [m].
+        start: position of the tool [m].
+        inset: distance inside the goal's region to which the source is pushed [m].
+        clearance: kept between the source and other blocks, if it is not closer already [m].
 
     Raises:
-        NoPlan: there is none; says why.
+        NoPlan: there is none; the text has the reason.
     """
     size, tool, board = parameters.block_size, parameters.tool, parameters.board
     for name in filter(None, (goal.source, goal.target)):
@@ -194,7 +194,7 @@ def _candidates(
     roads = ways_among_discs(source, obstacles, 2 * size.radius + clearance, low, high)
     ends = _entry_points(region, source)
     reach = parameters.tool.radius + size.radius
-    # A tool path is never shorter than the way to the source and the way it is pushed.
+    # A tool path is never shorter than the way to the source plus the source's way.
     lead = max(float(norm(source - start)) - reach, 0.0)
     queue: list[tuple[float, int, Point, tuple[Point, ...]]] = []
     usable, straight = roads.free(ends), roads.sees(ends)
@@ -215,13 +215,13 @@ def _candidates(
 
 
 def _bound(route: tuple[Point, ...], start: Points, reach: float) -> float:
-    """Return a lower bound of the tool's path [m] when the source takes this route."""
+    """Return a lower bound of the tool's path [m] if the source takes this route."""
     pushing = _push_path(route, reach)
     return math.dist(start, pushing[0]) + _length(pushing)
 
 
 def _entry_points(region: Region, source: Points) -> Points:
-    """Return the region's nearest point to the source and where straight lines from the source enter it."""
+    """Return the region's nearest point to the source, and the entry points of straight lines from the source."""
     nearest = region.nearest(source)
     first = math.atan2(*(nearest - source)[::-1])
     angles = first + np.arange(PUSH_DIRECTIONS) * (2 * math.pi / PUSH_DIRECTIONS)

@@ -63,7 +63,7 @@ class BlockRelocation:
     def relocate(self, instruction: Instruction, name: str, scene: Scene, rng: np.random.Generator) -> Scene | None:
         """Return the scene with one block at another place in which the instruction can be given.
 
-        The place is uniform among those; the block keeps its yaw and stands upright. None when all
+        The place is uniform among those; the block keeps its yaw and stands upright. None if all
         ``sampling.relocation_draws`` draws fail.
         """
         sampling = self._parameters.sampling
@@ -86,10 +86,10 @@ class BlockRelocation:
 def draw_scene(instruction: Instruction, parameters: LanguageTableParameters, rng: np.random.Generator) -> Scene | None:
     """Draw a scene with every block of the task; positions uniform on the board inside its margin, any yaw.
 
-    No two blocks overlap and none is where the tool starts. For ``separate_blocks`` source and target
+    No two blocks overlap and none is at the tool's start. For ``separate_blocks`` source and target
     are close together and no third block is as close to the source. The point that a relative
-    instruction names is as far inside the edges as the blocks are, as in the public environment. None
-    when this draw fails.
+    instruction names is as far inside the edges as the blocks are, as in the public environment. None if this draw
+    fails.
     """
     poses: dict[str, Pose] = {}
     names = list(parameters.blocks)
@@ -109,7 +109,7 @@ def draw_scene(instruction: Instruction, parameters: LanguageTableParameters, rn
 
 
 def draw_pose(parameters: LanguageTableParameters, rng: np.random.Generator, margin: float | None = None) -> Pose:
-    """Return a standing block's pose: uniform on the board inside a margin, the board's own if None; yaw uniform."""
+    """Return an upright block's pose: uniform on the board inside a margin, the board's own if None; yaw uniform."""
     board = parameters.board
     inside = board.margin if margin is None else margin
     x = rng.uniform(board.x_min + inside, board.x_max - inside)

@@ -34,7 +34,7 @@ class LanguageTable(ModelTask):
         self.relocation = BlockRelocation(parameters, self.planner)
         self.difficulty = BoardDifficulty(self, parameters)
         self.looks = {block: tuple(reversed(block.split("_"))) for block in self.scenes.models}
-        # Top, bottom, left and right of the map are those that the instructions mean.
+        # Top, bottom, left and right of the map are those of the instructions.
         (x0, y0), (x1, y1) = parameters.board.low, parameters.board.high
         self.backdrop = Backdrop(((x0, y0), (x1, y0), (x1, y1), (x0, y1)), up="-x")
 

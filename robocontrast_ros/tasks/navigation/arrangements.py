@@ -1,4 +1,4 @@
-"""The scenes of a task file's arrangements; a file that contradicts itself or an impossible scene is refused."""
+"""The scenes of a task file's arrangements; contradictions in the file and impossible scenes are refused."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from robocontrast_ros.tasks.navigation.planner import RoutePlanner
 from robocontrast_ros.tasks.protocol import Infeasible
 
 _OUT = 5e-3
-"""Poses have few digits, so furniture may overlap a wall by this much [m]."""
+"""Greatest overlap of furniture with a wall [m], because poses have few digits."""
 
 _NARROWEST = 0.02
 _WIDTH_STEPS = 8
 
 
 def check_parameters(parameters: NavigationParameters, source: str) -> None:
-    """Check what no single value of a task file shows.
+    """Check the values of a task file against each other.
 
     Raises:
         ConfigurationError: the first contradiction.
@@ -75,7 +75,7 @@ def arranged_scene(parameters: NavigationParameters, name: str) -> Scene:
     """Return the scene of an arrangement.
 
     Raises:
-        KeyError: there is no such arrangement.
+        KeyError: the arrangement is unknown.
     """
     arrangement = parameters.arrangements[name]
     objects = tuple(
@@ -162,7 +162,7 @@ def _check_robot(plan: FloorPlan, shapes: Shapes, arrangement: Arrangement, sour
 def _expectation(
     reason: str, plan: FloorPlan, shapes: Shapes, instruction: Instruction, scene: Scene
 ) -> tuple[str, str]:
-    """Return what is expected of an instruction that is infeasible for this reason, and the cure."""
+    """Return the expected property of an instruction that is infeasible for this reason, and the cure."""
     assert scene.robot is not None
     start, first, last = scene.robot.xy, str(instruction.get(FIRST)), str(instruction.get(LAST))
     if plan.route(start, first, last) is not None:

@@ -20,13 +20,13 @@ from robocontrast_ros.tasks.protocol import Polygon as Outline
 from robocontrast_ros.tasks.roadmap import Indices, Points, Polygons, Roadmap
 
 ARC_CORNERS = 16
-"""Corners of the polygon that stands for the disc of the base: it contains the disc and is at most 2 % larger."""
+"""Corners of the polygon that replaces the disc of the base: it contains the disc and is at most 2 % larger."""
 
 ROUND_CORNERS = 12
-"""Corners of the polygon that stands for a round footprint, likewise."""
+"""Corners of the polygon that replaces a round footprint, in the same way."""
 
 INSIDE = 1e-3
-"""A path ends this far inside the region of its goal [m], so that rounding cannot put its end outside."""
+"""Distance of a path's end inside the region of its goal [m], so that rounding cannot put the end outside."""
 
 _SPACING = 0.06
 _SAME = 1e-6
@@ -48,7 +48,7 @@ def footprint(furniture: Furniture) -> tuple[Points, ...]:
 
 
 def grown(part: Points, by: float) -> Points:
-    """Return a convex polygon grown by at least ``by`` [m], the corners cut as ``ARC_CORNERS`` says."""
+    """Return a convex polygon grown by at least ``by`` [m], the corners cut by ``ARC_CORNERS``."""
     sums = (part[:, None] + disc(by, ARC_CORNERS)).reshape(-1, 2)
     hull = shapely.convex_hull(shapely.multipoints(sums))
     return shapely.get_coordinates(shapely.orient_polygons(hull))[:-1]
@@ -64,7 +64,7 @@ class Shapes:
     """The furniture's footprints, and the same grown by the base's clearance, in each model's own frame."""
 
     def __init__(self, parameters: NavigationParameters, clearance: float | None = None) -> None:
-        """Take the task's furniture; ``clearance`` [m] stands in for that of the task's base."""
+        """Take the task's furniture; ``clearance`` [m] replaces that of the task's base."""
         self.parameters = parameters
         self.clearance = parameters.base.clearance if clearance is None else clearance
         self._parts = {name: footprint(model) for name, model in parameters.furniture.items()}
@@ -84,12 +84,12 @@ class Shapes:
         return parts[0] if len(parts) == 1 else shapely.union_all(parts)
 
     def obstacles(self, scene: Scene) -> list[Points]:
-        """Return what the base's centre must keep out of, as convex polygons, world frame [m]."""
+        """Return the areas forbidden to the base's centre, as convex polygons, world frame [m]."""
         return [placed(part, o.pose) for o in scene for part in self._grown[o.model]]
 
 
 class Region:
-    """Where the base's centre must be to have reached a place: near the footprint of any of its objects."""
+    """Region in which the base's centre has reached a place: near the footprint of any of its objects."""
 
     def __init__(self, footprints: Sequence[Polygon | MultiPolygon], reach: float) -> None:
         """Take the objects' footprints in the world frame and the greatest distance from them [m]."""
@@ -99,7 +99,7 @@ class Region:
         self.reach = reach
 
     def excess(self, point: Point) -> float:
-        """Return how far a point is outside the region, as the crow flies [m]; 0 inside it."""
+        """Return the straight distance of a point from the region [m]; 0 inside it."""
         return max(float(shapely.distance(self._whole, shapely.Point(point))) - self.reach, 0.0)
 
     def contains(self, point: Point) -> bool:
@@ -164,8 +164,8 @@ class Field:
         region: the region.
         rims: ends of the free pieces of its edge, shape (k, 2) [m].
         distance: of each node of the map [m].
-        after: the node after each one on its path; negative where the path goes straight into the region.
-        end: where each node's straight way into the region ends, shape (n, 2) [m].
+        after: the node after each one on its path; negative if the path goes straight into the region.
+        end: end of each node's straight way into the region, shape (n, 2) [m].
     """
 
     region: Region
@@ -181,10 +181,10 @@ class _Gate:
 
     Attributes:
         region: the region.
-        samples: for each point, the piece of the edge that it is on, and where along it [m].
+        samples: for each point, its piece of the edge, and its distance along that piece [m].
         points: shape (m, 2) [m].
         which: for each tangent, the index of its point.
-        near: the node that it touches.
+        near: for each tangent, the node that it touches.
         gap: its length [m].
     """
 
@@ -197,7 +197,7 @@ class _Gate:
 
 
 class FloorPlan:
-    """A scene from above, with everything that planning in it needs, computed once and kept."""
+    """A scene from above, with all values for planning in it, computed once and kept."""
 
     def __init__(self, scene: Scene, shapes: Shapes) -> None:
         """Take a scene; its robot does not matter."""
@@ -222,7 +222,7 @@ class FloorPlan:
 
     @cached_property
     def free_space(self) -> Polygon | MultiPolygon:
-        """Where the base's centre may be."""
+        """Free space of the base's centre."""
         blocked = [Polygon(o) for o in self._shapes.obstacles(self._scene)]
         space = shapely.difference(shapely.box(*self._low, *self._high), shapely.union_all(blocked))
         shapely.prepare(space)
@@ -233,7 +233,7 @@ class FloorPlan:
         return bool(self.roads.free(np.array([point]))[0])
 
     def gap(self, path: Sequence[Point]) -> float:
-        """Return the least distance from a path to furniture and walls [m]; 0 where it goes through one."""
+        """Return the least distance from a path to furniture and walls [m]; 0 if it goes through one."""
         line = LineString(path) if len(path) > 1 else shapely.Point(path[0])
         room = self._shapes.parameters.room
         walls = shapely.box(0.0, 0.0, room.length, room.width)
@@ -266,7 +266,7 @@ class FloorPlan:
         return self._fields[model]
 
     def distance(self, point: Point, model: str) -> float:
-        """Return the length of the shortest path into the region of a place [m]; infinity when there is none.
+        """Return the length of the shortest path into the region of a place [m]; infinity if there is none.
 
         From a point within the clearance of furniture or a wall, it goes straight out first.
         """
@@ -287,7 +287,7 @@ class FloorPlan:
     def route(self, start: Point, first: str, last: str) -> Route | None:
         """Return the shortest path from a free point through the region of one place into that of another.
 
-        None when there is none. It is the shortest around the grown polygons to within a millimetre; from a point in
+        None if there is none. It is the shortest around the grown polygons to within a millimetre; from a point in
         the first region it leads straight to the last one.
         """
         key = (start, first, last)
@@ -342,14 +342,14 @@ class FloorPlan:
             crossing = self._refined(head[-1], gate.samples[best], crossing, tail[0])
             if onward:
                 break
-            # The end of a straight last leg depends on the point where it starts.
+            # The end of a straight last leg depends on its start.
             tail = [self._straight(crossing[None], into_last.region, into_last.rims).end[0]]
         if norm(tail[-1] - crossing) < _SAME:
             tail = []
         return gate.region.entered(_pairs([*head, crossing, *tail]), len(head))
 
     def _gate(self, model: str) -> _Gate | None:
-        """Return points through which a path can enter the region of a place; None when there are none."""
+        """Return points through which a path can enter the region of a place; None if there are none."""
         if model not in self._gates:
             pieces = self._free_rims(self.region(model))
             samples = [(piece, float(at)) for piece in pieces for at in _along(piece)]
@@ -370,7 +370,7 @@ class FloorPlan:
         return Field(region, rims, distance, after, straight.end)
 
     def _straight(self, points: Points, region: Region, rims: Points) -> _Ends:
-        """Return the shortest straight free way of each free point into a region, infinite where there is none."""
+        """Return the shortest straight free way of each free point into a region, infinite if there is none."""
         ends = [*region.nearest(points), *(np.broadcast_to(rim, points.shape) for rim in rims)]
         best, where = np.full(len(points), np.inf), np.array(points)
         for end in ends:
@@ -437,7 +437,7 @@ def _pairs(points: Iterable[Points]) -> tuple[Point, ...]:
 
 
 def _along(piece: LineString) -> Points:
-    """Return where along a piece its samples are [m], its ends included."""
+    """Return the positions along a piece of its samples [m], its ends included."""
     count = max(math.ceil(piece.length / _SPACING), 1) + 1
     return np.linspace(0.0, piece.length, count)
 

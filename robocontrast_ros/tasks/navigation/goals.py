@@ -27,17 +27,17 @@ class PlaceGoal:
     plan_of: PlanOf
 
     def satisfied(self, scene: Scene) -> bool:
-        """Return whether the robot is there; cheaper than the distance, which is then 0."""
+        """Return whether the robot is there; faster than the distance, which is then 0."""
         return self.plan_of(scene).region(self.place).contains(_base(scene))
 
     def distance(self, scene: Scene) -> float:
         """Return the length of the shortest path of the base to the place [m].
 
-        0 exactly when it is there; infinity when there is no path.
+        0 exactly when it is there; infinity if there is no path.
 
         Raises:
             KeyError: no such object is in the scene.
-            ValueError: the scene does not say where the robot is.
+            ValueError: the scene lacks the robot's pose.
         """
         return self.plan_of(scene).distance(_base(scene), self.place)
 
@@ -69,7 +69,7 @@ class VisitGoal:
         return self.subgoals[-1].distance(scene)
 
     def in_words(self) -> str:
-        """Return what counts as success."""
+        """Return the condition of success in words."""
         first, last = (goal.place.replace("_", " ") for goal in self.subgoals)
         near = f"within {self.reach:.2g} m of"
         return f"the robot's centre has been {near} the {first}, then it is {near} the {last}"
@@ -80,7 +80,7 @@ class VisitGoal:
 
 
 class VisitGoals:
-    """When an instruction to visit two places is fulfilled."""
+    """Makes the goals of instructions to visit two places."""
 
     def __init__(self, planner: RoutePlanner, reach: float) -> None:
         """Take the planner, and the greatest distance of the base's centre from a footprint [m]."""
@@ -91,7 +91,7 @@ class VisitGoals:
 
         Raises:
             KeyError: the scene lacks a place that the instruction names.
-            ValueError: the instruction names no two places.
+            ValueError: the instruction does not name two places.
         """
         first, last = self._planner.named(instruction)
         for place in (first, last):

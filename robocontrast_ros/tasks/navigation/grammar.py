@@ -43,7 +43,7 @@ def visit_grammar(nouns: Mapping[str, Sequence[str]]) -> Grammar:
 
 
 def visits(first: tuple[str, bool], last: tuple[str, bool]) -> Fits:
-    """Return what fits two places, each with whether several objects are meant."""
+    """Return a test for two places, each with whether several objects are meant."""
     return means({FIRST: first, LAST: last})
 
 

@@ -1,4 +1,4 @@
-"""What is said and understood about two places to visit in order."""
+"""Generation and understanding of instructions to visit two places in order."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ class VisitLanguage(GrammarLanguage):
         return replace(visit(first, last), text=text)
 
     def places(self, scene: Scene) -> tuple[str, ...]:
-        """Return the models in a scene that an instruction can send the robot to, in the task's order."""
+        """Return the models in a scene to which an instruction can send the robot, in the task's order."""
         there = {o.model for o in scene}
         return tuple(m for m, f in self._parameters.furniture.items() if f.place and m in there)
 
     def called(self, place: str, scene: Scene) -> Iterator[tuple[str, bool]]:
-        """Yield the nouns of a place, each of which means it alone."""
+        """Yield the nouns of a place, each of which means only that place."""
         many = _counter(scene)(place) > 1
         for noun in self._parameters.furniture[place].nouns:
             yield f"the {plural(noun) if many else noun}", True
@@ -92,7 +92,7 @@ def named(instruction: Instruction, furniture: Mapping[str, object]) -> tuple[st
         furniture: the models of the task.
 
     Raises:
-        ValueError: it names no two places of the task.
+        ValueError: it does not name two places of the task.
     """
     places = [instruction.get(FIRST), instruction.get(LAST)]
     for place in places:

@@ -1,4 +1,4 @@
-"""What ΔL, ΔLB, ΔS and ΔSB are for a robot that is sent along a path, each with the planner's proof (seed 000, 6.1).
+"""ΔL, ΔLB, ΔS and ΔSB for a robot that is sent along a path, each with the planner's proof (seed 000, 6.1).
 
 All act on the instruction of the unperturbed instance and on the actual scene, with the robot at the start pose
 of the unperturbed instance.
@@ -25,10 +25,10 @@ from robocontrast_ros.tasks.protocol import Answer, Infeasible, Task
 from robocontrast_ros.tasks.proven import Case, ProvenNeighbourhood
 
 TOUCHING = 1e-6
-"""A path counts as free up to this far beyond the edge of free space [m]."""
+"""Distance beyond the edge of free space up to which a path counts as free [m]."""
 
 ASIDE = 0.3
-"""An obstacle is placed at most this far beside the path, along x and y [m]."""
+"""Greatest distance of an obstacle beside the path, along x and y [m]."""
 
 REWORDED = "the meaning and the expected path stay"
 REDIRECTED = "the first half of the path stays the way to the first place, the second half becomes another"
@@ -37,7 +37,7 @@ CHANGES = "the path before no longer fulfils the instruction, and the expected p
 
 
 class VisitNeighbourhood(ProvenNeighbourhood):
-    """Changes of instructions to visit two places, and of the apartments that they are given in.
+    """Changes of instructions to visit two places, and of their apartments.
 
     The ``before`` of a case is the expected path in its scene.
     """
@@ -53,7 +53,7 @@ class VisitNeighbourhood(ProvenNeighbourhood):
         self._numbers = parameters.perturbing
 
     def _case(self, base: TestInstance, scene: Scene) -> Case:
-        """Return what is to be changed; the robot starts where the unperturbed instance says.
+        """Return the case to change; the robot starts at the pose of the unperturbed instance.
 
         Raises:
             NoPlan: there is no path.
@@ -100,7 +100,7 @@ class VisitNeighbourhood(ProvenNeighbourhood):
         )
 
     def _detour(self, case: Case, instruction: Instruction, after: Route) -> float:
-        """Return how much longer than the shortest path the one with the old first half is [m]."""
+        """Return the excess of the path with the old first half over the shortest path [m]."""
         before = case.before
         there = replace(case.scene, robot=Pose.planar(*before.path[before.via]))
         onward = self._task.goals.goal(instruction, case.scene).distance(there)
@@ -140,7 +140,7 @@ class VisitNeighbourhood(ProvenNeighbourhood):
         return NotApplicable("neither a small move of the goal nor an object in the way changes the path enough")
 
     def _goal_moves(self, case: Case, rng: np.random.Generator) -> Iterator[tuple[float, str, Scene]]:
-        """Yield places for the goal that the path before does not reach."""
+        """Yield places for the goal that the earlier path does not reach."""
         numbers, instruction, scene = self._numbers, case.base.instruction, case.scene
         names = self._goal_objects(instruction, scene)
         for _ in range(numbers.draws):
@@ -152,7 +152,7 @@ class VisitNeighbourhood(ProvenNeighbourhood):
                 yield scene[name].pose.distance_to(pose), name, moved
 
     def _obstructions(self, case: Case, rng: np.random.Generator) -> Iterator[tuple[float, str, Scene]]:
-        """Yield places for passive objects in which the robot would drive into them."""
+        """Yield places for passive objects at which the robot would drive into them."""
         numbers, scene, before = self._numbers, case.scene, case.before
         names = self._passive_objects(case.base.instruction, scene)
         least, greatest = numbers.goal_move
@@ -186,7 +186,7 @@ class VisitNeighbourhood(ProvenNeighbourhood):
     # -- routes, and the things beside them ----------------------------------------------------------
 
     def destinations(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
-        """Return the places that the instruction does not name and could end at."""
+        """Return the places that the instruction does not name and at which it could end."""
         there = self._planner.named(instruction)
         return tuple(place for place in self._language.places(scene) if place not in there)
 
@@ -219,7 +219,7 @@ class VisitNeighbourhood(ProvenNeighbourhood):
         return self._planner.floor_plan(scene).gap(path) >= self._parameters.base.clearance - TOUCHING
 
     def _misses(self, point: Point, instruction: Instruction, scene: Scene) -> float:
-        """Return how far a point is outside the region of the last place, as the crow flies [m]."""
+        """Return the straight distance of a point from the region of the last place [m]."""
         _, last = self._planner.named(instruction)
         return self._planner.floor_plan(scene).region(last).excess(point)
 

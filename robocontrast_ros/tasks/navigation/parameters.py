@@ -12,7 +12,7 @@ from robocontrast_ros.tasks.base import TaskParameters
 from robocontrast_ros.tasks.navigation.routes import Perturbing, Point
 
 GENERATED = "generated"
-"""The family of instances that are drawn; every other family is an arrangement of the file."""
+"""The family of drawn instances; every other family is an arrangement of the file."""
 
 
 @record

@@ -1,4 +1,4 @@
-"""Checks of where furniture stands, and the random placement of furniture."""
+"""Checks of the furniture's places, and its random placement."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from robocontrast_ros.tasks.navigation.floor import Shapes, placed
 Shape = Polygon | MultiPolygon
 
 _TOUCHING = 1e-4
-"""Footprints that overlap by less than this count as adjacent [m²]; poses have few digits."""
+"""Overlap below which footprints count as adjacent [m²]; poses have few digits."""
 
 
 def outside_by(shape: Shape, shapes: Shapes) -> float:
-    """Return how far a footprint reaches out of the room [m]; negative when it is that far inside."""
+    """Return the length by which a footprint reaches out of the room [m]; negative if it is inside by that."""
     room = shapes.parameters.room
     x0, y0, x1, y1 = shape.bounds
     return max(-x0, -y0, x1 - room.length, y1 - room.width)
 
 
 def overlapping(footprints: Mapping[str, Shape]) -> tuple[str, str] | None:
-    """Return the first two objects that overlap, or None."""
+    """Return the first two objects that overlap; None if none do."""
     names, polygons = list(footprints), np.asarray(list(footprints.values()), dtype=object)
     a, b = np.triu_indices(len(names), 1)
     shared = shapely.area(shapely.intersection(polygons[a], polygons[b]))
@@ -36,21 +36,21 @@ def overlapping(footprints: Mapping[str, Shape]) -> tuple[str, str] | None:
 
 
 def has_room(shape: Shape, others: list[Shape], shapes: Shapes, gap: float, wall_gap: float) -> bool:
-    """Return whether a footprint is at least this far from others and from the walls [m]."""
+    """Return whether a footprint keeps these gaps [m] to others and to the walls."""
     if outside_by(shape, shapes) > -wall_gap:
         return False
     return not others or bool(shapely.distance(np.asarray(others, dtype=object), shape).min() >= gap)
 
 
 class Placer:
-    """Draws places for the objects of a task, each where it would stand in an apartment."""
+    """Draws places for the objects of a task, each as usual in an apartment."""
 
     def __init__(self, shapes: Shapes) -> None:
         self._shapes = shapes
         self._numbers = shapes.parameters.generator
 
     def draw(self, objects: Mapping[str, str], rng: np.random.Generator) -> Scene | None:
-        """Draw a place for each object; None when this draw fails.
+        """Draw a place for each object; None if this draw fails.
 
         Args:
             objects: name -> model.
@@ -115,5 +115,5 @@ class Placer:
         return Pose.planar(x, y, table.pose.yaw + side + math.pi + rng.uniform(-0.3, 0.3))
 
     def _extent(self, model: str, angle: float) -> float:
-        """Return how far a footprint extends from its origin in a direction of its frame [m]."""
+        """Return the extent of a footprint from its origin in a direction of its frame [m]."""
         return float(dot(self._shapes.outline(model), (math.cos(angle), math.sin(angle))).max())

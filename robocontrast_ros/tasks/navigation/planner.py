@@ -41,7 +41,7 @@ class RoutePlanner:
         return Plan(route.path, replace(scene, robot=Pose.planar(*end, yaw), contacts=(), carried=()))
 
     def route(self, instruction: Instruction, scene: Scene) -> Route | Infeasible:
-        """Return the shortest path and where on it the first place is reached, or why there is none."""
+        """Return the shortest path and its point at which the first place is reached, or why there is none."""
         first, last = self.named(instruction)
         for place in (first, last):
             if all(o.model != place for o in scene):
@@ -64,7 +64,7 @@ class RoutePlanner:
         """Return the first and the last place of an instruction.
 
         Raises:
-            ValueError: it names no two places of the task.
+            ValueError: it does not name two places of the task.
         """
         return named(instruction, self._parameters.furniture)
 

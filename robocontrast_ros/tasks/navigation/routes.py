@@ -1,4 +1,4 @@
-"""A path past a first place to a last one, how far apart two are, and the bounds of what changes one."""
+"""A path past a first place to a last one, the distance of two paths, and the bounds of their perturbations."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Route:
 
     @property
     def length(self) -> float:
-        """Of the whole path [m]."""
+        """Length of the whole path [m]."""
         return path_length(self.path)
 
 
 @record
 class Perturbing:
-    """Bounds of the perturbations L, LB, S and SB, and of the difference that makes a path another one."""
+    """Bounds of the perturbations L, LB, S and SB, and of the difference beyond which a path is another one."""
 
     draws: int = Field(gt=0, description="new places tried for one perturbation, at most")
     gap: float = Field(ge=0, description="from a moved object to furniture and walls, at least [m]")

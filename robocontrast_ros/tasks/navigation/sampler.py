@@ -18,9 +18,9 @@ _STARTS = 20
 
 
 def draw_scene(shapes: Shapes, floor_plan: Callable[[Scene], FloorPlan], rng: np.random.Generator) -> Scene | None:
-    """Draw a scene; None when this draw fails.
+    """Draw a scene; None if this draw fails.
 
-    Every object of the task stands where it would in an apartment; nothing overlaps; the robot's start is
+    Every object of the task has a usual place of an apartment; nothing overlaps; the robot's start is
     uniform on the largest connected part of the free floor.
     """
     scene = Placer(shapes).draw(shapes.parameters.objects, rng)
@@ -42,7 +42,7 @@ def draw_scene(shapes: Shapes, floor_plan: Callable[[Scene], FloorPlan], rng: np
 
 
 def has_wanted_length(route: Route, bounds: Generator) -> bool:
-    """Return whether a route and its halves are as long as the bounds say."""
+    """Return whether a route and its halves have lengths within the bounds."""
     least, greatest = bounds.path
     return (
         least <= route.length <= greatest

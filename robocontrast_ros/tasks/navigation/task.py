@@ -25,7 +25,7 @@ from robocontrast_ros.tasks.navigation.scenes import apartment, room
 from robocontrast_ros.tasks.protocol import Infeasible
 
 STRIDE = 0.05
-"""A walked path is looked at in steps of at most this length [m]."""
+"""Greatest length of the steps in which a walked path is checked [m]."""
 
 
 class VisionLanguageNavigation(ModelTask):
@@ -107,9 +107,9 @@ class VisionLanguageNavigation(ModelTask):
         return TestInstance(instance_id, self.name, instruction, scene, route.length, route.path)
 
     def _why_not_walked(self, instance: TestInstance, path: tuple[Point, ...]) -> str | None:
-        """Return why a walked path is none that fulfils an instance; None where it is.
+        """Return why a walked path does not fulfil an instance; None if it does.
 
-        It may come nearer to furniture than the robot does, as a person's path.
+        As a person's path, it may come nearer to furniture than the robot does.
         """
         scene, goal = instance.scene, self.goals.goal(instance.instruction, instance.scene)
         if len(set(path)) < 2:

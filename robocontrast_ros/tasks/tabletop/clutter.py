@@ -1,4 +1,4 @@
-"""Distractors on the table (seed 001, section III): what stands there besides, and how much it hides."""
+"""Distractors on the table (seed 001, section III): the additional things, and the share that they hide."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from robocontrast_ros.tasks.tabletop.parameters import Distracting
 CLUTTERED = "the words mean the same, and there is a grasp, a place and a way among what was added"
 
 PACKINGS = 2
-"""Times that the table is filled to see how many distractors find room."""
+"""Number of times that the table is filled to count the distractors that find room."""
 
 BESIDE_LINE, ALONG_LINE = 0.05, 0.15
-"""Where an occluder is tried: so far beside the line from target to camera, and so far along it, at most [m]."""
+"""Greatest distances of an occluder beside and along the line from target to camera [m]."""
 
 KEPT = 1e-3
 """Things of the instance's own scene that settle again move less than this [m], and are put back."""
@@ -37,28 +37,28 @@ COMBINED: dict[str, Callable[[Sequence[float]], float]] = {"mean": lambda c: mat
 
 
 class Views(Protocol):
-    """Looks at scenes without a robot: ``objects.views.SceneViews``."""
+    """Views of scenes without a robot: ``objects.views.SceneViews``."""
 
     def image(self, scene: Scene, camera: str) -> NDArray[np.uint8]:
-        """Return what a camera sees, shape (height, width, 3), RGB."""
+        """Return a camera's image, shape (height, width, 3), RGB."""
 
     def occlusion(self, scene: Scene, name: str, camera: str) -> float:
-        """Return which share of a thing others hide from a camera."""
+        """Return the share of a thing that others hide from a camera."""
 
     @property
     def positions(self) -> Mapping[str, tuple[float, float, float]]:
-        """Where each camera of the world is, world frame [m]."""
+        """Position of each camera of the world, world frame [m]."""
 
 
 class NoScene(Exception):
-    """A drawn scene is none of those that are wanted; the text says why."""
+    """A drawn scene is not as wanted; the text has the reason."""
 
 
 class _Areas:
-    """What is covered, seen from above, with the gap that is kept around each."""
+    """The covered areas, seen from above, with the gap around each."""
 
     def __init__(self, library: Library, p: Distracting, scene: Scene, first: Sequence[str]) -> None:
-        """Begin with what stands in a scene; what is named has the wider gap."""
+        """Begin with the things of a scene; named things have the wider gap."""
         standing = [o for o in scene if not library[o.model].fixed]
         self._areas = [shapes.footprint(library[o.model], o.pose) for o in standing]
         self._gaps = [p.named_gap if o.name in first else p.gap for o in standing]
@@ -104,7 +104,7 @@ class TabletopClutter(TargetAlone):
         settle: Callable[[Scene], Scene | None],
         views: Views,
     ) -> None:
-        """Take the task, whose instances are made, its parts, what settles scenes and what looks at them."""
+        """Take the task, whose instances are made, its parts, the settling of scenes and their views."""
         super().__init__(library)
         self._task, self._p = task, distracting
         self._settle, self._views = settle, views
@@ -113,7 +113,7 @@ class TabletopClutter(TargetAlone):
         self._movable = [model for model in library.values() if not model.fixed]
 
     def target(self, instruction: Instruction) -> str:
-        """Return the name of what is to be handled."""
+        """Return the name of the object to handle."""
         return argument(instruction, "target")
 
     def distractors(self, instruction: Instruction, scene: Scene) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ class TabletopClutter(TargetAlone):
         return tuple(o.name for o in scene if not self._library[o.model].fixed and o.name not in first)
 
     def distance(self, scene: Scene, name: str, point: tuple[float, float, float]) -> float:
-        """Return how far a point is from a thing's box, all in the scene's frame [m]; 0 inside."""
+        """Return the distance of a point from a thing's box, all in the scene's frame [m]; 0 inside."""
         state = scene[name]
         x, y, z = self._library[state.model].size
         inside = shapes.in_frame(state.pose, point) - np.array([0.0, 0.0, z / 2.0])
@@ -130,7 +130,7 @@ class TabletopClutter(TargetAlone):
         return float(np.sqrt((beyond * beyond).sum()))
 
     def most(self, wanted: int) -> int:
-        """Return how many distractors there is room for, up to a number, as far as was tried."""
+        """Return the number of distractors that have room, up to a limit, as far as was tried."""
         rng = np.random.default_rng(0)
         tried = 0
         for _ in range(PACKINGS):
@@ -140,7 +140,7 @@ class TabletopClutter(TargetAlone):
         return tried
 
     def measures(self, instruction: Instruction, scene: Scene) -> dict[str, float]:
-        """Return what describes the clutter of a scene; see ``Clutter.add``.
+        """Return the measures of a scene's clutter; see ``Clutter.add``.
 
         Raises:
             ConfigurationError: images cannot be drawn on this machine.
@@ -178,12 +178,12 @@ class TabletopClutter(TargetAlone):
 
         Args:
             base: the instance.
-            crowd: what is asked for.
+            crowd: the wanted distractors.
             wanted: share of the target that an occluder hides; None for no occluder.
             rng: the only source of randomness.
 
         Raises:
-            NoScene: it is none of those wanted.
+            NoScene: it is not as wanted.
         """
         said = base.instruction
         scene = self._with_looks(base.scene, rng) if crowd.looks else base.scene
@@ -208,7 +208,7 @@ class TabletopClutter(TargetAlone):
     # -- which things, and where --------------------------------------------------------------------
 
     def _candidates(self, said: Instruction, scene: Scene, crowd: Crowd) -> list[ObjectModel]:
-        """Return what may be added: of the wanted similarity, and such that the words may stay clear."""
+        """Return the models that may be added: of the wanted similarity, and such that the words may stay clear."""
         found = []
         for model in self._movable:
             if model.model in scene or not self._may_be_clear(said, scene, model):
@@ -225,7 +225,7 @@ class TabletopClutter(TargetAlone):
         return any(self._task.premise(said, there) is None for there in beside)
 
     def _alike(self, model: ObjectModel, said: Instruction, scene: Scene) -> bool:
-        """Return whether a thing has the kind, the category or the colour of something that is named."""
+        """Return whether a thing has the kind, the category or the colour of a named thing."""
         others = [self._library[scene[name].model] for name in named(said)]
         return any(
             model.type == other.type or model.category == other.category or model.colour == other.colour
@@ -235,12 +235,12 @@ class TabletopClutter(TargetAlone):
     def _filled(
         self, said: Instruction, scene: Scene, candidates: Sequence[ObjectModel], count: int, rng: np.random.Generator
     ) -> Scene:
-        """Return the scene with so many more things, in an order that does not tell which of them is named.
+        """Return the scene with so many more things, in an order that does not reveal the named ones.
 
-        One for which there is no room gives way to the next.
+        A thing without room is replaced by the next.
 
         Raises:
-            NoScene: there is no room for so many, or there are too few that may stand there.
+            NoScene: so many have no room, or too few may be added.
         """
         free = [model for model in candidates if model.model not in scene]
         if len(free) < count:
@@ -276,7 +276,7 @@ class TabletopClutter(TargetAlone):
         return self._region.covers(area) and areas.free(area)
 
     def _packed(self, wanted: int, rng: np.random.Generator) -> int:
-        """Return how many of all things, tried in random order, find room, up to a number."""
+        """Return the number of all things, tried in random order, that find room, up to a limit."""
         areas, found = _Areas(self._library, self._p, Scene(()), ()), 0
         for index in rng.permutation(len(self._movable)):
             if found == wanted:
@@ -303,10 +303,10 @@ class TabletopClutter(TargetAlone):
         wanted: float,
         rng: np.random.Generator,
     ) -> Scene:
-        """Return the scene with a thing that hides about as much of the target as is wanted.
+        """Return the scene with a thing that hides about the wanted share of the target.
 
         Raises:
-            NoScene: none of the places that were looked at does.
+            NoScene: none of the tried places does.
         """
         if not candidates:
             raise NoScene("nothing may stand there and leave the words clear")
@@ -353,10 +353,10 @@ class TabletopClutter(TargetAlone):
             raise NoScene(f"{hidden:.2f} of the target is hidden, expected at most {self._p.occluded:.2f}")
 
     def _rested(self, base: TestInstance, scene: Scene) -> Scene:
-        """Return the scene at rest, with what was there before exactly where it was.
+        """Return the scene at rest, with the earlier things exactly in their places.
 
         Raises:
-            NoScene: something moves on, or moved too far.
+            NoScene: something keeps moving, or moved too far.
         """
         rested = self._settle(scene)
         if rested is None:

@@ -26,10 +26,10 @@ FARTHER = "the words mean the same; the target stands in a far corner, what it b
 OTHER_KIND = "the destination is a thing that bears others, in place of a container or of a thing of its own kind"
 
 CROWDS = 5
-"""Crowds of distractors that are drawn for one instance, at most."""
+"""Greatest number of sets of distractors drawn for one instance."""
 
 DEPTH = 0.05
-"""What is put at an edge of the region is at most this far from it [m]."""
+"""Greatest distance from the region's edge of a thing put there [m]."""
 
 
 class TabletopDifficulty:
@@ -46,18 +46,18 @@ class TabletopDifficulty:
         language: TabletopLanguage,
         settle: Callable[[Scene], Scene | None],
     ) -> None:
-        """Take the task, whose instances are made, its parts, and what settles scenes."""
+        """Take the task, whose instances are made, its parts, and the settling of scenes."""
         self._task, self._p, self._library = task, parameters, library
         self._planner, self._language, self._settle = planner, language, settle
         self._room = HandRoom(parameters.hand)
         self._region = parameters.region.box
 
     def most(self, wanted: int) -> int:
-        """Return how many distractors there is room for, up to a number; 0 where the task file has none."""
+        """Return the number of distractors that have room, up to a limit; 0 if the task file has none."""
         return self._task.clutter.most(wanted) if self._task.clutter is not None else 0
 
     def distract(self, base: TestInstance, count: int, rng: np.random.Generator) -> Answer:
-        """Add things of the same kind, category or colour, none of them an occluder or where the hand has to be."""
+        """Add things of the same kind, category or colour, none of them an occluder or in the way of the hand."""
         answer: Answer = NotApplicable("the task has no distractors")
         for _ in range(CROWDS if self._task.clutter is not None else 0):
             answer = self._task.clutter.add(base, Crowd(count, "alike"), rng)
@@ -71,7 +71,7 @@ class TabletopDifficulty:
         return answer
 
     def harden(self, base: TestInstance, how: Harder, rng: np.random.Generator) -> Answer:
-        """Put what is named far apart, at the edges of the region; or take a destination of another kind."""
+        """Put the named things far apart, at the edges of the region; or take a destination of another kind."""
         return self._farther(base, rng) if how == "places" else self._other_destination(base, rng)
 
     # -- places -----------------------------------------------------------------------------------
@@ -94,14 +94,14 @@ class TabletopDifficulty:
         return NotApplicable(f"no places at the edges were found from which '{said.text}' is a longer way")
 
     def _at_edge(self, state: ObjectState, side: int, in_corner: bool, rng: np.random.Generator) -> Pose:
-        """Draw a place at the left (1) or right (-1) edge of the region, at the far one too if ``in_corner``."""
+        """Draw a place at the left (1) or right (-1) edge of the region, also at the far one if ``in_corner``."""
         yaw = rng.uniform(-math.pi, math.pi)
         turned = shapes.footprint(self._library[state.model], Pose.planar(0.0, 0.0, yaw))
         x_low, y_low, x_high, y_high = turned.bounds
         region, inside = self._p.region, rng.uniform(0.0, DEPTH)
         y = region.y_max - y_high - inside if side > 0 else region.y_min - y_low + inside
         nearest, farthest = region.x_min - x_low, region.x_max - x_high
-        # What is too large for the region, turned so, is refused with all that is not inside it.
+        # A thing too large for the region, turned so, is refused like all that are not inside it.
         x = farthest - rng.uniform(0.0, DEPTH) if in_corner else rng.uniform(nearest, max(nearest, farthest))
         return Pose.planar(x, y, yaw, state.pose.position[2])
 
@@ -137,7 +137,7 @@ class TabletopDifficulty:
             rested = self._settle(put) if self._free(put, (model.model,)) else None
             if rested is None or rested[model.model].pose.distance_to(there.pose) > self._p.sampling.settled:
                 continue
-            # What was there before stays exactly where it was.
+            # The earlier things stay exactly in their places.
             rested = put.moved(model.model, rested[model.model].pose)
             asked = Instruction("", family, (("target", target), ("reference", model.model)))
             try:
@@ -153,13 +153,13 @@ class TabletopDifficulty:
 
     @staticmethod
     def _bears_unlike(model: ObjectModel) -> bool:
-        """Return whether something can be put on a thing that is neither a container nor stacked, whatever is put."""
+        """Return whether a thing can bear any thing and is neither a container nor stacked."""
         return not model.fixed and model.top is not None and model.cavity is None and not model.stackable
 
     # -- the hand -----------------------------------------------------------------------------------
 
     def _in_the_way(self, base: TestInstance, scene: Scene) -> bool:
-        """Return whether what was added is in the way of the hand, or of the target, where the plan before has them."""
+        """Return whether added things are in the way of the hand, or of the target, by the earlier plan."""
         try:
             way = self._planner.handling(base.instruction, base.scene)
         except NoPlan:

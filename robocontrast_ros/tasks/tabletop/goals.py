@@ -1,4 +1,4 @@
-"""What an instruction asks for: that the robot lifts the target, and that it then holds it or has put it down."""
+"""The goal of an instruction: the robot lifts the target, and then holds it or has put it down."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Library = Mapping[str, ObjectModel]
 """Model name -> object."""
 
 HELD_LONGEST = 1e-12
-"""A height short by less than this is rounding [m]."""
+"""Rounding of heights: a height short by less than this is reached [m]."""
 
 
 @dataclass(frozen=True)
 class Lifted:
-    """The robot touches the target, which is above where it stood.
+    """The robot touches the target, which is above its place at the start.
 
     Attributes:
         target: name of the object.
         ground: height of its origin at the start [m].
-        height: how far above that it has to be [m].
-        contact: distance that a missing contact counts as [m].
-        holding: for how long; None for a single control step.
+        height: height that it has to be above that [m].
+        contact: distance that replaces a missing contact [m].
+        holding: how long it has to hold; None for a single control step.
     """
 
     target: str
@@ -42,7 +42,7 @@ class Lifted:
     holding: Holding | None = None
 
     def distance(self, scene: Scene) -> float:
-        """Return what lacks in height, plus the constant for a missing contact [m]."""
+        """Return the missing height, plus the constant for a missing contact [m]."""
         short = self.ground + self.height - scene[self.target].pose.position[2]
         missing = 0.0 if self.target in scene.contacts else self.contact
         return (short if short > HELD_LONGEST else 0.0) + missing
@@ -61,7 +61,7 @@ class Near:
     rules: Success
 
     def excess(self, target: Pose, reference: Pose) -> float:
-        """Return how far the target is from such a place [m]."""
+        """Return the target's distance from such a place [m]."""
         between = shapes.gap(shapes.footprint(self.target, target), shapes.footprint(self.reference, reference))
         raised = abs(shapes.heights(self.target, target)[0])
         return max(between - self.rules.near, 0.0) + max(raised - self.rules.height, 0.0)
@@ -71,7 +71,7 @@ class Near:
         return -math.inf
 
     def region(self, reference: Pose) -> Polygon:
-        """Return where the target's footprint has to reach into."""
+        """Return the area that the target's footprint has to reach."""
         return shapes.footprint(self.reference, reference).buffer(self.rules.near)
 
 
@@ -84,7 +84,7 @@ class On:
     rules: Success
 
     def excess(self, target: Pose, reference: Pose) -> float:
-        """Return how far the target is from such a place [m]."""
+        """Return the target's distance from such a place [m]."""
         x, y, _ = shapes.centre(self.target, target)
         off = shapes.heights(self.target, target)[0] - (reference.position[2] + self.reference.top.z)
         fallen = 0.0 if shapes.is_upright(reference) else self.reference.size[2]
@@ -92,11 +92,11 @@ class On:
         return aside + max(abs(off) - self.rules.height, 0.0) + fallen
 
     def barrier(self, reference: Pose) -> float:
-        """Return the height that the target has to pass on its way there [m]: of the reference's edge."""
+        """Return the height that the target has to pass on its way there [m]: that of the reference's edge."""
         return reference.position[2] + self.reference.size[2]
 
     def region(self, reference: Pose) -> Polygon:
-        """Return where the target's centre has to be."""
+        """Return the area for the target's centre."""
         return shapes.placed(self.reference.top.polygon, reference)
 
 
@@ -109,18 +109,18 @@ class In:
     rules: Success
 
     def excess(self, target: Pose, reference: Pose) -> float:
-        """Return how far the target is from such a place [m]."""
+        """Return the target's distance from such a place [m]."""
         x, y, z = shapes.centre(self.target, target)
         fallen = 0.0 if shapes.is_upright(reference) else self.reference.size[2]
         above = max(float(z) - (reference.position[2] + self.reference.cavity.rim), 0.0)
         return float(shapely.distance(self.region(reference), Point(x, y))) + above + fallen
 
     def barrier(self, reference: Pose) -> float:
-        """Return the height that the target has to pass on its way there [m]: of the reference's edge."""
+        """Return the height that the target has to pass on its way there [m]: that of the reference's edge."""
         return reference.position[2] + self.reference.size[2]
 
     def region(self, reference: Pose) -> Polygon:
-        """Return where the target's centre has to be."""
+        """Return the area for the target's centre."""
         return shapes.placed(self.reference.cavity.polygon, reference)
 
 
@@ -129,14 +129,14 @@ Relation = Near | On | In
 
 @dataclass(frozen=True)
 class Placed:
-    """The target is where it belongs and the robot does not touch it.
+    """The target is in its place and the robot does not touch it.
 
     Attributes:
         target: name of the object.
-        reference: name of the object that it belongs to.
-        relation: how they belong together.
-        contact: distance that a contact of the robot with the target counts as [m].
-        holding: for how long, and how still.
+        reference: name of the object at which its place is.
+        relation: the relation of the two.
+        contact: distance added for a contact of the robot with the target [m].
+        holding: how long it has to hold, and how still.
     """
 
     target: str
@@ -146,7 +146,7 @@ class Placed:
     holding: Holding | None = None
 
     def distance(self, scene: Scene) -> float:
-        """Return how far the target is from its place, plus the constant while it is not released [m]."""
+        """Return the target's distance from its place, plus the constant while it is not released [m]."""
         excess = self.relation.excess(scene[self.target].pose, scene[self.reference].pose)
         return excess + (self.contact if self.target in scene.contacts else 0.0)
 
@@ -155,17 +155,17 @@ class Placed:
         return self.distance(scene) == 0.0
 
     def regions(self, scene: Scene) -> tuple[protocol.Polygon, ...]:
-        """Return the edge of where the target belongs."""
+        """Return the edge of the target's place."""
         return (shapes.corners(self.relation.region(scene[self.reference].pose)),)
 
 
 @dataclass(frozen=True)
 class TabletopGoal:
-    """First lifted by the robot; then held, or put where it belongs and released.
+    """The target is first lifted by the robot; then held, or put in its place and released.
 
     Attributes:
         subgoals: in order.
-        reach: distance within which the tool counts as there [m].
+        reach: distance within which the tool counts as arrived [m].
         stop_required: the goal alone ends the trial.
     """
 
@@ -178,11 +178,11 @@ class TabletopGoal:
         return self.subgoals[-1].satisfied(scene)
 
     def distance(self, scene: Scene) -> float:
-        """Return how far the last subgoal is from being fulfilled [m]."""
+        """Return the last subgoal's distance from being fulfilled [m]."""
         return self.subgoals[-1].distance(scene)
 
     def unseen(self, success: bool) -> str:
-        """Return what the scene in which a trial was left does not show: that the robot held the target."""
+        """Return the part that a trial's last scene does not show: that the robot held the target."""
         return "A picture of the end does not show whether the robot lifted it."
 
 
@@ -198,14 +198,14 @@ class PlacingGoal(TabletopGoal):
     barrier: float = -math.inf
 
     def unseen(self, success: bool) -> str:
-        """Return what the scene in which a trial was left does not show: that the robot did not push the target."""
+        """Return the part that a trial's last scene does not show: that the robot did not push the target."""
         lifted = self.subgoals[0]
         if not success or self.barrier >= lifted.ground + lifted.height:
             return ""
         return "A picture of the end does not show whether the robot lifted it or pushed it."
 
     def regions(self, scene: Scene) -> tuple[protocol.Polygon, ...]:
-        """Return the edge of where the target belongs."""
+        """Return the edge of the target's place."""
         return self.subgoals[-1].regions(scene)
 
 
@@ -219,7 +219,8 @@ class TabletopGoals:
         """Return the expected behaviour of an instruction given in a starting scene.
 
         Raises:
-            ValueError: the instruction is of no known family, lacks an argument, or its objects cannot do that.
+            ValueError: the instruction's family is unknown, an argument is missing, or its objects do not fit the
+                family.
             KeyError: the scene lacks an object that it names.
         """
         p, rules = self._p, self._p.success
@@ -237,7 +238,7 @@ class TabletopGoals:
         return PlacingGoal((lifted, placed), rules.near, barrier=relation.barrier(reference.pose))
 
     def relation(self, family: str, target: str, reference: str) -> Relation:
-        """Return how a target belongs to a reference, both given as models.
+        """Return the relation of a target to a reference, both given as models.
 
         Raises:
             ValueError: the family places nothing, or the reference has no top or no cavity.
@@ -272,6 +273,6 @@ def argument(instruction: Instruction, key: str) -> str:
 
 
 def named(instruction: Instruction) -> tuple[str, ...]:
-    """Return the objects that an instruction names: the target, then the reference where it has one."""
+    """Return the objects that an instruction names: the target, then the reference if it has one."""
     both = argument(instruction, "target"), instruction.get("reference")
     return tuple(name for name in both if name is not None)

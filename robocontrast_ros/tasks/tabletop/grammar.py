@@ -12,11 +12,11 @@ from robocontrast_ros.tasks.tabletop.referring import Expression, nouns
 
 ROLES = ("target", "reference")
 PARTS = ("noun", "colour", "size", "place")
-"""Of a referring expression."""
+"""Parts of a referring expression."""
 
 _SIZES = {"small": ("small", "little"), "large": ("large", "big")}
 
-# The frame is the robot's, to which the words say it.
+# The frame is that of the robot, which is addressed.
 _PLACES = {
     "left": ("on your left", "on your left side"),
     "right": ("on your right", "on your right side"),
@@ -82,7 +82,7 @@ def words_of(derivation: Derivation, role: str) -> str:
 
 
 def in_role(derivation: Derivation, said_as: str, role: str) -> list[Alternative]:
-    """Return the alternatives of the expression for one role, as those of another."""
+    """Return the alternatives of the expression for one role, converted to those of another."""
     own = (a for a in derivation if a.rule.startswith(said_as))
     return [replace(a, rule=role + a.rule.removeprefix(said_as)) for a in own]
 
@@ -103,7 +103,7 @@ def _expression_rules(role: str, called: Iterable[str], colours: Iterable[str]) 
         size: [p for value, words in _SIZES.items() for p in synonyms(*words, **{size: value})],
         place: [p for value, words in _PLACES.items() for p in synonyms(*words, **{place: value})],
     }
-    # A rule without alternatives is none: without colours, nothing refers to one.
+    # A rule without alternatives is left out: without colours, nothing refers to one.
     if not rules[colour]:
         del rules[colour]
         rules[f"{role}_thing"] = [p for p in rules[f"{role}_thing"] if f"{{{colour}}}" not in p.words]

@@ -1,4 +1,4 @@
-"""The open hand among things: where it has room, with the tool pointing down."""
+"""The open hand among things: the places with room for it, with the tool pointing down."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Obstacle:
 
     Attributes:
         name: of the object.
-        area: what it covers, seen from above, world frame [m].
+        area: its area seen from above, world frame [m].
         top: height of its highest point [m].
     """
 
@@ -61,7 +61,7 @@ class ToolPlace:
         return ToolPlace(self.position, math.remainder(self.yaw + math.pi, math.tau))
 
     def carried(self, start: Pose, end: Pose) -> ToolPlace:
-        """Return where the tool is when what it holds has gone from one upright pose to another."""
+        """Return the tool's place after the held object has gone from one upright pose to another."""
         turn = end.yaw - start.yaw
         c, s = math.cos(turn), math.sin(turn)
         x, y = self.position[0] - start.position[0], self.position[1] - start.position[1]
@@ -76,7 +76,7 @@ class ToolPlace:
 
 
 def grasp_place(pose: Pose, grasp: Grasp, turn: int) -> ToolPlace | None:
-    """Return where the tool holds an upright object by one of a grasp's equal turns; None where it is not from above.
+    """Return the tool's place to hold an upright object by one of a grasp's equal turns; None if not from above.
 
     Args:
         pose: of the object.
@@ -95,7 +95,7 @@ def grasp_place(pose: Pose, grasp: Grasp, turn: int) -> ToolPlace | None:
 
 
 class HandRoom:
-    """Tells what is in the way of the open hand, there and on the way straight down to it."""
+    """Finds the obstacles of the open hand, at a place and on the way straight down to it."""
 
     def __init__(self, hand: Hand) -> None:
         self._hand = hand
@@ -103,7 +103,7 @@ class HandRoom:
         self._boxes = [Polygon([(x, y) for x, y in _around(box.low, box.high)]) for box in hand.boxes]
 
     def in_the_way(self, tool: ToolPlace, obstacles: Sequence[Obstacle]) -> str | None:
-        """Return the name of the first obstacle that the open hand comes too close to; None where it has room."""
+        """Return the name of the first obstacle to which the open hand comes too close; None if it has room."""
         x, y, z = tool.position
         for box, bottom in zip(self._boxes, self._bottoms, strict=True):
             lowest = z - bottom - self._hand.above

@@ -1,4 +1,4 @@
-"""What is said and understood about things on the table."""
+"""Generation and understanding of instructions about things on the table."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TabletopLanguage(GrammarWording):
             instruction: its structure.
             scene: in which it is given.
             rng: the only source of randomness.
-            clear: whether the words also stay clear when any other things are added.
+            clear: whether the words stay clear even if any other things are added.
 
         Raises:
             ValueError: something cannot be named alone in this scene.
@@ -81,8 +81,8 @@ class TabletopLanguage(GrammarWording):
             apart: least distance that makes a place, such as ``left``, clear [m].
 
         Raises:
-            ValueError: the grammar does not know the text, an expression names nothing or several things, or both
-                name the same one.
+            ValueError: the grammar does not know the text, an expression names nothing or several things, or both name
+                the same one.
         """
         derivation = self.grammar.read(text)
         family, said = understood(derivation)
@@ -93,7 +93,7 @@ class TabletopLanguage(GrammarWording):
         return Instruction(text, family, tuple(arguments.items()))
 
     def premise(self, instruction: Instruction, scene: Scene, apart: float = APART) -> str | None:
-        """Return why the words do not say in this scene what they shall say; None where they do. As ``parse``."""
+        """Return why the words lack their meaning in this scene; None if they have it. Arguments of ``parse``."""
         try:
             found = self.parse(instruction.words, scene, apart)
         except ValueError as error:
@@ -107,9 +107,9 @@ class TabletopLanguage(GrammarWording):
     ) -> Instruction:
         """Return the instruction about other things, in the same wording.
 
-        What was named already keeps its expression, in whatever role; another thing is named in the same way where that
-        means it alone, else in a way that is drawn. The expression of before is not used for it, though it may mean it
-        by now: *the one on your left*.
+        A thing named already keeps its expression, in whatever role; another thing is named in the same way if that
+        means it alone, else in a drawn way. The earlier expression is not used for it, although it may mean it now:
+        *the one on your left*.
 
         Raises:
             ValueError: the instruction's words are not of the grammar, or something cannot be named alone.
@@ -134,7 +134,7 @@ class TabletopLanguage(GrammarWording):
         return self._said(changed, said, keep_wording(wording, (), drawn(rng)))
 
     def rephrase(self, instruction: Instruction, scene: Scene, rng: np.random.Generator) -> Instruction:
-        """Return the instruction with other expressions and other words, where there are any.
+        """Return the instruction with other expressions and other words, if there are any.
 
         Raises:
             ValueError: the instruction's words are not of the grammar, or something cannot be named alone.
@@ -148,9 +148,9 @@ class TabletopLanguage(GrammarWording):
         return self._said(instruction, said, change_wording(before, drawn(rng)))
 
     def called(self, name: str, scene: Scene) -> Iterator[tuple[str, bool]]:
-        """Yield what a thing can be called, and whether that means it alone.
+        """Yield the names that a thing can have, each with whether it means that thing alone.
 
-        Of what does not, without a size and a place: nouns, with and without the colour.
+        Those that do not are without a size and a place: nouns, with and without the colour.
         """
         clear = list(expressions(name, scene, self._objects))
         model = self._model(name, scene)

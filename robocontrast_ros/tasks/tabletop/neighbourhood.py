@@ -1,8 +1,8 @@
-"""What ΔL, ΔLB, ΔS and ΔSB are for things on a table, each with the planner's proof (docs/perturbations.md).
+"""ΔL, ΔLB, ΔS and ΔSB for things on a table, each with the planner's proof (docs/perturbations.md).
 
 All act on the instruction of the unperturbed instance and on the actual scene, in which the trial before may have put
-the target where it belongs, or left it in the hand. What is moved is put where it rests: upright on the table, free of
-other things.
+the target in its place, or left it in the hand. A moved thing is put at rest: upright on the table, free of other
+things.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from robocontrast_ros.tasks.tabletop.referring import APART_WHEN_SAID
 from robocontrast_ros.tasks.tabletop.scenes import suits
 
 HANGING = 0.01
-"""What is farther above whatever is below it does not rest [m]."""
+"""Distance above the support beyond which a thing does not rest [m]."""
 
 RESTING = 0.002
-"""What stands on the table is no farther from its top [m]."""
+"""Greatest distance from the table's top of a thing that stands on it [m]."""
 
 TOUCHING = 1e-9
-"""What is nearer than this is touched [m]."""
+"""Distance below which a thing is touched [m]."""
 
 ROUNDS = (False, True, True, True)
-"""For each round of new places, whether yaws are drawn, too; in the first one things keep their own."""
+"""For each round of new places, whether yaws are also drawn; in the first one things keep their own."""
 
 REWORDED = "the meaning, the grasp and the place stay"
 REDIRECTED = "who does what was said before does not fulfil the instruction, and the other way round"
@@ -64,13 +64,13 @@ class _Case(Case):
 
 @dataclass(frozen=True)
 class _Candidate:
-    """An object somewhere else.
+    """An object at another place.
 
     Attributes:
-        effort: how far it is moved [m].
+        effort: distance of its move [m].
         name: of the object.
         scene: with the object moved.
-        measures: what makes the way before a wrong one.
+        measures: those that show that the earlier way is wrong now.
     """
 
     effort: float
@@ -80,7 +80,7 @@ class _Candidate:
 
 
 class TabletopNeighbourhood(ProvenNeighbourhood):
-    """Changes of instructions about things on the table, and of the scenes that they are given in."""
+    """Changes of instructions about things on the table, and of their scenes."""
 
     reworded = REWORDED
 
@@ -97,16 +97,16 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
         super().__init__(task)
         self._p, self._library = parameters, library
         self._planner, self._goals, self._language = planner, goals, language
-        # What the hand touches, not what the planner keeps away from.
+        # The margins of touching, not those of the planner.
         self._room = HandRoom(replace(parameters.hand, margin=TOUCHING, above=0.0))
         self._region = parameters.region.box
 
     def _case(self, base: TestInstance, scene: Scene) -> _Case:
-        """Return what is to be changed.
+        """Return the case to change.
 
         Raises:
-            NoPlan: something that is named is not there, something else than the target is in the air, or there is no
-                plan even in the instance's own scene.
+            NoPlan: a named thing is missing, a thing other than the target is in the air, or there is no plan even in
+                the instance's own scene.
         """
         scene, reason = replace(scene, contacts=(), carried=()), ""
         for name in named(base.instruction):
@@ -140,9 +140,9 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
     # -- words ------------------------------------------------------------------------------------
 
     def _redirected(self, case: _Case, rng: np.random.Generator) -> Answer:
-        """Ask for another target or another reference, in the instance's own scene by another skill if need be.
+        """Ask for another target or another reference, in the instance's own scene by another skill if necessary.
 
-        In the scene that the trial before left, the reference may bear the target by now, so that the same skill suits
+        In the scene left by the trial before, the reference may already bear the target, so that the same skill suits
         nothing else: an answer by another skill would be about that trial.
         """
         said, scene = case.base.instruction, case.scene
@@ -160,7 +160,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
                         replace(said, family=wanted.family), dict(wanted.arguments), scene, rng
                     )
                 except ValueError:
-                    # Nothing names these two alone.
+                    # No words name these two alone.
                     continue
                 note = f"'{said.text}' became '{instruction.text}'"
                 measures = {"missed_by_m": missed, "shared_words": shared_words(said.text, instruction.text)}
@@ -170,7 +170,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
         return NotApplicable("no other thing and no other place can be asked for")
 
     def _other_requests(self, case: _Case) -> Iterator[list[Instruction]]:
-        """Yield what else can be asked for, as far as the models tell: first of the same family, then of others."""
+        """Yield other possible requests, as far as the models show: first of the same family, then of others."""
         said, scene = case.base.instruction, case.scene
         target, reference = argument(said, "target"), said.get("reference")
         standing = self._planner.movable(scene)
@@ -191,15 +191,15 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
         yield [request for family in FAMILIES if family not in ("pick", said.family) for request in asked(family)]
 
     def _missed_both_ways(self, case: _Case, wanted: Instruction, after: Handling) -> float | None:
-        """Return how far the way before misses what is asked for now, or that what was asked before; the lesser [m].
+        """Return the lesser of the earlier way's miss of the new request and the new way's of the earlier one [m].
 
-        Where the target is another one, it is the gap between what the hand closes about and the other thing. None
-        where one end comes too close to fulfilling the other instruction.
+        If the target is another one, it is the gap between the point that the hand closes about and the other thing.
+        None if one end comes too close to fulfilling the other instruction.
         """
         said, scene, before = case.base.instruction, case.scene, case.before
         old, new = argument(said, "target"), argument(wanted, "target")
         if old != new:
-            # The old target may lie elsewhere by now; it was where the way before grasped it.
+            # The old target may be elsewhere now; the earlier way grasped it at its old place.
             return min(self._beside(before, scene[new]), self._beside(after, scene[old]))
         ends = ((wanted, before.target), (said, after.target))
         missed = min(self._excess(instruction, end, scene) for instruction, end in ends)
@@ -227,7 +227,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
 
     def _moved_or_blocked(self, case: _Case, rng: np.random.Generator) -> Answer:
         said = case.base.instruction
-        # What is in the air has to be put down.
+        # A thing in the air has to be put down.
         names = named(said)[:1] if case.hanging else named(said)
         ways = [partial(self._named_moves, case, name) for name in names]
         ways.append(partial(self._obstructions, case))
@@ -243,23 +243,23 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
         return NotApplicable("neither a move of what is named nor a thing in the way makes another way necessary")
 
     def _named_moves(self, case: _Case, name: str, turned: bool, rng: np.random.Generator) -> Iterator[_Candidate]:
-        """Yield places for the target, or the reference, that the way before misses."""
+        """Yield places for the target, or the reference, that the earlier way misses."""
         said, scene, p = case.base.instruction, case.scene, self._p.perturbing
         if self._bears(name, scene):
             return
         target = argument(said, "target")
         for moved in self._places(name, scene, said, p.named_move, turned, rng):
-            # Where the trial before left the target, the grasp may miss it wherever the reference goes.
+            # At the target's place after the trial before, the grasp may miss it wherever the reference goes.
             grasp_missed = self._beside(case.before, moved[target]) if name == target else 0.0
             place_missed = 0.0 if said.family == "pick" else self._excess(said, case.before.target, moved)
             if grasp_missed >= p.off_grasp or place_missed >= p.off_place:
                 yield self._candidate(case, name, moved, grasp_missed, place_missed, 0.0)
 
     def _obstructions(self, case: _Case, turned: bool, rng: np.random.Generator) -> Iterator[_Candidate]:
-        """Yield places for bystanders where the hand, or what it carries, would touch them on the way before."""
+        """Yield places for bystanders at which the hand, or the carried thing, would touch them on the earlier way."""
         said, scene, before, p = case.base.instruction, case.scene, case.before, self._p.perturbing
         if case.reason:
-            # The way before is that of another scene, and wrong without anything in it.
+            # The earlier way is that of another scene, and wrong without anything in it.
             return
         ends = [before.grasp] + ([before.place] if before.place is not None else [])
         for name, end in itertools.product(self._bystanders(said, scene), ends):
@@ -291,21 +291,21 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
             return None
 
     def _unclear(self, instruction: Instruction, scene: Scene) -> bool:
-        """Return whether the words do not say clearly what they shall say."""
+        """Return whether the words lack their clear, intended meaning."""
         return self._language.premise(instruction, scene, APART_WHEN_SAID) is not None
 
     def _beside(self, way: Handling, thing: ObjectState) -> float:
-        """Return how far a thing is from the point that the hand closes about, seen from above [m]."""
+        """Return a thing's distance from the point that the hand closes about, seen from above [m]."""
         return float(shapely.distance(self._area(thing), shapely.Point(way.grasp.position[:2])))
 
     def _excess(self, instruction: Instruction, end: Pose, scene: Scene) -> float:
-        """Return how far the target, put at a pose, is from where an instruction wants it [m]."""
+        """Return the distance of the target, put at a pose, from the place that an instruction wants [m]."""
         target, reference = scene[argument(instruction, "target")], scene[argument(instruction, "reference")]
         relation = self._goals.relation(instruction.family, target.model, reference.model)
         return relation.excess(end, reference.pose)
 
     def _touches(self, way: Handling, scene: Scene, instruction: Instruction, name: str) -> bool:
-        """Return whether the hand, or what it puts down, would touch a thing where it closes or opens."""
+        """Return whether the hand, or the thing that it puts down, would touch a thing when it closes or opens."""
         thing, target = scene[name], scene[argument(instruction, "target")]
         obstacle = self._planner.obstacle(thing)
         if self._room.in_the_way(way.grasp, [obstacle]) is not None:
@@ -327,17 +327,18 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
         rng: np.random.Generator,
         about: tuple[Pose, float] | None = None,
     ) -> Iterator[Scene]:
-        """Yield scenes with a thing at drawn places, standing inside the region and free of the others.
+        """Yield scenes with a thing at drawn places, inside the region and free of the others.
 
         Args:
             name: of the thing.
-            scene: with the thing where it is.
-            instruction: what it names; what is to be put near something else is not put near it here.
+            scene: with the thing at its present place.
+            instruction: two things that it wants near each other are kept apart here.
             move: the thing is moved by at least and at most [m].
-            turned: whether its yaw is drawn, too; it stays otherwise.
+            turned: whether its yaw is also drawn; it stays otherwise.
             rng: the only source of randomness.
-            about: where it is put, and how far from there at most, along x and y [m]: in the way, with no more distance
-                to others than what the planner puts down; None for anywhere, as far from others as in drawn scenes.
+            about: the middle of its places, and the greatest distance from there along x and y [m]: in the way, with no
+                more distance to others than the planner keeps when putting down; None for anywhere, as far from others
+                as in drawn scenes.
         """
         here, model, p = scene[name].pose, self._model(scene[name]), self._p
         least, greatest = move
@@ -374,7 +375,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
         return shapes.is_upright(state.pose) and abs(state.pose.position[2]) <= RESTING
 
     def _bears(self, name: str, scene: Scene, or_lies_on: bool = False) -> bool:
-        """Return whether something is in or on a thing, or, if that is asked, the thing in or on something."""
+        """Return whether something is in or on a thing, or, if ``or_lies_on``, the thing in or on something."""
         area, lowest = self._area(scene[name]), self._heights(scene[name])[0]
         return any(
             shapes.gap(area, self._area(o)) == 0.0 and (or_lies_on or self._heights(o)[0] >= lowest)
@@ -403,7 +404,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
 def _within(region: Region, pose: Pose, distance: float) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the least and greatest x and y of the region's points that are near a pose [m].
 
-    All of the region's where it is not near the region.
+    All of the region's if the pose is not near the region.
     """
     x, y = pose.xy
     sides = ((region.x_min, region.x_max, x), (region.y_min, region.y_max, y))

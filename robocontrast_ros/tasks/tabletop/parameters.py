@@ -16,16 +16,16 @@ FAMILIES = ("pick", "move_near", "stack", "put_on", "put_in")
 """Families of instructions, which are the skills."""
 
 NAMED = 2
-"""Things that an instruction names, at most: target and reference."""
+"""Greatest number of things that an instruction names: target and reference."""
 
 Triple = tuple[float, float, float]
 
 
 def check_objects(objects: tuple[int, int]) -> None:
-    """Refuse a fewest and a most number of objects of which one is below 1, or that are in the wrong order.
+    """Refuse a least and a greatest number of objects if one is below 1, or if they are in the wrong order.
 
     Raises:
-        ConfigurationError: they are; it names the key ``objects``.
+        ConfigurationError: they are refused; it names the key ``objects``.
     """
     fewest, most = objects
     if not 1 <= fewest <= most:
@@ -34,7 +34,7 @@ def check_objects(objects: tuple[int, int]) -> None:
 
 @record
 class Region:
-    """Where things stand: their footprints lie inside it. World frame; z = 0 is the table's top."""
+    """Region of the things: their footprints lie inside it. World frame; z = 0 is the table's top."""
 
     x_min: float = Field(description="edge on the robot's side [m]")
     x_max: float = Field(description="far edge [m]")
@@ -53,7 +53,7 @@ class Region:
 
 @record
 class Fixtures:
-    """What stands in every scene and is never moved: one of each, drawn uniformly."""
+    """Objects of every scene that are never moved: one of each category, drawn uniformly."""
 
     tables: tuple[str, ...] = Field(min_length=1, description="tables")
     backgrounds: tuple[str, ...] = Field(min_length=1, description="backgrounds")
@@ -61,7 +61,7 @@ class Fixtures:
 
     @property
     def kinds(self) -> dict[str, tuple[str, ...]]:
-        """Category -> the models of it, in the order in which they are drawn."""
+        """Category -> its models, in the order in which they are drawn."""
         return {"table": self.tables, "background": self.backgrounds, "light": self.lights}
 
 
@@ -90,7 +90,7 @@ class Hand:
 
     @property
     def tip(self) -> float:
-        """How far the hand reaches below the origin of the frame `tool` [m]."""
+        """Length of the hand below the origin of the frame `tool` [m]."""
         return max(box.high[2] for box in self.boxes)
 
     @property
@@ -122,7 +122,7 @@ class Success:
 
 @record
 class Placing:
-    """Where the planner puts things down."""
+    """Parameters of the planner's places to put things down."""
 
     gap: float = Field(ge=0, description="kept between what is put down and other things [m]")
     near: float = Field(gt=0, description="gap aimed at when something is put near another [m]")
@@ -140,7 +140,7 @@ class Placing:
 
 @record
 class Sampling:
-    """How scenes are drawn; reaching a bound is an error, never a wrong instance."""
+    """Parameters of drawing scenes; reaching a bound is an error, never a wrong instance."""
 
     objects: tuple[int, int] = Field(
         description="fewest and most objects of a scene; those that the instruction names stand there in any case"
@@ -161,13 +161,13 @@ class Sampling:
 
     @property
     def most(self) -> int:
-        """How many objects a scene can have."""
+        """Greatest number of objects in a scene."""
         return max(self.objects[1], NAMED)
 
 
 @record
 class Perturbing:
-    """Bounds of the perturbations, and of what makes a way a wrong one."""
+    """Bounds of the perturbations, and thresholds of a wrong way."""
 
     draws: int = Field(gt=0, description="new places tried for one thing, at most")
     bystander_move: tuple[float, float] = Field(description="ΔS moves a thing by at least and at most [m]")
@@ -190,7 +190,7 @@ class Perturbing:
 
 @record
 class Distracting:
-    """How distractors are drawn (seed 001, section III); gaps and thresholds are ours where the paper names none."""
+    """Drawing of distractors (seed 001, section III); gaps and thresholds are ours if the paper names none."""
 
     region: Region = Field(description="where they stand; it may be larger than that of what is named")
     gap: float = Field(ge=0, description="least gap between the footprints of two things [m]")
@@ -244,9 +244,9 @@ class TabletopParameters(TaskParameters):
 
     @property
     def tool_region(self) -> tuple[tuple[float, float], tuple[float, float], tuple[float, float]]:
-        """Least and greatest x, y and z of the tool [m]: above where things stand, from the table to the ceiling.
+        """Least and greatest x, y and z of the tool [m]: above the things' region, from the table to the ceiling.
 
-        The lowest is where the finger tips, which reach beyond the tool, touch the table.
+        At the least z the finger tips, which reach beyond the tool, touch the table.
         """
         where = self.region
         return (where.x_min, where.x_max), (where.y_min, where.y_max), (self.hand.tip, self.placing.ceiling)

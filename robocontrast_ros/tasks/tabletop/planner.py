@@ -1,7 +1,7 @@
 """The shortest way to fulfil an instruction with a hand that comes from above (docs/tabletop.md defines it in full).
 
-The open hand goes to above the target, straight down, closes, lifts the target straight up over everything that
-stands, carries it to above its place, puts it straight down, opens and goes up a little. No robot is known here: the
+The open hand goes to above the target, straight down, closes, lifts the target straight up over everything on the
+table, carries it to above its place, puts it straight down, opens and goes up a little. No robot is known here: the
 hand is the boxes of the task file, and the tool points down.
 """
 
@@ -27,10 +27,10 @@ from robocontrast_ros.tasks.tabletop.hand import HandRoom, Obstacle, ToolPlace, 
 from robocontrast_ros.tasks.tabletop.parameters import TabletopParameters
 
 APPROACHES = 12
-"""Steps in which what is put near another is brought to its gap from it."""
+"""Number of steps that bring a thing to its gap from the one near which it is put."""
 
 STANDING = 0.02
-"""What is picked up, or put on something, stands no farther from the table's top [m]."""
+"""Greatest distance of a named thing from the table's top [m]."""
 
 
 _KEPT_PLANS = 64
@@ -41,11 +41,11 @@ class Handling:
     """How to fulfil an instruction.
 
     Attributes:
-        grasp: the tool where the hand closes.
+        grasp: the tool's place when the hand closes.
         width: of the target between the fingers [m].
         above: height of the tool on the way to above the target [m].
         carry: height of the tool while it carries [m].
-        place: the tool where the hand opens; None where the target is held.
+        place: the tool's place when the hand opens; None if the target is held.
         target: pose of the target at the end.
         path: the tool's path from the start, shape (n, 3), world frame [m].
     """
@@ -69,7 +69,7 @@ class _Hold:
 
 @dataclass(frozen=True)
 class _Spot:
-    """Where the target may be put: its pose at the end, and how far above that the hand may open [m]."""
+    """A possible place of the target: its pose at the end, and the height above that at which the hand may open [m]."""
 
     pose: Pose
     drops: tuple[float, ...]
@@ -108,7 +108,7 @@ class TabletopPlanner:
         """Return how the shortest plan holds, carries and puts down the target.
 
         Raises:
-            NoPlan: there is none; says why.
+            NoPlan: there is none; the text has the reason.
             ValueError: as ``TabletopGoals.goal``.
         """
         found = self._found(replace(instruction, text="", segments=(), meant=""), Scene(scene.objects))
@@ -135,7 +135,7 @@ class TabletopPlanner:
         return self._put(instruction, scene, target, others, holds)
 
     def premise(self, instruction: Instruction, scene: Scene) -> str | None:
-        """Return why an instruction makes no sense in a scene; None where it does."""
+        """Return why an instruction makes no sense in a scene; None if it does."""
         both = named(instruction)
         for name in both:
             if name not in scene:
@@ -152,13 +152,13 @@ class TabletopPlanner:
         return None
 
     def possible(self, family: str, target: str, reference: str = "") -> str | None:
-        """Return why a target can never be handled so, both given as models, wherever they stand; None where it can."""
+        """Return why a target can never be handled so, both given as models, at any place; None if it can."""
         region = self._p.region
         middle = Pose.planar((region.x_min + region.x_max) / 2, (region.y_min + region.y_max) / 2)
         state = ObjectState(target, target, middle)
         try:
             self._holds(state, ())
-            # Beside every object there is a place, as far as the two alone tell.
+            # Beside every object there is a place, as far as the two alone show.
             if family not in ("pick", "move_near"):
                 relation = self._goals.relation(family, target, reference)
                 self._spots(relation, state, ObjectState(reference, reference, middle), ())
@@ -182,7 +182,7 @@ class TabletopPlanner:
         return tuple(self.obstacle(o) for o in self.movable(scene) if o.name not in without)
 
     def _around_place(self, reference: ObjectState, family: str, others: Sequence[Obstacle]) -> tuple[Obstacle, ...]:
-        """Return the obstacles where a target is put on or in the reference, which is then hollow or flat."""
+        """Return the obstacles when a target is put on or in the reference, which is then hollow or flat."""
         model = self._library[reference.model]
         part = model.cavity if family == "put_in" else model.top
         hole = shapes.placed(part.polygon, reference.pose)
@@ -199,10 +199,10 @@ class TabletopPlanner:
         return tuple(found)
 
     def _require_free_start(self, scene: Scene) -> None:
-        """Refuse what stands where the hand starts, which touches it before anything is done.
+        """Refuse things at the hand's start, which touches them before anything is done.
 
         Raises:
-            NoPlan: something does.
+            NoPlan: a thing is there.
         """
         hand, (x, y, z) = self._p.hand, self._p.start
         for obstacle in self.obstacles(scene):
@@ -291,7 +291,7 @@ class TabletopPlanner:
         tallest = max(o.top for o in others)
         queue: list[tuple[float, int, int, Handling]] = []
         for (i, hold), (j, spot) in itertools.product(enumerate(holds), enumerate(spots)):
-            # What hangs lowest below the tool is carried over everything that stands.
+            # The lowest point below the tool is carried over everything on the table.
             hangs = max(hold.tool.position[2] - target.pose.position[2], p.hand.tip)
             carry = max(tallest + hangs + p.placing.carry, hold.tool.position[2] + p.success.lifted + p.placing.carry)
             way = self._way(hold, spot, spot.drops[0], target, above, carry)
@@ -340,7 +340,7 @@ class TabletopPlanner:
         reference: ObjectState,
         others: Sequence[Obstacle],
     ) -> list[_Spot]:
-        """Return where the target may be put.
+        """Return the possible places of the target.
 
         Raises:
             NoPlan: nowhere.
@@ -378,7 +378,7 @@ class TabletopPlanner:
             angle = first + k * math.tau / p.directions
             at_origin = shapes.moved(outline, (0.0, 0.0), yaw)
             distance = math.hypot(*model.size[:2])
-            # The gap changes at most as fast as the distance: each step stops before the gap that is aimed at.
+            # The gap changes at most as fast as the distance: each step stops before the wanted gap.
             for _ in range(APPROACHES):
                 centre = x + distance * math.cos(angle), y + distance * math.sin(angle)
                 between = shapes.gap(shapes.moved(at_origin, centre, 0.0), area)

@@ -1,6 +1,6 @@
-"""Expressions that refer to things on the table, and what they refer to in a scene.
+"""Expressions that refer to things on the table, and their referents in a scene.
 
-One function, ``resolve``, decides it for all: what is said is unambiguous by it, what is read is understood by it,
+One function, ``resolve``, decides it for all: generated words are unambiguous by it, read words are understood by it,
 and the premise of a trial asks it again.
 """
 
@@ -17,7 +17,7 @@ Objects = Mapping[str, ObjectModel]
 """Model name -> object."""
 
 ANYTHING = "object"
-"""The noun for whatever can be moved."""
+"""The noun for any movable thing."""
 
 CATEGORY_NOUNS = {
     "cleaning": "cleaning item",
@@ -26,20 +26,20 @@ CATEGORY_NOUNS = {
     "hardware": "piece of hardware",
     "stationery": "piece of stationery",
 }
-"""Category -> noun, for categories whose word is none."""
+"""Category -> noun, for categories whose name is no noun."""
 
 SIZES = ("small", "large")
 PLACES = ("left", "right", "nearest", "farthest")
-"""In the robot's frame, which instructions say in words (``on your left``): x points away from it, y to its left."""
+"""In the robot's frame, named by instructions (``on your left``): x points away from it, y to its left."""
 
 LARGER = 1.2
-"""A thing is large beside others of its kind whose diagonals are smaller by this factor, and small likewise."""
+"""Factor of the diagonals: a thing is large beside others of its kind that are smaller by it; small conversely."""
 
 APART = 0.03
-"""A thing is on the left of others from which it is at least so far to the left, and so with all places [m]."""
+"""Least distance by which a thing is to the left of others to count as *left*; the same for all places [m]."""
 
 APART_WHEN_SAID = 0.05
-"""The same where a place is said, so that a scene that is set up a little differently does not make it false [m]."""
+"""The same when a place is said, so that a scene that is set up a little differently does not make it false [m]."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Expression:
     """An expression that refers to one thing.
 
     Attributes:
-        noun: what it is called, or its category's noun, or ``object``.
-        colour: its colour; empty where it is not said, as with all that follow.
+        noun: the thing's name, or its category's noun, or ``object``.
+        colour: its colour; empty if it is not said, as for all that follow.
         size: one of SIZES, among those of the noun and colour.
         place: one of PLACES, among those of the noun, colour and size.
     """
@@ -59,7 +59,7 @@ class Expression:
     place: str = ""
 
     def kind(self, model: ObjectModel) -> str:
-        """Return what stays when another thing is named in the same way."""
+        """Return the part that stays when another thing is named in the same way."""
         noun = str(model.nouns.index(self.noun)) if self.noun in model.nouns else self.noun == ANYTHING
         return f"{noun}{bool(self.colour)}{bool(self.size)}{bool(self.place)}"
 
@@ -68,14 +68,14 @@ def resolve(expression: Expression, scene: Scene, objects: Objects, apart: float
     """Return the names of the things that an expression may mean in a scene, in the scene's order.
 
     Args:
-        expression: what is said.
-        scene: what stands where; the world frame is the robot's.
+        expression: the one to resolve.
+        scene: the things and their poses; the world frame is the robot's.
         objects: the models.
         apart: least distance that makes a place clear [m].
 
     Returns:
-        One name where it is unambiguous; none where nothing fits, or where a size or a place is said of the only thing
-        that fits; several where it is not clear which is meant.
+        One name if it is unambiguous; none if nothing fits, or if a size or a place is said of the only thing that
+        fits; several if it is not clear which is meant.
     """
     found = [o for o in scene if o.model in objects and _fits(expression, objects[o.model])]
     if expression.size:
@@ -87,23 +87,23 @@ def resolve(expression: Expression, scene: Scene, objects: Objects, apart: float
 
 
 def nouns(model: ObjectModel) -> tuple[str, ...]:
-    """Return what a thing may be called: its nouns, its category's, and ``object``."""
+    """Return the possible nouns of a thing: its own, its category's, and ``object``."""
     return tuple(dict.fromkeys((*model.nouns, CATEGORY_NOUNS.get(model.category, model.category), ANYTHING)))
 
 
 def plain(model: ObjectModel) -> Expression:
-    """Return the usual expression for a thing of a model, whatever stands beside it."""
+    """Return the usual expression for a thing of a model, whatever is beside it."""
     return Expression(model.nouns[0], model.colour)
 
 
 def expressions(name: str, scene: Scene, objects: Objects) -> Iterator[Expression]:
     """Enumerate the expressions that mean one thing alone in a scene, and still do when things are moved a little.
 
-    None of them says a size or a place without need.
+    None of them contains a size or a place without need.
 
     Args:
         name: of the thing.
-        scene: it is one of its objects.
+        scene: contains the thing.
         objects: the models.
     """
 
@@ -131,7 +131,7 @@ def _fits(expression: Expression, model: ObjectModel) -> bool:
 def _foremost(
     found: list[ObjectState], greatest: bool, measure: Callable[[ObjectState], float], apart: float
 ) -> list[ObjectState]:
-    """Return those that are not clearly behind the foremost one; none where there is nothing to compare with."""
+    """Return those that are not clearly behind the foremost one; none if there is nothing to compare with."""
     if len(found) < 2:
         return []
     values = [measure(o) if greatest else -measure(o) for o in found]

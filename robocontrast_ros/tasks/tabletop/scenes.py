@@ -1,4 +1,4 @@
-"""The world of the task, and how its scenes are drawn: things at random places, settled, such that a plan exists."""
+"""The world of the task, and the drawing of its scenes: things at random places, settled, such that a plan exists."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from robocontrast_ros.tasks.tabletop.parameters import TabletopParameters
 from robocontrast_ros.tasks.tabletop.planner import TabletopPlanner
 
 Settle = Callable[[Scene], Scene | None]
-"""Returns a scene as it is when it has come to rest; None where it does not."""
+"""Returns a scene after it has come to rest; None if it does not."""
 
 SETTLED_GAP = 0.8
-"""Share of the gaps drawn that is left, at least, when the scene has settled."""
+"""Least share of the drawn gaps that is left when the scene has settled."""
 
 
 class NoRoom(Exception):
@@ -34,13 +34,13 @@ class NoRoom(Exception):
 
 
 def at_rest(scene: Scene, library: Library, world: str) -> Scene | None:
-    """Return a scene that physics has moved to rest; None where something goes on moving."""
+    """Return a scene that physics has moved to rest; None if something keeps moving."""
     settled = settle(scene, library, world)
     return settled.scene if settled.still else None
 
 
 def views_of(parameters: TabletopParameters, library: Library, source: str = "") -> SceneViews:
-    """Return what looks at scenes, by the two cameras that distractors are judged by.
+    """Return the views of scenes, by the two cameras that judge distractors.
 
     Args:
         parameters: the task file.
@@ -64,7 +64,7 @@ def views_of(parameters: TabletopParameters, library: Library, source: str = "")
 
 
 def table_scenes(parameters: TabletopParameters, library: Library) -> ModelScenes:
-    """Return what stands in the world, and where the robot starts."""
+    """Return the objects of the world, and the robot's start."""
     models = {name: model.uri for name, model in library.items()}
     return ModelScenes(
         parameters.world,
@@ -141,7 +141,7 @@ class SceneDraw:
         self._region = parameters.region.box
 
     def pairs(self, family: str) -> list[dict[str, str]]:
-        """Return the arguments that an instruction of a family can have, as far as the objects alone tell."""
+        """Return the arguments that an instruction of a family can have, as far as the objects alone show."""
         if family not in self._pairs:
             self._pairs[family] = list(self._suited(family))
         return self._pairs[family]
@@ -155,7 +155,7 @@ class SceneDraw:
                 yield {"target": target.model, "reference": reference.model}
 
     def _possible(self, family: str, target: ObjectModel, reference: ObjectModel | None = None) -> bool:
-        """Return whether there is a plan as far as the two alone tell; colours make no difference."""
+        """Return whether there is a plan as far as the two alone show; colours make no difference."""
         key = family, target.type, reference.type if reference is not None else ""
         if key not in self._known:
             other = reference.model if reference is not None else ""
@@ -163,9 +163,9 @@ class SceneDraw:
         return self._known[key]
 
     def scene(self, instruction: Instruction, rng: np.random.Generator) -> Scene:
-        """Draw a scene for an instruction, not settled: what it names, others, and fixtures.
+        """Draw a scene for an instruction, not settled: the named things, others, and fixtures.
 
-        The number of objects is uniform; which stand there besides those named, too; positions are uniform over the
+        The number of objects is uniform, and so is the choice of those not named; positions are uniform over the
         region, yaws over the circle, such that footprints are inside it and far enough apart.
 
         Raises:
@@ -179,7 +179,7 @@ class SceneDraw:
         models = [*first, *(others[index] for index in picked)]
         poses = self.places(models, first, rng, p.near_beyond if instruction.family == "move_near" else p.named_gap)
         standing = [names[int(rng.integers(len(names)))] for names in self._p.fixtures.kinds.values()]
-        # In an order that does not tell which of them the instruction names.
+        # In an order that does not reveal the named ones.
         order = [models[index] for index in rng.permutation(len(models))]
         return Scene(
             (
@@ -198,7 +198,7 @@ class SceneDraw:
         Args:
             models: to be placed.
             first: those named.
-            rng: what is drawn with.
+            rng: the source of randomness.
             apart: least gap between two that are named [m].
 
         Raises:
@@ -232,7 +232,7 @@ class SceneDraw:
         return poses
 
     def settled(self, instruction: Instruction, scene: Scene) -> Scene | None:
-        """Return a scene at rest; None where something rolls on, went far, fell over or came too close to another."""
+        """Return a scene at rest; None if something rolls on, went far, fell over or came too close to another."""
         rested = self._settle(scene)
         if rested is None:
             return None

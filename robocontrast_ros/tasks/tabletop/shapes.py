@@ -1,4 +1,4 @@
-"""What objects cover, seen from above, and between which heights: the geometry of goals, scenes and planner."""
+"""Areas of objects, seen from above, and their heights: the geometry of goals, scenes and planner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UPRIGHT = math.cos(math.radians(10.0))
 
 
 def is_upright(pose: Pose) -> bool:
-    """Return whether an object stands as in its own frame, whatever its yaw."""
+    """Return whether an object is upright as in its own frame, whatever its yaw."""
     return bool(_matrix(pose.orientation)[2, 2] >= UPRIGHT)
 
 
@@ -38,7 +38,7 @@ def moved(polygon: Polygon, xy: tuple[float, float], yaw: float) -> Polygon:
 
 
 def footprint(model: ObjectModel, pose: Pose) -> Polygon:
-    """Return what an object covers, seen from above: its own outline upright, that of its box otherwise [m]."""
+    """Return an object's area seen from above: its own outline if upright, that of its box otherwise [m]."""
     if is_upright(pose):
         return placed(model.footprint, pose)
     return shapely.MultiPoint(_corners(model, pose)[:, :2]).convex_hull
@@ -69,7 +69,7 @@ def in_frame(pose: Pose, point: tuple[float, float, float]) -> NDArray[np.float6
 
 
 def gap(a: Polygon, b: Polygon) -> float:
-    """Return the distance between two polygons [m]; 0 where they overlap."""
+    """Return the distance between two polygons [m]; 0 if they overlap."""
     return float(shapely.distance(a, b))
 
 

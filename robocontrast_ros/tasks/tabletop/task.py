@@ -38,13 +38,13 @@ class Tabletop(ModelTask):
 
     metric = "success"
     path_dimensions = 3
-    # Collisions with anything, which a grasp is one of, say nothing here, and there is no reference path.
+    # Collisions mean nothing here, because a grasp is one, and there is no reference path.
     scores = ("success", "spl", "progress", "subgoals_reached", "distance_to_goal", "path_length")
 
     def __init__(
         self, parameters: TabletopParameters, library: dict[str, ObjectModel], settle: Settle, views: Views
     ) -> None:
-        """Take the task file, the objects in use, what settles scenes and what looks at them."""
+        """Take the task file, the objects in use, the settling of scenes and their views."""
         super().__init__(parameters, FAMILIES, table_scenes(parameters, library))
         self.library, self.store = library, parameters.store
         self.goals = TabletopGoals(parameters, library)
@@ -85,7 +85,7 @@ class Tabletop(ModelTask):
         )
 
     def premise(self, instruction: Instruction, scene: Scene) -> str | None:
-        """Return why an instruction makes no sense in a scene: something is not there, or its words are ambiguous."""
+        """Return why an instruction makes no sense in a scene: a thing is missing, or its words are ambiguous."""
         return self.planner.premise(instruction, scene) or self.language.premise(instruction, scene)
 
     def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
@@ -93,7 +93,7 @@ class Tabletop(ModelTask):
 
         The family is uniform over the five (unless given), the pair of objects uniform over those of the family for
         which a scene is found, and the scene uniform over those that settle, in which the planner has a plan, and in
-        which there are words that name each object alone.
+        which words name each object alone.
 
         Raises:
             ValueError: the family is unknown.
@@ -139,10 +139,10 @@ class Tabletop(ModelTask):
         )
 
     def _drawn(self, wanted: Instruction, instance_id: str, rng: np.random.Generator) -> TestInstance | Infeasible:
-        """Draw a scene and return its instance, or why it makes none.
+        """Draw a scene and return its instance, or why there is none.
 
         Raises:
-            NoRoom: not everything found a place.
+            NoRoom: a thing found no place.
         """
         p = self.parameters.sampling
         scene = self._draw.scene(wanted, rng)
