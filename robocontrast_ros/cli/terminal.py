@@ -9,6 +9,9 @@ from typing import Any
 import rich.console
 from rich.text import Text
 
+from robocontrast_ros.analysis.tables.block import Value, plain
+from robocontrast_ros.analysis.tables.terminal import Table
+
 
 class Console(rich.console.Console):
     """A console that prints every text as it is.
@@ -35,6 +38,10 @@ class Console(rich.console.Console):
     def path(self, what: str, path: Path) -> None:
         """Print where something was written."""
         self.say(f"{what}: {path}")
+
+    def table(self, headings: Iterable[str], rows: Iterable[Sequence[Value]], **more: Any) -> None:
+        """Print a table; the arguments are those of ``analysis.tables.block.plain``."""
+        self.print(Table(plain(headings, rows, **more)))
 
     def track(self, things: Sequence[Any], what: str) -> Iterable[Any]:
         """Iterate over things; a terminal shows the progress meanwhile."""
