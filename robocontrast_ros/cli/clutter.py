@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError
@@ -25,7 +23,7 @@ def clutter(
     from robocontrast_ros.images.files import AREA, read_picture, resized
 
     console, views = Console(), []
-    table = Table("picture", "pixels", "feature congestion", *SCALES)
+    table: list[tuple[str, ...]] = []
     for file in filter(None, (image, top_image)):
         pixels = resized(read_picture(file))
         rows, columns = pixels.shape[:2]
@@ -36,8 +34,8 @@ def clutter(
         views.append((file.name, pixels, found))
         small = " (less than 320x240: not comparable)" if rows * columns < 0.99 * AREA else ""
         parts = (f"{part.mean():.3f}" for part in found.parts.values())
-        table.add_row(Text(str(file)), f"{columns}x{rows}{small}", f"{found.total:.3f}", *parts)
-    console.print(table)
+        table.append((str(file), f"{columns}x{rows}{small}", f"{found.total:.3f}", *parts))
+    console.table(("picture", "pixels", "feature congestion", *SCALES), table)
     totals = [found.total for _, _, found in views]
     title = f"DvFC {sum(totals) / len(totals):.3f}, the mean of both views" if len(totals) > 1 else ""
     if title:

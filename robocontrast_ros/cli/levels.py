@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Column, Table
 
 from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError, load_configured
@@ -60,12 +59,11 @@ def levels(
             trained[policy] = given or _of(policy, shipped, source)
         level = level_of(trial.instance, trained[policy], task.looks)
         found[policy, trial.perturbation, level].append(each.ended.result.outcome is Outcome.SUCCESS)
-    table = Table(*_names("policy", "perturbation"), *(level.value for level in Level))
-    rows = list(dict.fromkeys((policy, perturbation) for policy, perturbation, _ in found))
-    for policy, perturbation in rows:
-        solved = (found.get((policy, perturbation, level), []) for level in Level)
-        table.add_row(policy, perturbation, *(f"{sum(s)} of {len(s)}" if s else "-" for s in solved))
-    console.print(table)
+    rows = []
+    for policy, perturbation in dict.fromkeys((policy, perturbation) for policy, perturbation, _ in found):
+        solved = (found.get((policy, perturbation, level)) for level in Level)
+        rows.append((policy, perturbation, *(s and f"{sum(s)} of {len(s)}" for s in solved)))
+    console.table(("policy", "perturbation", *(level.value for level in Level)), rows)
     console.print("Solved trials of each level; docs/perturbations.md says what the levels are.")
 
 
@@ -81,17 +79,11 @@ def _of(policy: str, shipped: tuple[Levels, ...], source: str) -> Levels:
 def _show_shipped(shipped: tuple[Levels, ...], console: Console) -> None:
     from robocontrast_ros.tasks.levels import Level
 
-    named = _names("levels", "policies trained so")
-    table = Table(*named, "families", "things", *(level.value for level in Level))
+    rows = []
     for levels in shipped:
         tests = ("yes" if level in levels.tests else "nothing new" for level in Level)
-        train = levels.train
-        policies = ", ".join(levels.policies) or "-"
-        table.add_row(levels.name, policies, str(len(train.families)), str(len(train.looks)), *tests)
-    console.print(table)
+        train, policies = levels.train, ", ".join(levels.policies) or None
+        rows.append((levels.name, policies, len(train.families), len(train.looks), *tests))
+    headings = ("levels", "policies trained so", "families", "things", *(level.value for level in Level))
+    console.table(headings, rows)
     console.print("With a run: the level of each of its trials. docs/perturbations.md says what the levels are.")
-
-
-def _names(*headings: str) -> list[Column]:
-    """Return columns whose names are never cut: they begin alike, so rows could not be told apart."""
-    return [Column(heading, overflow="fold") for heading in headings]

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.table import Table
 from typer.core import TyperGroup
 
 from robocontrast_ros import __version__
@@ -159,12 +158,10 @@ def _main(
 
 def _list_known() -> None:
     """List what can be used by name: files of this package, and plug-ins of any (docs/extending.md)."""
-    table = Table("kind", "names")
-    for kind in ("sessions", "robots", "policies", "tasks", "levels", "studies", "training", "understanding"):
-        table.add_row(f"{kind} (files in config/{kind}/)", ", ".join(known_names(kind)))
-    for kind in PROTOCOLS:
-        table.add_row(f"{kind.replace('_', ' ')} (plug-ins)", ", ".join(plugin_names(kind)))
-    Console().print(table)
+    files = ("sessions", "robots", "policies", "tasks", "levels", "studies", "training", "understanding")
+    rows = [(f"{kind} (files in config/{kind}/)", ", ".join(known_names(kind))) for kind in files]
+    rows += [(f"{kind.replace('_', ' ')} (plug-ins)", ", ".join(plugin_names(kind))) for kind in PROTOCOLS]
+    Console().table(("kind", "names"), rows)
 
 
 COMMANDS = {

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError
@@ -35,11 +33,8 @@ def objects(
     types: dict[str, list[ObjectModel]] = {}
     for model in library.values():
         types.setdefault(model.uri.partition("#")[0], []).append(model)
-    table = Table("object", "category", "also called", "variants", "size [cm]", "mass [g]", "what can be done")
-    table.columns[0].no_wrap = True
-    for variants in types.values():
-        table.add_row(*map(Text, _row(variants)))
-    console.print(table)
+    headings = ("object", "category", "also called", "variants", "size [cm]", "mass [g]", "what can be done")
+    console.table(headings, map(_row, types.values()))
     movable = [model for model in library.values() if not model.fixed]
     fixed = len(types) - len({model.uri.partition("#")[0] for model in movable})
     kinds = counted(len({model.category for model in movable}), "category", "categories")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
+from robocontrast_ros.analysis.tables.block import Column
 from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError, load_configured
 from robocontrast_ros.configuration.files import known_names
@@ -49,12 +49,9 @@ def perturbations(
     rng = np.random.default_rng(seed)
     base = task.sample(rng, "drawn", task.families[int(rng.integers(len(task.families)))])
     answers = {p.name: p.apply(task, base, base.scene, np.random.default_rng([seed, 1])) for p in perturbations}
-    table = Table("perturbation", "axes", "a sound policy", "what becomes of it")
-    table.add_row("base", "", "", Text(f"“{base.instruction.text}”"))
-    for perturbation in perturbations:
-        expected = perturbation.expectation.value.replace("_", " ")
-        table.add_row(perturbation.name, perturbation.axes, expected, Text(_outcome(answers[perturbation.name], base)))
-    console.print(table)
+    rows = [("base", "", "", f"“{base.instruction.text}”")]
+    rows += [(p.name, p.axes, _expected(p), _outcome(answers[p.name], base)) for p in perturbations]
+    console.table(("perturbation", "axes", "a sound policy", "what becomes of it"), rows)
     if image is not None:
         _draw(resolved, base, answers, seed, image)
         console.print(image)
@@ -66,19 +63,16 @@ def _show_all() -> None:
     for file in known_names("tasks").values():
         task = load_configured("tasks", file)
         kinds.setdefault(type(task), []).append(task)
-    table = Table("perturbation", "axes", "a sound policy", "what it does", box=None, padding=(0, 1, 0, 0))
-    table.columns[0].no_wrap = table.columns[1].no_wrap = True
-    for plausible in (True, False):
-        table.add_row(Text("plausible" if plausible else "implausible", style="bold"), "", "", "")
-        for perturbation in _all():
-            if perturbation.plausible is plausible:
-                able = [tasks[0].name for tasks in kinds.values() if any(_supports(perturbation, t) for t in tasks)]
-                only = f" ({', '.join(able)})" if len(able) < len(kinds) else ""
-                expected = perturbation.expectation.value.replace("_", " ")
-                what = Text(f"{perturbation.description}{only}")
-                table.add_row(perturbation.name, perturbation.axes, expected, what)
+    rows = []
+    for perturbation in sorted(_all(), key=lambda perturbation: not perturbation.plausible):
+        able = [tasks[0].name for tasks in kinds.values() if any(_supports(perturbation, t) for t in tasks)]
+        only = f" ({', '.join(able)})" if len(able) < len(kinds) else ""
+        group = "plausible" if perturbation.plausible else "implausible"
+        what = f"{perturbation.description}{only}"
+        rows.append((perturbation.name, perturbation.axes, _expected(perturbation), what, group))
     console = Console()
-    console.print(table)
+    headings = ("perturbation", "axes", "a sound policy", "what it does")
+    console.table(headings, rows, group=Column("plausible", itemgetter(-1)))
     console.print(
         "In brackets: the tasks that have what it changes, where not all do. With a session, this shows what becomes "
         "of one of its test instances. docs/perturbations.md says more."
@@ -89,6 +83,10 @@ def _all() -> list[Perturbation]:
     from robocontrast_ros.perturbations.loading import load_perturbation, perturbation_names
 
     return [load_perturbation(name, "perturbations", name) for name in perturbation_names()]
+
+
+def _expected(perturbation: Perturbation) -> str:
+    return perturbation.expectation.value.replace("_", " ")
 
 
 def _supports(perturbation: Perturbation, task: Task) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
+from robocontrast_ros.analysis.tables.block import FAINT, Block, Column
+from robocontrast_ros.analysis.tables.terminal import Table
 from robocontrast_ros.cli.options import SessionArgument, refuse_unknown, takes_overrides
 from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.sessions.overrides import Overrides
@@ -39,11 +41,10 @@ def plan(session: SessionArgument, overrides: Overrides) -> None:
     console, resolved = Console(), resolve(str(session), overrides)
     plan = _planned(resolved.evaluation(), console)
     unit = plan.cost_unit
-    table = _table(unit)
-    for planned in plan.trials:
-        row = _row(planned.trial, planned.cost, planned.cumulative_cost)
-        table.add_row(*row, style="" if planned.within_budget else "dim")
-    console.print(table)
+    rows = [
+        _Row(planned.trial, planned.cost, planned.cumulative_cost, planned.within_budget) for planned in plan.trials
+    ]
+    console.print(_table(unit, rows))
     for base_id, perturbation, reason in plan.skipped:
         console.print(f"skipped: {perturbation} of {base_id}: {reason}", style="dim")
     back = [trial for trial in plan.within_budget if trial.trial.start is Start.GONE_BACK]
@@ -83,7 +84,7 @@ class _Growing:
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
-        self._rows: deque[tuple[Text, ...]] = deque(maxlen=LAST)
+        self._rows: deque[_Row] = deque(maxlen=LAST)
         self._status: SessionStatus | None = None
         self._done, self._spent = 0, 0.0
 
@@ -93,7 +94,7 @@ class _Growing:
         if status.trial is None or status.trials_done == self._done:
             return
         spent = status.budget.spent
-        self._rows.append(_row(status.trial, spent - self._spent, spent))
+        self._rows.append(_Row(status.trial, spent - self._spent, spent))
         self._done, self._spent = status.trials_done, spent
 
     def shown(self) -> Group | Text:
@@ -103,23 +104,26 @@ class _Growing:
         status = self._status
         if status is None or not self._rows:
             return Text("planning the trials …")
-        table = _table(self._unit)
         # Another thread plans on.
-        for row in tuple(self._rows):
-            table.add_row(*row)
+        table = _table(self._unit, tuple(self._rows))
         expected = counted(max(status.trials_expected, status.trials_done), "trial")
         return Group(table, Text(f"planning: {status.trials_done} of {expected} …"))
 
 
-def _table(unit: str) -> Table:
-    table = Table("trial", "instance", "perturbation", "instruction")
-    for heading in (f"cost [{unit}]", f"sum [{unit}]"):
-        table.add_column(Text(heading), justify="right")
-    return table
+class _Row(NamedTuple):
+    trial: Trial
+    cost: float
+    cumulative: float
+    within_budget: bool = True
 
 
-def _row(trial: Trial, cost: float, cumulative: float) -> tuple[Text, ...]:
-    """Return a row's cells; as Text, since rich could take an instruction for markup."""
-    text = trial.instance.instruction.text
-    cells = trial.trial_id, trial.base_id, trial.perturbation, text, f"{cost:.3f}", f"{cumulative:.3f}"
-    return tuple(map(Text, cells))
+def _table(unit: str, rows: Sequence[_Row]) -> Table:
+    columns = [
+        Column("trial", lambda row: row.trial.trial_id),
+        Column("instance", lambda row: row.trial.base_id),
+        Column("perturbation", lambda row: row.trial.perturbation),
+        Column("instruction", lambda row: row.trial.instance.instruction.text),
+        Column(f"cost [{unit}]", lambda row: row.cost, ".3f"),
+        Column(f"sum [{unit}]", lambda row: row.cumulative, ".3f"),
+    ]
+    return Table(Block(columns, rows, style=lambda row: "" if row.within_budget else FAINT))

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from robocontrast_ros.cli.options import RobotOption
 from robocontrast_ros.cli.terminal import Console
@@ -22,19 +20,7 @@ if TYPE_CHECKING:
     from robocontrast_ros.policies.protocol import PolicyDescription
     from robocontrast_ros.robots.profile import RobotProfile
 
-COLUMNS = {
-    "policy": True,
-    "answers": False,
-    "sees": False,
-    "needs": True,
-    "fits": False,
-    "does not fit": True,
-    "reads": False,
-}
-"""Heading -> whether its lines wrap in a narrow terminal."""
-
-WIDE = 10_000
-"""Width of a terminal that any table fits."""
+COLUMNS = ("policy", "answers", "sees", "needs", "fits", "does not fit", "reads")
 
 NO_FILE = "a plug-in; no parameter file of its package names it"
 
@@ -75,16 +61,13 @@ def policies(
     chosen = [find_file("policies", file, "command line", "policy", Path.cwd()) for file in files or ()]
     shipped = known_names("policies")
     listed = [look_up(file) for file in chosen or shipped.values()]
-    rows = [tuple(_row(policy, places, shipped)) for policy in listed]
+    rows = [_row(policy, places, shipped) for policy in listed]
     for name, found in ({} if chosen else plugin_files()).items():
-        rows += [tuple(_row(look_up(file), places, shipped)) for file in found]
+        rows += [_row(look_up(file), places, shipped) for file in found]
         if not found:
             cells = {"policy": name, "does not fit": NO_FILE}
-            rows.append(tuple(Text(cells.get(heading, "")) for heading in COLUMNS))
-    table = _as_table(rows)
-    fits = console.measure(table, options=console.options.update(width=WIDE)).minimum <= console.width
-    for shown in [table] if fits else map(_as_block, rows):
-        console.print(shown)
+            rows.append(tuple(cells.get(heading, "") for heading in COLUMNS))
+    console.table(COLUMNS, rows)
     console.print(
         "To also check a session's control rate and images: robocontrast policies --session SESSION."
         if session is None
@@ -96,26 +79,6 @@ def policies(
         print(f"error: {policy.file}: {policy.problem}", file=sys.stderr)
     if unknown:
         raise typer.Exit(2)
-
-
-def _as_table(rows: Iterable[tuple[Text, ...]]) -> Table:
-    table = Table(show_lines=True)
-    for heading, wraps in COLUMNS.items():
-        table.add_column(heading, no_wrap=not wraps, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def _as_block(row: tuple[Text, ...]) -> Table:
-    """Return one policy as a block, for a terminal that is too narrow for the table."""
-    block = Table(box=None, show_header=False, padding=(0, 1, 1, 0), collapse_padding=True)
-    block.add_column(no_wrap=True, style="dim")
-    block.add_column(overflow="fold")
-    for heading, cell in zip(COLUMNS, row, strict=True):
-        if cell.plain:
-            block.add_row(heading, cell)
-    return block
 
 
 def _places(robot: str | None, session: str | None) -> Iterable[Place]:
@@ -141,13 +104,13 @@ def _places(robot: str | None, session: str | None) -> Iterable[Place]:
         yield Place(profile, None, {camera.name: None for camera in profile.cameras})
 
 
-def _row(listed: Listed, places: list[Place], shipped: dict[str, Path]) -> Iterable[Text]:
-    """Return a row's cells; as Text, since rich could take names and reasons for markup."""
+def _row(listed: Listed, places: list[Place], shipped: dict[str, Path]) -> tuple[str, ...]:
+    """Return a row's cells."""
     described = listed.description
     file = listed.file.stem if shipped.get(listed.file.stem) == listed.file else listed.file
     needs = "\n".join(listed.needs)
     if described is None:
-        return map(Text, (str(file), "", "", needs, "", f"unknown: {listed.problem}", ""))
+        return (str(file), "", "", needs, "", f"unknown: {listed.problem}", "")
     fitting, others = [], defaultdict(list)
     for place in places:
         differences = _differences(listed, described, place)
@@ -158,7 +121,7 @@ def _row(listed: Listed, places: list[Place], shipped: dict[str, Path]) -> Itera
     name = str(file) if described.name == listed.file.stem else f"{file}\n“{described.name}”"
     reasons = (f"{', '.join(robots)}: {differences}" for differences, robots in others.items())
     seen, fits, others_fit = _cameras(described), "\n".join(fitting), "\n".join(reasons)
-    return map(Text, (name, _answers(described), seen, needs, fits, others_fit, _words(described)))
+    return (name, _answers(described), seen, needs, fits, others_fit, _words(described))
 
 
 def _differences(listed: Listed, described: PolicyDescription, place: Place) -> str:

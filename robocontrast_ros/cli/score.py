@@ -5,22 +5,21 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
+from robocontrast_ros.analysis.tables.block import TOTAL, Block, Column, Value, words
+from robocontrast_ros.analysis.tables.terminal import Table
 from robocontrast_ros.cli.terminal import Console
 
 if TYPE_CHECKING:
     from robocontrast_ros.analysis.rescoring.scores_from_bags import OfflineScore
     from robocontrast_ros.analysis.rescoring.thresholds import Rescored
     from robocontrast_ros.analysis.tables.rescoring import Mean
-
-NONE = "-"
 
 
 def score(
@@ -111,19 +110,16 @@ def _symbols() -> dict[str, str]:
 
 
 def _show_problems(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
-    table = Table("trial", "SPL (journal)", "SPL (bag)")
-    # Paths are folded, not cut: they are for copying.
-    table.add_column("problem", overflow="fold")
+    rows = []
     for score in scores:
         if not score.equal:
-            results = (score.journal, score.offline)
-            journal, bag = (NONE if r is None else repr(r.scores.get("spl", math.nan)) for r in results)
-            words = "\n".join(filter(None, (score.problem, *score.differences)))
+            journal, bag = (r and repr(r.scores.get("spl", math.nan)) for r in (score.journal, score.offline))
+            said = "\n".join(filter(None, (score.problem, *score.differences)))
             if score.offline is not None and not score.complete:
                 until = "nothing" if score.scored_until is None else f"up to stamp {score.scored_until:.3f} s"
-                words += f"\nscored {until}"
-            table.add_row(*map(Text, (names[id(score)], journal, bag, words)))
-    console.print(table)
+                said += f"\nscored {until}"
+            rows.append((names[id(score)], journal, bag, said))
+    console.table(("trial", "SPL (journal)", "SPL (bag)", "problem"), rows)
 
 
 def _show_trials(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
@@ -131,24 +127,17 @@ def _show_trials(scores: Sequence[OfflineScore], names: dict[int, str], console:
     from robocontrast_ros.analysis.tables.rescoring import score_means, scores_table
     from robocontrast_ros.domain import Outcome
 
-    table = _table("trial", "perturbation", "outcome")
-    for heading in _symbols().values():
-        table.add_column(Text(heading), justify="right", no_wrap=True)
+    rows = []
     for score in scores:
         assert score.offline is not None and score.trial is not None
         outcome = score.offline.outcome
-        words = "broken" if outcome is Outcome.UNKNOWN else outcome.name.lower().replace("_", " ")
-        numbers = (_number(score.offline.scores.get(name, math.nan)) for name in _symbols())
-        table.add_row(*map(Text, (names[id(score)], score.trial.perturbation, words, *numbers)))
-    console.print(table)
-    means = _table("", "n", "out")
-    for heading in _symbols().values():
-        means.add_column(Text(heading), justify="right", no_wrap=True)
-    means.caption = Text("Means. out: void or not recorded to the end, in no mean.")
-    for mean in _sections(means, score_means(scores_table(scores))):
-        numbers = (_number(getattr(mean.low, name)) for name in _symbols())
-        _add(means, mean, (mean.perturbation, str(mean.trials), str(mean.left_out), *numbers))
-    console.print(means)
+        said = "broken" if outcome is Outcome.UNKNOWN else outcome.name.lower().replace("_", " ")
+        numbers = (score.offline.scores.get(name, math.nan) for name in _symbols())
+        rows.append((names[id(score)], score.trial.perturbation, said, *numbers))
+    console.table(("trial", "perturbation", "outcome", *_symbols().values()), rows)
+    counts = {"n": lambda mean: mean.trials, "out": lambda mean: mean.left_out}
+    note = "Means. out: void or not recorded to the end, in no mean."
+    _show_means(score_means(scores_table(scores)), counts, lambda mean, name: getattr(mean.low, name), note, console)
 
 
 def _show_rescored(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
@@ -163,54 +152,45 @@ def _show_rescored(scores: Sequence[OfflineScore], names: dict[int, str], consol
     console.print(Text("thresholds: " + ("; ".join(map(str, changes)) or "the trials' own")))
     changed = [score for score in rescored if _differs(score.rescored)]
     if changed:
-        table = _table("trial", "")
-        for heading in _symbols().values():
-            table.add_column(Text(heading), justify="right", no_wrap=True)
-        table.add_column("")
+        rows = []
         for score in changed:
             assert score.rescored is not None and score.trial is not None
             numbers = (_before_after(score.rescored, name) for name in _symbols())
             status = score.rescored.status.replace("_", " ")
-            row = (names[id(score)], score.trial.perturbation, *numbers, "" if status == "known" else status)
-            table.add_row(*map(Text, row))
-        console.print(table)
-    means = _table("", "n", "cens.", "out")
-    for heading in _symbols().values():
-        means.add_column(Text(heading), justify="right", no_wrap=True)
-    means.caption = Text(
+            rows.append((names[id(score)], score.trial.perturbation, *numbers, "" if status == "known" else status))
+        console.table(("trial", "perturbation", *_symbols().values(), "status"), rows)
+    note = (
         "Means, before -> after; from lower to upper bound where trials are censored (cens.).\n"
         "out: in no mean: void, or no test instance under the other thresholds."
     )
-    for mean in _sections(means, rescored_means(rescored_table(rescored))):
-        numbers = (_before_after(mean, name) for name in _symbols())
-        counts = (mean.trials, mean.censored, mean.left_out)
-        _add(means, mean, (mean.perturbation, *map(str, counts), *numbers))
-    console.print(means)
+    counts = {"n": lambda mean: mean.trials, "cens.": lambda mean: mean.censored, "out": lambda mean: mean.left_out}
+    _show_means(rescored_means(rescored_table(rescored)), counts, _before_after, note, console)
     reasons = Counter(_words(s.rescored) for s in rescored if s.rescored and s.rescored.reason)
-    for words, number in reasons.items():
-        console.print(Text(f"{number} of {counted(len(rescored), 'trial')}: {words}"))
+    for reason, number in reasons.items():
+        console.print(Text(f"{number} of {counted(len(rescored), 'trial')}: {reason}"))
 
 
-def _sections(table: Table, means: Sequence[Mean]) -> Sequence[Mean]:
-    """Put the names of run and policy above their means, where there are several."""
-    several = len({(mean.run, mean.policy) for mean in means}) > 1
-    before = None
-    for mean in means:
-        if several and (mean.run, mean.policy) != before:
-            before = mean.run, mean.policy
-            table.add_section()
-            table.add_row(Text(" · ".join(filter(None, before))), style="italic")
-        yield mean
-
-
-def _add(table: Table, mean: Mean, cells: Sequence[str]) -> None:
+def _show_means(
+    means: Sequence[Mean],
+    counts: dict[str, Callable[[Mean], int]],
+    value: Callable[[Mean, str], Value],
+    note: str,
+    console: Console,
+) -> None:
+    """Show counts and the value of each score, below the names of run and policy where there are several."""
     from robocontrast_ros.analysis.data.trials import ALL
 
-    table.add_row(*map(Text, cells), style="bold" if mean.perturbation == ALL else None)
-
-
-def _table(*headings: str) -> Table:
-    return Table(*headings, box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    several = len({(mean.run, mean.policy) for mean in means}) > 1
+    columns = [
+        Column("", lambda mean: mean.perturbation),
+        *(Column(name, of) for name, of in counts.items()),
+        *(Column(symbol, lambda mean, name=name: value(mean, name)) for name, symbol in _symbols().items()),
+    ]
+    group = Column("of", lambda mean: " · ".join(filter(None, (mean.run, mean.policy)))) if several else None
+    style = {ALL: TOTAL}
+    console.print(
+        Table(Block(columns, means, note=note, group=group, style=lambda mean: style.get(mean.perturbation, "")))
+    )
 
 
 def _differs(rescored: Rescored | None) -> bool:
@@ -225,13 +205,9 @@ def _words(rescored: Rescored) -> str:
 
 def _before_after(of: Rescored | Mean, name: str) -> str:
     """Return ``0.71 -> 0.52``, or ``0.71 -> 0.34..0.71`` between bounds; one number where nothing changed."""
-    before, low, high = (_number(getattr(scores, name)) for scores in (of.before, of.low, of.high))
+    before, low, high = (words(getattr(scores, name)) for scores in (of.before, of.low, of.high))
     after = low if low == high else f"{low}..{high}"
     return before if after == before else f"{before} -> {after}"
-
-
-def _number(value: float) -> str:
-    return NONE if math.isnan(value) else f"{value:.2f}"
 
 
 def _write(scores: Sequence[OfflineScore], to: Path, console: Console) -> None:

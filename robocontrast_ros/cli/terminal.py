@@ -11,6 +11,9 @@ import rich.console
 import typer
 from rich.text import Text
 
+from robocontrast_ros.analysis.tables.block import Value, plain
+from robocontrast_ros.analysis.tables.terminal import Table
+
 
 def refused(error: object, code: int = 2) -> typer.Exit:
     """Print an error as one line on stderr, and return what ends the command with an exit code."""
@@ -43,6 +46,10 @@ class Console(rich.console.Console):
     def path(self, what: str, path: Path) -> None:
         """Print where something was written."""
         self.say(f"{what}: {path}")
+
+    def table(self, headings: Iterable[str], rows: Iterable[Sequence[Value]], **more: Any) -> None:
+        """Print a table; the arguments are those of ``analysis.tables.block.plain``."""
+        self.print(Table(plain(headings, rows, **more)))
 
     def track(self, things: Sequence[Any], what: str) -> Iterable[Any]:
         """Iterate over things; a terminal shows the progress meanwhile."""

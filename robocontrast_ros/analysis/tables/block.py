@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from robocontrast_ros.statistics.estimate import Estimate
 
 NONE, SIGNED = "-", "+.2f"
-TOTAL, ALARM = "total", "alarm"
-"""Styles of rows: over all others, and to be seen first."""
+TOTAL, ALARM, FAINT = "total", "alarm", "dim"
+"""Styles of rows: over all others, to be seen first, and beside the point."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ class Block:
         note: how it is read; below it.
         mark: at the headings of estimates.
         group: the column by whose values rows are grouped: the value is shown once, above its rows.
-        style: returns the style of a row: ``TOTAL``, ``ALARM`` or empty.
+        style: returns the style of a row: ``TOTAL``, ``ALARM``, ``FAINT`` or empty.
         chart: name of the figure that shows it on a page.
     """
 
@@ -186,3 +187,9 @@ class Block:
                     for number in numbers
                 ],
             )
+
+
+def plain(headings: Iterable[str], rows: Iterable[Sequence[Value]], **more: Any) -> Block:
+    """Return a table whose rows are their cells; the other arguments are those of ``Block``."""
+    columns = [Column(heading, itemgetter(number)) for number, heading in enumerate(headings)]
+    return Block(columns, list(rows), **more)

@@ -8,10 +8,10 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
-from robocontrast_ros.analysis.tables.block import ALARM, TOTAL, Block, Column, Value, words
+from robocontrast_ros.analysis.tables.block import ALARM, FAINT, TOTAL, Block, Column, Value, words
 from robocontrast_ros.statistics.estimate import Estimate
 
-STYLES = {TOTAL: "bold", ALARM: "bold red", "": ""}
+STYLES = {TOTAL: "bold", ALARM: "bold red", FAINT: "dim", "": ""}
 BETWEEN = 1
 """Cells between two columns."""
 
@@ -144,8 +144,8 @@ def _grown(columns: Sequence[_Column], chosen: Sequence[int], least: list[int], 
         narrow = [n for n, index in enumerate(chosen) if widths[n] < columns[index].widest]
         if not narrow:
             break
-        # What lacks the most gets the next cell.
-        widths[max(narrow, key=lambda n: columns[chosen[n]].widest / widths[n])] += 1
+        # The narrowest gets the next cell, so that short words stay whole.
+        widths[min(narrow, key=widths.__getitem__)] += 1
         room -= 1
     return dict(zip(chosen, widths, strict=True))
 

@@ -31,7 +31,7 @@ def number(file, folder):
     """Return the feature congestion that the command prints of one picture."""
     done, _ = invoke(file, folder=folder)
     assert done.exit_code == 0, done.output
-    return float(re.search(r"│ \d+x\d+[^│]*│ +([\d.]+)", done.output)[1])
+    return float(re.search(r" \d+x\d+( \([^)]*\))? +(?P<total>[\d.]+)", done.output)["total"])
 
 
 def refused(done) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cv2
+from shown_tables import shown_rows
 from typer.testing import CliRunner
 
 from robocontrast_ros.cli.main import app
@@ -17,7 +18,10 @@ def run(*arguments: str):
 def test_every_object_is_listed_with_what_can_be_done():
     result = run()
     assert result.exit_code == 0
-    lines = {line.split("│")[1].strip(): line for line in result.output.splitlines() if line.count("│") > 5}
+    (*rows, _) = shown_rows(
+        result.output, ("object", "category", "also called", "variants", "size [cm]", "mass [g]", "what can be done")
+    )
+    lines = {row[0]: "  ".join(row) for row in rows}
     assert set(lines) == {model.type for model in load_library().values()}
     for said in ("cup", "red, blue, white", "11.8 x 8.0 x 8.2", "118", "pick, put into it"):
         assert said in lines["mug"]

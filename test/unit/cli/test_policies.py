@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 from described_policies import write_described
+from shown_tables import shown_rows
 from typer.testing import CliRunner
 
 from robocontrast_ros.cli.main import app
+from robocontrast_ros.cli.policies import COLUMNS
 from robocontrast_ros.configuration import ConfigurationError, find_configured
 from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.policies.loading import description_by_file, load_and_describe
@@ -25,13 +27,15 @@ def rows(*arguments: str, code: int = 0) -> dict[str, list[str]]:
     result = run(*arguments)
     assert result.exit_code == code, result.output
     table: dict[str, list[str]] = {}
-    new = True
-    for line in result.output.splitlines():
-        cells = [cell.strip() for cell in line.strip("│").split("│")]
-        if len(cells) != 7:
-            new = True
-        elif new:
-            row, new = table.setdefault(cells[0], cells), False
+    row: list[str] = []
+    (*lines, _) = shown_rows(result.stdout, COLUMNS)
+    # Where a cell has lines of its own, rows have an empty line between them.
+    spaced = not all(map(any, lines))
+    for cells in lines:
+        if not any(cells):
+            row = []
+        elif not row or (not spaced and cells[0] and not cells[0].startswith("“")):
+            row = table.setdefault(cells[0], cells)
         else:
             row[:] = [f"{before} {cell}".strip() for before, cell in zip(row, cells, strict=True)]
     return table
@@ -211,7 +215,7 @@ def test_a_narrow_terminal_breaks_no_word():
     told = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["policies"])
     assert told.exit_code == 0
     for name in known_names("policies"):
-        assert f"policy       {name} " in told.output
+        assert f"policy       {name}" in told.output.splitlines()
     for words in (
         "locobot: takes discrete_navigation",
         "PyTorch (extra `learned`)",
