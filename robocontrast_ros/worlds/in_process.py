@@ -342,7 +342,7 @@ class InProcessBench:
                 report.stopped,
                 report.interventions,
             )
-            # As in the graph: the first fault makes the trial void; its recording is ended all the same.
+            # As in the graph: the first fault makes the trial void; its recording is ended in any case.
             void = BenchFault(report.fault, report.detail) if report.fault.voids else None
             where = Recording()
             try:
