@@ -196,7 +196,7 @@ class _PendingAnswer:
     observation: Observation
 
     def arrived(self, timeout: float) -> bool:
-        """Return true: the policy is called when its answer is taken."""
+        """Return True: the policy is called when its answer is taken."""
         return True
 
     def result(self) -> Answer:
