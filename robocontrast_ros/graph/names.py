@@ -21,4 +21,4 @@ NO_SHARED_MEMORY = "--no-shared-memory"
 """Argument of an executable whose process shares no memory with others."""
 
 NO_LOG_FILES = ["--ros-args", "--disable-external-lib-logs"]
-"""ROS's arguments without which it also writes a log into the home directory, and fails if it cannot."""
+"""ROS's arguments against a log in the home directory; without them it fails if it cannot write one."""

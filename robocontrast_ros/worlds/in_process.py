@@ -196,7 +196,7 @@ class _PendingAnswer:
     observation: Observation
 
     def arrived(self, timeout: float) -> bool:
-        """Return true: the policy is called when its answer is taken."""
+        """Return True: the policy is called when its answer is taken."""
         return True
 
     def result(self) -> Answer:
@@ -342,7 +342,7 @@ class InProcessBench(PolicyBench):
                 report.stopped,
                 report.interventions,
             )
-            # As in the graph: the first fault makes the trial void; its recording is ended all the same.
+            # As in the graph: the first fault makes the trial void; its recording is ended in any case.
             void = BenchFault(report.fault, report.detail) if report.fault.voids else None
             where = Recording()
             try:

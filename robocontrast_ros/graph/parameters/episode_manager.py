@@ -42,7 +42,7 @@ class BenchSettings:
         recorder: name of the recorder's node; empty for no bags.
         watchdog: name of the watchdog's node; the bench waits while it stops the robot; empty in lockstep.
         operator: name of the console of the person at the robot, who starts each trial; empty if there is none.
-        camera_reads: whether a camera reads the scene, for which the robot goes to rest before, and may judge alone.
+        camera_reads: whether a camera reads the scene, after the robot has gone to rest, and may judge alone.
         rest: whether the robot goes to its posture of rest after each trial; else the world or a person brings it to
             its start.
         setup_timeout: wait for a scene to be set up; longer for a person [s].

@@ -277,7 +277,7 @@ class RosBench(PolicyBench):
             fault, detail = fault_from_msg(episode.fault)
         except BenchFault as error:
             fault, detail = error.fault, error.detail
-        # The first fault makes the trial void; scoring and recording are ended all the same.
+        # The first fault makes the trial void; scoring and recording are ended in any case.
         void = BenchFault(fault, detail) if fault.voids else None
         # The robot must not hide the scene from a camera that reads it.
         rested = self._settings.camera_reads and void is None

@@ -301,11 +301,9 @@ class _WatchedAnswer:
         self._answer, self._guard = answer, guard
 
     def arrived(self, timeout: float) -> bool:
-        """Wait up to a time [s], and return whether the answer has arrived."""
         return self._answer.arrived(timeout)
 
     def result(self) -> Answer:
-        """Wait for the answer."""
         try:
             return self._answer.result()
         finally:

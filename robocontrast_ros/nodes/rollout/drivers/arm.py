@@ -104,7 +104,7 @@ class ArmRobot(DriverRobot):
             self._hand.forget()
 
     def _force(self, stamp: int) -> float:
-        """Return the size of the force at the tool at about a time [ns] [N]."""
+        """Return the size [N] of the force at the tool at about a time [ns]."""
         topic, staleness = self._driver.wrench, self._driver.wrench_staleness
         try:
             message = self._inbox.wait((topic,), stamp - nanoseconds(staleness), self._parameters.sensor_timeout)[topic]

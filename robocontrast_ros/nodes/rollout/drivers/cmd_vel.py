@@ -83,7 +83,7 @@ class CmdVelRobot(DriverRobot):
         return OdometryReading(reading.stamp, compose(Pose.planar(*self._settings.map_pose), in_map), localised=True)
 
     def let_go(self) -> None:
-        """Stop sending between two control steps."""
+        """Stop the repeated messages between two control steps."""
         self._stream.play(None)
 
     def close(self) -> None:

@@ -67,7 +67,7 @@ class MoveItServoRobot(ArmRobot):
         self._stream = Stream(settings.rate, self._trouble)
 
     def let_go(self) -> None:
-        """Stop sending between two control steps."""
+        """Stop the repeated messages between two control steps."""
         self._stream.play(None)
         self._at = None
 

@@ -44,7 +44,7 @@ class StreamingRobot(ArmRobot):
         self._stream = Stream(self._settings.rate, self._trouble)
 
     def let_go(self) -> None:
-        """Stop sending between two control steps."""
+        """Stop the repeated messages between two control steps."""
         self._stream.play(None)
         self._at = None
 
