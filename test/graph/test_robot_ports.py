@@ -418,7 +418,8 @@ class TestState:
     def test_a_joint_that_jumps_is_a_fault_before_any_command_and_a_stop_goes_where_it_was_before(self, lab, wrong):
         driver, robot = lab.drive(), lab.port()
         robot.command(lab.to(0.05), begin(robot))
-        until(lambda: lab.off(0.05) < 1e-6 and robot.state(0) and _stands(lab))
+        there = [p + 0.05 for p in load_profile("ur5e").home]
+        until(lambda: _stands(lab) and math.dist(robot.state(robot.state(0).stamp).positions, there) < 1e-3)
         driver.misbehaviour.shift = {"elbow_joint": wrong}
         words = faulty(robot)
         assert words.startswith("joint_states: 'elbow_joint' is read as ")
@@ -426,7 +427,7 @@ class TestState:
         before = len(driver.seen.goals)
         robot.stop()
         goal = until(lambda: driver.seen.goals[before:])[-1]
-        assert list(goal.points[0].positions) == pytest.approx([p + 0.05 for p in load_profile("ur5e").home], abs=1e-3)
+        assert list(goal.points[0].positions) == pytest.approx(there, abs=1e-3)
         driver.misbehaviour.shift = {}
         _hears(robot)
         robot.check()
