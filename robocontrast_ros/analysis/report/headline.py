@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from robocontrast_ros.analysis.estimates.summary import ALL, Summary
-from robocontrast_ros.analysis.estimates.test_set import ADJUSTED, ALL_TRIALS, BASE_TRIALS, BIASES
+from robocontrast_ros.analysis.estimates.test_set import ADJUSTED, ALL_TRIALS, BASE_TRIALS
 from robocontrast_ros.statistics.estimate import Estimate
 
 THE_DOMAIN = "the mean over the domain that the test set was drawn from"
@@ -22,7 +22,6 @@ class Estimator:
         name: of the estimator.
         estimate: its value.
         target: what it estimates, in words.
-        words: its bias, in words.
         exact: shown in place of the interval where the whole test set was run; else empty.
     """
 
@@ -30,7 +29,6 @@ class Estimator:
     name: str
     estimate: Estimate
     target: str
-    words: str
     exact: str = ""
 
 
@@ -67,7 +65,7 @@ def estimators_of(summary: Summary) -> Iterable[Estimator]:
         ):
             if estimate is not None and estimate.mean is not None:
                 exact = found.no_sampling_error if target == THE_TEST_SET else ""
-                yield Estimator(policy, name, estimate, target, BIASES[name], exact)
+                yield Estimator(policy, name, estimate, target, exact)
 
 
 def headlines_of(summary: Summary) -> Iterable[Headline]:
