@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike
 from robocontrast_ros.console.questions import ROBOT, SetUpQuestion
 from robocontrast_ros.console.tolerances import ANY_ANGLE, is_round
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
-from robocontrast_ros.objects import fixed_models
+from robocontrast_ros.domain.words import name_in_words
+from robocontrast_ros.objects import fixed_models, moving_parts
+from robocontrast_ros.objects.joints import BETWEEN, Joint, position_in
 from robocontrast_ros.strategies.effort import Tolerance, Tolerances, angle_between
 from robocontrast_ros.tasks.protocol import RIGHT_AND_UP, Task
 
@@ -45,6 +47,7 @@ class TableMap:
         right, up = RIGHT_AND_UP[backdrop.up if backdrop else "y"]
         self._turn = np.array([right, [-up[0], -up[1]]]).T
         self._fixed = fixed_models(task.scenes.models.values())
+        self._parts = moving_parts(task.scenes.models.values())
 
     def of(self, question: SetUpQuestion) -> dict[str, Any]:
         """Return the picture of a set-up: the present objects, and the moves."""
@@ -71,9 +74,9 @@ class TableMap:
             "walls": shown[1:],
             # Large objects are drawn first, so that they hide nothing.
             "objects": sorted(objects, key=lambda o: _area(o["outline"]), reverse=True),
-            "moves": [self._move(move, box, room) for move in question.moves],
+            "moves": [self._move(move, question.target, box, room) for move in question.moves],
             "background": {
-                "names": [in_words(o.name) for o in background],
+                "names": [name_in_words(o.name) for o in background],
                 "outlines": [outline for o in background if (outline := self._outline(o.model, o.pose))],
                 "changed": any((o.name, o.model) not in here for o in background),
             },
@@ -100,19 +103,23 @@ class TableMap:
 
     def _object(self, item: ObjectState) -> dict[str, Any]:
         return {
-            "name": in_words(item.name),
+            "name": name_in_words(item.name),
             "at": self._point(item.pose.xy),
             "outline": self._outline(item.model, item.pose),
         }
 
-    def _move(self, move: SetupMove, box: Sequence[float], room: bool) -> dict[str, Any]:
+    def _move(self, move: SetupMove, target: Scene, box: Sequence[float], room: bool) -> dict[str, Any]:
         exact = self._tolerances.of(move.model)
-        drawn: dict[str, Any] = {"id": move.name, "name": in_words(move.name), "words": move_in_words(move, exact)}
+        drawn: dict[str, Any] = {"id": move.name, "name": name_in_words(move.name), "words": move_in_words(move, exact)}
         for key, pose in (("from", move.start), ("to", move.goal)):
             if pose is not None:
                 drawn[key] = self._point(pose.xy)
                 drawn[f"{key}_outline"] = self._outline(move.model, pose)
                 drawn[f"{key}_front"] = self._front(move.model, pose)
+        if move.model in self._parts and move.name in target:
+            joint = self._parts[move.model].joint
+            state, place = joint_in_words(joint, position_in(target, move.name, joint))
+            return drawn | {"words": f"make it {state}" if state else f"move it to {place}", "place": place}
         if move.goal is None:
             drawn["edge"] = self._way_out(drawn["from"], box)
             return drawn
@@ -181,9 +188,11 @@ class TableMap:
         return self.on_map([point])[0]
 
 
-def in_words(name: str) -> str:
-    """Return the name of an object as a person reads it."""
-    return name.replace("_", " ")
+def joint_in_words(joint: Joint, position: float) -> tuple[str, str]:
+    """Return the state of a joint at a position [m, or rad], empty if it has no name, and the position in words."""
+    state = joint.state(position)
+    place = f"{position * 100:.1f} cm" if joint.type == "slide" else f"{math.degrees(position):.0f}°"
+    return ("" if state == BETWEEN else state), place.replace("-", "\u2212")
 
 
 def place_in_words(pose: Pose, room: bool, tolerance: Tolerance) -> str:
@@ -211,7 +220,7 @@ def doubts_in_words(unsure: Mapping[str, str]) -> tuple[str, ...]:
     """
     reasons: dict[str, list[str]] = {}
     for name, reason in unsure.items():
-        reasons.setdefault(reason, []).append(in_words(name))
+        reasons.setdefault(reason, []).append(name_in_words(name))
     if len(unsure) > 1 and len(reasons) == 1:
         # The reason is the picture as a whole.
         return tuple(reasons)
@@ -254,22 +263,22 @@ def misplaced(
     nothing = Tolerance()
     fixed = {o.name for o in (*scene, *target) if o.model in tolerances.fixed}
     extra = (o.name for o in scene if o.name not in target and o.name not in fixed)
-    lines = {name: f"{in_words(name)} should not be there" for name in extra}
+    lines = {name: f"{name_in_words(name)} should not be there" for name in extra}
     for wanted in (o for o in target if o.name not in fixed):
         if wanted.name not in scene:
-            lines[wanted.name] = f"{in_words(wanted.name)} is missing"
+            lines[wanted.name] = f"{name_in_words(wanted.name)} is missing"
             continue
         if scene[wanted.name].model != wanted.model:
-            lines[wanted.name] = f"{in_words(wanted.name)} is not the right one"
+            lines[wanted.name] = f"{name_in_words(wanted.name)} is not the right one"
             continue
         pose, spread = scene[wanted.name].pose, (deviations or {}).get(wanted.name, nothing)
         off, turned, tolerance = *_apart(pose, wanted.pose), tolerances.of(wanted.model)
         if off > tolerance.position + SIGMAS * spread.position:
             allowed = _metres(tolerance.position)
-            lines[wanted.name] = f"{in_words(wanted.name)} is {_metres(off)} off, allowed is {allowed}"
+            lines[wanted.name] = f"{name_in_words(wanted.name)} is {_metres(off)} off, allowed is {allowed}"
         elif turned > tolerance.orientation + SIGMAS * spread.orientation:
             degrees, most = math.degrees(turned), math.degrees(tolerance.orientation)
-            lines[wanted.name] = f"{in_words(wanted.name)} is turned by {degrees:.0f}°, allowed is {most:.0f}°"
+            lines[wanted.name] = f"{name_in_words(wanted.name)} is turned by {degrees:.0f}°, allowed is {most:.0f}°"
     here, start = scene.robot, target.robot
     if here is not None and start is not None and not tolerances.usual.accepts(here, start):
         off, turned = _apart(here, start)

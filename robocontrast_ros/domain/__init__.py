@@ -13,7 +13,7 @@ from robocontrast_ros.domain.instruction import Crop, Instruction, Segment, Segm
 from robocontrast_ros.domain.intervention import Intervention
 from robocontrast_ros.domain.perturbed import AXES, Expectation, NotApplicable, PerturbationSpec, Perturbed
 from robocontrast_ros.domain.robot import RobotState
-from robocontrast_ros.domain.scene import ObjectState, Scene, SetupMove
+from robocontrast_ros.domain.scene import PART, ObjectState, Scene, SetupMove, whole_of
 from robocontrast_ros.domain.scores import ScoreSpec, find_spec
 from robocontrast_ros.domain.stamps import NANOSECONDS, nanoseconds, seconds, stamp_text
 from robocontrast_ros.domain.trial import (
@@ -33,6 +33,7 @@ __all__ = [
     "AXES",
     "BASE",
     "NANOSECONDS",
+    "PART",
     "ActionConventions",
     "Budget",
     "Crop",
@@ -69,4 +70,5 @@ __all__ = [
     "seconds",
     "segments_digest",
     "stamp_text",
+    "whole_of",
 ]

@@ -8,10 +8,21 @@ from functools import cached_property
 
 from robocontrast_ros.domain.geometry import Pose
 
+PART = "/"
+"""Between the name of an object and that of a part of it that moves on a joint."""
+
+
+def whole_of(name: str) -> str:
+    """Return the object to which a moving part belongs, by its name or model; empty for what is no part."""
+    return name.rpartition(PART)[0]
+
 
 @dataclass(frozen=True)
 class ObjectState:
     """One movable object: its unique name in the scene, its model and its pose.
+
+    A part that moves on a joint, such as a drawer, is an object of its own with the name ``OBJECT/PART``: its pose,
+    relative to that of its object, is the state of the joint.
 
     Attributes:
         name: unique within a scene; the entity's name in the simulator.

@@ -1,4 +1,4 @@
-"""Numbers with their nouns, and any text on one line."""
+"""Numbers with their nouns, names of objects, and any text on one line."""
 
 SHOWN = 200
 """Characters of a text that a line shows."""
@@ -13,6 +13,12 @@ def counted(number: int, one: str, several: str = "") -> str:
         several: the noun after none, and after more than one; ``one`` with an s if empty.
     """
     return f"{number} {one if number == 1 else several or one + 's'}"
+
+
+def name_in_words(name: str) -> str:
+    """Return the name of an object as a person reads it, ``blue cube``; of a part, ``top drawer of the cabinet``."""
+    whole, _, part = name.replace("_", " ").rpartition("/")
+    return f"{part} of the {whole}" if whole else part
 
 
 def on_one_line(text: str, most: int = SHOWN) -> str:

@@ -8,11 +8,14 @@ from robocontrast_ros.objects.library import (
     load_library,
     load_object,
     model_of_uri,
+    moving_parts,
+    with_parts,
 )
 from robocontrast_ros.objects.model import (
     FINGER_BEYOND,
     Cavity,
     Grasp,
+    MovingPart,
     ObjectModel,
     Polygon,
     Primitive,
@@ -25,6 +28,7 @@ __all__ = [
     "SHIPPED",
     "Cavity",
     "Grasp",
+    "MovingPart",
     "ObjectModel",
     "Polygon",
     "Primitive",
@@ -35,5 +39,7 @@ __all__ = [
     "load_library",
     "load_object",
     "model_of_uri",
+    "moving_parts",
     "tool_pose",
+    "with_parts",
 ]

@@ -11,18 +11,39 @@ from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, resolve_uri
 from robocontrast_ros.configuration.loading import PACKAGE_SCHEME
+from robocontrast_ros.domain import PART, whole_of
 from robocontrast_ros.domain.geometry import Pose, Vector3
 from robocontrast_ros.objects import shapes
 from robocontrast_ros.objects.frames import about, rotate
+from robocontrast_ros.objects.joints import Joint, JointState
 from robocontrast_ros.objects.meshes import MJCF, OFF, corners_of
-from robocontrast_ros.objects.model import FINGER_BEYOND, Cavity, Grasp, ObjectModel, Polygon, Primitive, Top
-from robocontrast_ros.objects.schema import PLAIN, CavityRegion, GraspEntry, ObjectFile, Paint, PaintChange, TopRegion
+from robocontrast_ros.objects.model import (
+    FINGER_BEYOND,
+    Cavity,
+    Grasp,
+    MovingPart,
+    ObjectModel,
+    Polygon,
+    Primitive,
+    Top,
+)
+from robocontrast_ros.objects.schema import (
+    PLAIN,
+    CavityRegion,
+    GraspEntry,
+    ObjectFile,
+    Paint,
+    PaintChange,
+    Part,
+    StateEntry,
+    TopRegion,
+)
 
 BODY = "body"
 """The paint of a mesh."""
 
 SHIPPED = PACKAGE_SCHEME + "config/objects"
-"""The folder of this package's own objects."""
+"""The folder of this package's own objects; the folders in it hold objects that only some tasks use."""
 
 
 def load_library(places: Iterable[str | Path] = (SHIPPED,)) -> dict[str, ObjectModel]:
@@ -76,13 +97,36 @@ def model_of_uri(uri: str) -> ObjectModel:
 
 def library_of(uris: Iterable[str]) -> dict[str, ObjectModel]:
     """Return the objects of a library among spawnable resources, by model, in the order of the names."""
-    models = (model_of_uri(uri) for uri in uris if ".yaml" in uri)
+    models = (model_of_uri(uri) for uri in uris if ".yaml" in uri and not _of_part(uri))
     return {model.model: model for model in sorted(models, key=lambda model: model.model)}
 
 
 def fixed_models(uris: Iterable[str]) -> frozenset[str]:
     """Return the models among spawnable resources that never move in a scene: tables, backgrounds, lights."""
     return frozenset(name for name, model in library_of(uris).items() if model.fixed)
+
+
+def with_parts(models: Iterable[ObjectModel]) -> dict[str, str]:
+    """Return model -> URI of objects, each followed by its moving parts, whose URIs are ``FILE.yaml#VARIANT/PART``."""
+    return {
+        name: uri
+        for model in models
+        for name, uri in (
+            (model.model, model.uri),
+            *((f"{model.model}{PART}{part.name}", f"{model.uri}{PART}{part.name}") for part in model.joints),
+        )
+    }
+
+
+def _of_part(uri: str) -> bool:
+    """Return whether a URI is that of a moving part."""
+    return bool(whole_of(uri.partition("#")[2]))
+
+
+def moving_parts(uris: Iterable[str]) -> dict[str, MovingPart]:
+    """Return the moving parts of the objects among spawnable resources, by the models of the parts."""
+    models = library_of(uris).values()
+    return {f"{model.model}{PART}{part.name}": part for model in models for part in model.joints}
 
 
 def load_object(path: Path, uri: str = "") -> tuple[ObjectModel, ...]:
@@ -121,7 +165,7 @@ def _load(path: Path, uri: str, changed: int) -> tuple[ObjectModel, ...]:
     _check(file, source)
     base = _of_mesh(file, path, source) if file.mesh else _of_parts(file, path.stem, source)
     models = tuple(_variant(file, base, name, uri, source) for name in file.variants)
-    if path.parent == resolve_uri(SHIPPED):
+    if path.is_relative_to(resolve_uri(SHIPPED)):
         return models  # tried by the tests of this package
     # All variants have one shape. This check drops the object in MuJoCo, which takes long to import.
     from robocontrast_ros.objects.validation import check_object
@@ -136,6 +180,14 @@ def _check(file: ObjectFile, source: str) -> None:
     Raises:
         ConfigurationError: keys that do not go together.
     """
+    if file.joints and not file.fixed:
+        raise ConfigurationError(
+            source,
+            "joints",
+            list(file.joints),
+            "`fixed: true` for an object with moving parts",
+            "Set it, or drop them.",
+        )
     if file.fixed:
         if file.mass or file.grasps:
             raise ConfigurationError(source, "fixed", True, "neither mass nor grasps of what never moves")
@@ -152,23 +204,78 @@ def _of_parts(file: ObjectFile, type_: str, source: str) -> ObjectModel:
     """Return the object of a file, without the paints of a variant."""
     if not file.parts and not file.lights and not any(variant.lights for variant in file.variants.values()):
         raise ConfigurationError(source, "parts", "nothing", "one part or more")
-    parts = []
-    for index, part in enumerate(file.parts):
-        if part.paint not in file.paints:
-            raise ConfigurationError.unknown(source, f"parts.{index}.paint", part.paint, file.paints, "paint")
-        paint = file.paints[part.paint]
-        parts += [Primitive(*geom, paint, part.weight, part.collides) for geom in shapes.geoms(part)]
+    parts = _primitives(file, file.parts, "parts", source)
     boxes = [shapes.bounds(part.type, part.pose, part.size) for part in parts] or [((0.0,) * 3,) * 2]
     lower, upper = shapes.around(boxes)
     # The frame of a fixed object is that of its file: a table's top is at z = 0.
     origin = (0.0, 0.0, 0.0) if file.fixed else _on_ground(lower, upper)
-    parts = [replace(part, pose=Pose(_minus(part.pose.position, origin), part.pose.orientation)) for part in parts]
+    parts = _shifted(parts, origin)
     touched = [part for part in parts if part.collides]
     if file.parts and not file.fixed and not touched:
         raise ConfigurationError(source, "parts", "nothing that collides", "a part that can be touched")
-    points = [point for part in touched for point in shapes.shadow(part.type, part.pose, part.size)]
-    footprint = shapes.hull(points)
-    return _object(file, type_, _minus(upper, lower), footprint, origin, source, parts=tuple(parts), lights=file.lights)
+    joints = tuple(_moving_part(file, name, source) for name in file.joints)
+    shape: dict[str, Any] = {"parts": tuple(parts), "lights": file.lights, "joints": joints}
+    return _object(file, type_, _minus(upper, lower), _footprint(touched), origin, source, **shape)
+
+
+def _primitives(file: ObjectFile, parts: Iterable[Part], key: str, source: str) -> list[Primitive]:
+    """Return the geoms of parts, in the frame of the file; ``key`` holds them.
+
+    Raises:
+        ConfigurationError: a part has a paint that the file lacks.
+    """
+    made: list[Primitive] = []
+    for index, part in enumerate(parts):
+        if part.paint not in file.paints:
+            raise ConfigurationError.unknown(source, f"{key}.{index}.paint", part.paint, file.paints, "paint")
+        paint = file.paints[part.paint]
+        made += [Primitive(*geom, paint, part.weight, part.collides) for geom in shapes.geoms(part)]
+    return made
+
+
+def _shifted(parts: Iterable[Primitive], origin: Vector3) -> list[Primitive]:
+    """Return geoms in a frame whose origin is at ``origin`` [m]."""
+    return [replace(part, pose=Pose(_minus(part.pose.position, origin), part.pose.orientation)) for part in parts]
+
+
+def _footprint(parts: Iterable[Primitive]) -> Polygon:
+    return shapes.hull(point for part in parts for point in shapes.shadow(part.type, part.pose, part.size))
+
+
+def _moving_part(file: ObjectFile, name: str, source: str) -> MovingPart:
+    """Return a moving part of a fixed object, whose frame is that of its file."""
+    entry = file.joints[name]
+    parts = _shifted(_primitives(file, entry.parts, f"joints.{name}.parts", source), entry.at)
+    unit = math.radians(1.0) if entry.type == "hinge" else 1.0
+    states = tuple(
+        JointState(word, *(given if bound is None else bound * unit for bound, given in _bounds(state)))
+        for word, state in entry.states.items()
+    )
+    joint = Joint(
+        type=entry.type,
+        axis=_unit(entry.axis),
+        home=Pose(entry.at),
+        through=entry.through or entry.at,
+        range=(entry.range[0] * unit, entry.range[1] * unit),
+        states=states,
+    )
+    return MovingPart(
+        name=name,
+        joint=joint,
+        parts=tuple(parts),
+        footprint=_footprint(parts),
+        cavity=_cavity(entry.cavity, entry.at),
+        top=_top(entry.top, entry.at),
+        mass=entry.mass,
+        damping=entry.damping,
+        friction=entry.friction,
+        armature=entry.armature,
+    )
+
+
+def _bounds(state: StateEntry) -> tuple[tuple[float | None, float], tuple[float | None, float]]:
+    """Return both bounds of a state, each with the value of one that is left out."""
+    return (state.least, -math.inf), (state.greatest, math.inf)
 
 
 def _of_mesh(file: ObjectFile, path: Path, source: str) -> ObjectModel:
@@ -226,21 +333,27 @@ def _variant(file: ObjectFile, base: ObjectModel, name: str, uri: str, source: s
         if paint not in file.paints:
             raise ConfigurationError.unknown(source, f"variants.{name}.paints", paint, file.paints, "paint")
     painted = {key: _changed(paint, variant.paints.get(key)) for key, paint in file.paints.items()}
-    parts = []
-    names = [part.paint for part in file.parts for _ in shapes.geoms(part)]
-    for part, paint in zip(base.parts, names, strict=True):
-        parts.append(replace(part, paint=painted[paint]))
+    joints = (
+        replace(joint, parts=_painted(joint.parts, file.joints[joint.name].parts, painted)) for joint in base.joints
+    )
     plain = name == PLAIN
     return replace(
         base,
         model=base.type if plain else f"{name}_{base.type}",
         colour="" if plain or file.fixed else name.replace("_", " "),
         nouns=(*variant.nouns, *(noun for noun in file.nouns if noun not in variant.nouns)),
-        parts=tuple(parts),
+        parts=_painted(base.parts, file.parts, painted),
+        joints=tuple(joints),
         uri=f"{uri}#{name}",
         lights=base.lights if variant.lights is None else variant.lights,
         paint=None if base.paint is None else painted.get(BODY, base.paint),
     )
+
+
+def _painted(geoms: Iterable[Primitive], parts: Iterable[Part], paints: Mapping[str, Paint]) -> tuple[Primitive, ...]:
+    """Return geoms in the paints of a variant; ``parts`` are those of the file that they were made of."""
+    names = [part.paint for part in parts for _ in shapes.geoms(part)]
+    return tuple(replace(geom, paint=paints[name]) for geom, name in zip(geoms, names, strict=True))
 
 
 def _changed(paint: Paint, change: PaintChange | None) -> Paint:

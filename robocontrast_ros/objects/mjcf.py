@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 
 import mujoco
 
+from robocontrast_ros.domain import Pose
 from robocontrast_ros.objects.meshes import MJCF, mesh_geom, model_spec
-from robocontrast_ros.objects.model import ObjectModel, Primitive
+from robocontrast_ros.objects.model import MovingPart, ObjectModel, Primitive
 from robocontrast_ros.objects.shapes import volume
 from robocontrast_ros.objects.textures import texture
 
@@ -18,6 +21,8 @@ GEOM = {
     "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
     "ellipsoid": mujoco.mjtGeom.mjGEOM_ELLIPSOID,
 }
+
+JOINT = {"slide": mujoco.mjtJoint.mjJNT_SLIDE, "hinge": mujoco.mjtJoint.mjJNT_HINGE}
 
 FREE = "free"
 """Name of the joint of a movable object."""
@@ -54,25 +59,60 @@ def object_spec(model: ObjectModel, looks: bool = True) -> mujoco.MjSpec:
         geom = mesh_geom(spec, body, model.mesh, model.origin, model.mass)
         geom.rgba = (*model.paint.colour, model.paint.opacity)
         set_contact(geom, is_round=True)
-    total = sum(part.weight * volume(part.type, part.size) for part in model.parts)
     materials: dict[tuple, str] = {}
-    for part in model.parts:
-        share = 0.0 if model.fixed else part.weight * volume(part.type, part.size) / total
+    _add_geoms(spec, body, model.parts, model.mass, looks, materials)
+    for moving in model.joints:
+        _add_moving(spec, body, moving, looks, materials)
+    # Between drawers and their case there is less room than the solver's margins take.
+    together = [body.name, *(moving.name for moving in model.joints)]
+    for one, other in itertools.combinations(together, 2):
+        spec.add_exclude(bodyname1=one, bodyname2=other)
+    if looks:
+        _add_lights(body, model)
+    return spec
+
+
+def _add_geoms(
+    spec: mujoco.MjSpec,
+    body: mujoco.MjsBody,
+    parts: Sequence[Primitive],
+    mass: float,
+    looks: bool,
+    materials: dict[tuple, str],
+) -> None:
+    """Add geoms to a body, which share its mass [kg] by their weights; 0 for a body without mass."""
+    total = sum(part.weight * volume(part.type, part.size) for part in parts)
+    for part in parts:
+        share = part.weight * volume(part.type, part.size) / total if mass else 0.0
         geom = body.add_geom(
-            type=GEOM[part.type],
-            size=part.size,
-            pos=part.pose.position,
-            quat=_wxyz(part),
-            mass=model.mass * share,
+            type=GEOM[part.type], size=part.size, pos=part.pose.position, quat=_wxyz(part.pose), mass=mass * share
         )
         set_contact(geom, part.type in ROUND, part.collides)
         if looks:
             geom.material = _material(spec, part, materials)
         else:
             geom.rgba = (*part.paint.colour, part.paint.opacity)
-    if looks:
-        _add_lights(body, model)
-    return spec
+
+
+def _add_moving(
+    spec: mujoco.MjSpec, whole: mujoco.MjsBody, moving: MovingPart, looks: bool, materials: dict[tuple, str]
+) -> None:
+    """Add a moving part to an object's body, as a body of its own with the part's joint."""
+    joint = moving.joint
+    body = whole.add_body(name=moving.name, pos=joint.home.position, quat=_wxyz(joint.home))
+    body.add_joint(
+        name=moving.name,
+        type=JOINT[joint.type],
+        axis=joint.axis,
+        pos=[at - home for at, home in zip(joint.through, joint.home.position, strict=True)],
+        # The compiler takes angles in degrees, as the file of the object does.
+        range=[math.degrees(bound) if joint.type == "hinge" else bound for bound in joint.range],
+        limited=True,
+        damping=moving.damping,
+        frictionloss=moving.friction,
+        armature=moving.armature,
+    )
+    _add_geoms(spec, body, moving.parts, moving.mass, looks, materials)
 
 
 def set_contact(geom: mujoco.MjsGeom, is_round: bool, collides: bool = True) -> None:
@@ -125,6 +165,6 @@ def _add_lights(body: mujoco.MjsBody, model: ObjectModel) -> None:
         )
 
 
-def _wxyz(part: Primitive) -> tuple[float, float, float, float]:
-    x, y, z, w = part.pose.orientation
+def _wxyz(pose: Pose) -> tuple[float, float, float, float]:
+    x, y, z, w = pose.orientation
     return w, x, y, z

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from robocontrast_ros.domain.geometry import Pose, Vector3
 from robocontrast_ros.objects.frames import about, compose, cross, from_axes, multiply
+from robocontrast_ros.objects.joints import Joint
 from robocontrast_ros.objects.schema import Light, Paint
 
 Polygon = tuple[tuple[float, float], ...]
@@ -87,6 +88,35 @@ class Grasp:
 
 
 @dataclass(frozen=True)
+class MovingPart:
+    """A part of an object that moves on a joint. Its frame: origin where people take it, axes as the object's at 0.
+
+    Attributes:
+        name: its name in its object, such as ``top_drawer``.
+        joint: its joint, in the object's frame.
+        parts: its shape and looks, in its own frame, as all that follows.
+        footprint: convex polygon around its projection to the ground.
+        cavity: cavity for other objects, or None.
+        top: surface for other objects, or None.
+        mass: [kg].
+        damping: force at 1 m/s [N s/m] of a slide, or torque at 1 rad/s [N m s/rad].
+        friction: force [N] or torque [N m] that starts it.
+        armature: inertia that is added for the solver [kg, or kg m²].
+    """
+
+    name: str
+    joint: Joint
+    parts: tuple[Primitive, ...]
+    footprint: Polygon
+    cavity: Cavity | None
+    top: Top | None
+    mass: float
+    damping: float
+    friction: float
+    armature: float
+
+
+@dataclass(frozen=True)
 class ObjectModel:
     """One type of object in one colour. Its frame: origin at the centre of its footprint on the ground, z up.
 
@@ -110,6 +140,7 @@ class ObjectModel:
         mesh: a user's file with its shape, OBJ or MJCF; None for one of parts.
         origin: origin of the object's frame in that of the mesh [m].
         paint: paint of the mesh.
+        joints: its moving parts. As a model each is named ``OBJECT/PART``, and so it is in a scene.
     """
 
     model: str
@@ -131,6 +162,7 @@ class ObjectModel:
     mesh: Path | None = None
     origin: Vector3 = (0.0, 0.0, 0.0)
     paint: Paint | None = None
+    joints: tuple[MovingPart, ...] = ()
 
 
 def tool_pose(object_pose: Pose, grasp: Grasp, turn: int = 0) -> Pose:

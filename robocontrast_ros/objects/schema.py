@@ -144,6 +144,52 @@ class GraspEntry:
 
 
 @record
+class StateEntry:
+    """Positions of a joint that have a name; without a bound there is none."""
+
+    least: float | None = Field(default=None, description="least position [m, or deg]")
+    greatest: float | None = Field(default=None, description="greatest position [m, or deg]")
+
+    def __post_init__(self) -> None:
+        if self.least is None and self.greatest is None:
+            raise ValueError("least, greatest or both")
+        if self.least is not None and self.greatest is not None and self.greatest < self.least:
+            raise ValueError("least <= greatest")
+
+
+@record
+class JointEntry:
+    """A part that moves on a joint, such as a drawer, a door or a knob.
+
+    All places are in the frame of the parts, with the joint at 0. A slide moves along ``axis``, a hinge turns about it,
+    as a right-handed screw.
+    """
+
+    type: Literal["slide", "hinge"] = Field(description="kind of joint")
+    axis: Triple = Field(description="direction of its motion, or of its axis")
+    at: Triple = Field(description="place where people take it, such as its handle; the origin of its frame")
+    through: Triple | None = Field(default=None, description="a point of a hinge's axis")
+    range: Pair = Field(description="least and greatest position [m, or deg]; 0 is one of its positions")
+    mass: float = Field(gt=0.0, le=100.0, description="[kg]")
+    damping: float = Field(default=0.0, ge=0.0, description="force at 1 m/s [N s/m], or torque at 1 rad/s [N m s/rad]")
+    friction: float = Field(default=0.0, ge=0.0, description="force, or torque, that starts it [N, or N m]")
+    armature: float = Field(default=0.0, ge=0.0, description="inertia added for the solver [kg, or kg m2]")
+    parts: tuple[Part, ...] = Field(min_length=1, description="its shape")
+    cavity: CavityRegion | None = Field(default=None, description="where something can be put in")
+    top: TopRegion | None = Field(default=None, description="where something can be put on")
+    states: dict[Word, StateEntry] = Field(min_length=1, description="word, such as `open` -> its positions")
+
+    def __post_init__(self) -> None:
+        if sum(part * part for part in self.axis) < 1e-6:
+            raise ValueError("a direction as axis, not zero")
+        if (self.through is None) != (self.type == "slide"):
+            raise ValueError("`through` for a hinge, and for nothing else")
+        low, high = self.range
+        if not low <= 0.0 <= high or low == high:
+            raise ValueError("two numbers as range, the smaller one first, with 0 between them")
+
+
+@record
 class Light:
     """A lamp; ``towards`` is a point that it shines at. A lamp without a place is as far away as the sun."""
 
@@ -180,5 +226,6 @@ class ObjectFile:
     stackable: bool = Field(default=False, description="whether such things are stacked")
     grasps: tuple[GraspEntry, ...] = Field(default=(), description="ways to grasp it, preferred ones first")
     fixed: bool = Field(default=False, description="whether it never moves: tables, backgrounds, lights")
+    joints: dict[Name, JointEntry] = Field(default_factory=dict, description="name -> moving part of what is fixed")
     lights: tuple[Light, ...] = Field(default=(), description="its lamps")
     variants: dict[Name, Variant] = Field(min_length=1, description="colour, or `plain` -> what is other")

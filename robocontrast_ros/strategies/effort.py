@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from robocontrast_ros.configuration import record
-from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
+from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove, whole_of
 from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.domain.products import norm
 
@@ -92,7 +92,8 @@ def angle_between(a: Pose, b: Pose) -> float:
 def setup_moves(actual: Scene, wanted: Scene, tolerance: AnyTolerance) -> tuple[SetupMove, ...]:
     """Return the moves from a scene to another: first objects that leave it, then those that are moved or brought in.
 
-    An object whose model changed under the same name is taken out and brought in. Fixed models are left out.
+    An object whose model changed under the same name is taken out and brought in. Fixed models are left out. A moving
+    part, such as a drawer, is moved by itself; it comes and goes with its object.
 
     Raises:
         ValueError: the scenes have different frames.
@@ -103,10 +104,12 @@ def setup_moves(actual: Scene, wanted: Scene, tolerance: AnyTolerance) -> tuple[
     def stays(a: ObjectState) -> bool:
         return a.name in wanted and wanted[a.name].model == a.model
 
-    out = [SetupMove(a.name, a.model, a.pose, None) for a in actual if not stays(a)]
+    out = [SetupMove(a.name, a.model, a.pose, None) for a in actual if not stays(a) and not whole_of(a.name)]
     moved = []
     for w in wanted:
         here = actual[w.name] if w.name in actual and stays(actual[w.name]) else None
+        if here is None and whole_of(w.name):
+            continue
         if here is None or not tolerance.of(w.model).accepts(here.pose, w.pose):
             moved.append(SetupMove(w.name, w.model, here.pose if here else None, w.pose))
     return tuple(move for move in (*out, *moved) if move.model not in tolerance.fixed)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from robocontrast_ros.configuration import resolve_uri
-from robocontrast_ros.domain import Crop, Scene
+from robocontrast_ros.domain import Crop, Scene, whole_of
 from robocontrast_ros.objects.library import model_of_uri
 
 if TYPE_CHECKING:
@@ -28,10 +28,14 @@ class ModelPortraits:
     def portrait(self, entity: str, scene: Scene) -> Crop | None:
         """Return a picture of a thing alone, at its yaw in the scene; of several alike, of the first.
 
+        The picture of a moving part is that of its object.
+
         Raises:
             RenderingUnavailable: this machine cannot draw.
         """
         found = next((item for item in scene if entity in (item.name, item.model)), None)
+        if found is not None and (whole := whole_of(found.name)):
+            found = scene[whole]
         if found is None:
             return None
         return _drawn(self._models[found.model], round(math.degrees(found.pose.yaw) / STEP) * STEP % 360)

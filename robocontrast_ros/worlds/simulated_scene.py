@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import Protocol
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import Fault, ObjectState, Pose, Scene, SetupMove
+from robocontrast_ros.domain import Fault, ObjectState, Pose, Scene, SetupMove, whole_of
 from robocontrast_ros.episodes.bench import BenchFault, SetUpOutcome
 
 
@@ -111,7 +111,8 @@ class SimulatedScene:
 
         Args:
             simulation: the simulator's services.
-            models: model name -> URI of its spawnable resource. An entity of such a name is an object.
+            models: model name -> URI of its spawnable resource. An entity of such a name is an object; a moving part,
+                ``OBJECT/PART``, comes with its object.
             settle_steps: physics steps between placing the objects and reading them back.
             tolerance: greatest distance of an object, or of the robot, from its place after that [m]; infinite: poses
                 and headings are not checked.
@@ -241,15 +242,19 @@ class SimulatedScene:
         _, poses = self._simulation.poses()
         present = {name for name in poses if self._model(name) is not None}
         with self._simulation.at_once():
-            for name in sorted(present - set(target.names)):
+            for name in sorted(name for name in present - set(target.names) if not whole_of(name)):
                 self._require(Feature.DELETING, name)
                 self._simulation.delete(name)
                 self._model_of.pop(name, None)
             for wanted in target:
-                if wanted.name not in present:
+                if wanted.name not in present and not whole_of(wanted.name):
                     self._spawn(wanted)
         for wanted in target:
-            if wanted.name in present:
+            if wanted.name in present and not whole_of(wanted.name):
+                self._simulation.set_pose(wanted.name, wanted.pose)
+        # The pose of a part depends on that of its object.
+        for wanted in target:
+            if whole_of(wanted.name):
                 self._simulation.set_pose(wanted.name, wanted.pose)
         self._order = target.names
         if target.robot is not None:
@@ -263,6 +268,8 @@ class SimulatedScene:
         self._model_of[wanted.name] = wanted.model
 
     def _model(self, entity: str) -> str | None:
+        if whole := whole_of(entity):
+            entity = (self._model_of.get(whole) or whole) + entity.removeprefix(whole)
         return self._model_of.get(entity, entity if entity in self._models else None)
 
     def _require(self, feature: Feature, name: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from articulated import CABINET
 
 rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
@@ -229,6 +230,26 @@ def test_models_are_spawned_from_uri_or_text_under_a_free_name_and_deleted(simul
     assert pillar.result.result == OK, pillar.result.error_message
     assert simulator.call(DeleteEntity, entity="block").result.result == OK
     assert simulator.names()[3:] == ["block_1", "pillar"]
+
+
+def test_a_drawer_is_an_entity_of_its_own_that_its_pose_pulls_out(simulator):
+    assert simulator.spawn("cabinet", x=0.9, y=0.0, uri=CABINET.uri).result.result == OK
+    parts = [f"cabinet/{part.name}" for part in CABINET.joints]
+    assert simulator.names()[3:] == ["cabinet", *parts]
+    state = simulator.call(GetEntityState, entity=parts[2]).state
+    shut = state.pose.position.x
+    # Not along its joint alone: the drawer comes as near as it can.
+    state.pose.position.x, state.pose.position.z = shut + 0.1, 2.0
+    assert simulator.call(SetEntityState, entity=parts[2], state=state).result.result == OK
+    pulled = {name: simulator.call(GetEntityState, entity=name).state.pose.position for name in parts}
+    assert [pulled[name].x - shut for name in parts] == pytest.approx([0.0, 0.0, 0.1])
+    assert pulled[parts[2]].z < 0.3
+    info = simulator.call(GetEntityInfo, entity=parts[2]).info
+    assert info.category.category == EntityCategory.CATEGORY_DYNAMIC_OBJECT
+    refused = simulator.call(DeleteEntity, entity=parts[2]).result
+    assert refused.result == Result.RESULT_OPERATION_FAILED and "a part of 'cabinet'" in refused.error_message
+    assert simulator.call(DeleteEntity, entity="cabinet").result.result == OK
+    assert simulator.names() == ["franka", "table", "board"]
 
 
 @pytest.mark.parametrize(

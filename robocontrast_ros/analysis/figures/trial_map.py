@@ -16,9 +16,11 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike, NDArray
 
 from robocontrast_ros.analysis.figures.charts import BLUE, GREEN, GREY, ORANGE, PINK
-from robocontrast_ros.domain import ObjectState, Outcome, Pose, Scene, SetupMove, Trial, TrialResult
+from robocontrast_ros.domain import PART, ObjectState, Outcome, Pose, Scene, SetupMove, Trial, TrialResult
 from robocontrast_ros.episodes.scoring import CollisionCounter, Sample
 from robocontrast_ros.episodes.scoring.collisions import Collisions
+from robocontrast_ros.objects import moving_parts
+from robocontrast_ros.objects.joints import position_in
 from robocontrast_ros.system.disk import new_file
 from robocontrast_ros.tasks.protocol import (
     RIGHT_AND_UP,
@@ -34,6 +36,9 @@ from robocontrast_ros.tasks.protocol import (
 FURNITURE, WALL = "#E3DCCF", "#8A8A8A"
 WIDTH, DPI = 6.4, 100
 
+
+MOVED = 0.005
+"""Least distance [m], or angle [rad], by which a thing moves before it is shown."""
 
 FEW_MOVES = 2
 """Up to this many moves are drawn with full opacity."""
@@ -57,6 +62,7 @@ class TrialMap:
         outlines: model -> polygon in the object's frame [m].
         regions: of each subgoal in order, the edges in the scene's frame [m].
         result: the scores; None where the trial has none.
+        labels: object -> its name for people; of a moving part, its state, and nothing if its joint is at 0.
     """
 
     trial: Trial
@@ -71,6 +77,7 @@ class TrialMap:
     outlines: dict[str, Polygon]
     regions: tuple[tuple[Polygon, ...], ...]
     result: TrialResult | None
+    labels: dict[str, str]
 
     @classmethod
     def of(
@@ -118,12 +125,25 @@ class TrialMap:
             outlines=outlines,
             regions=_regions(task.goals.goal(trial.instance.instruction, start), start),
             result=result,
+            labels=_labels(task, start),
         )
 
 
 def _seen(scene: Scene, outlines: dict[str, Polygon]) -> Scene:
     """Return the scene without what covers nothing, such as a lamp."""
     return replace(scene, objects=tuple(o for o in scene if outlines.get(o.model)))
+
+
+def _labels(task: Task, scene: Scene) -> dict[str, str]:
+    parts, labels = moving_parts(task.scenes.models.values()), {}
+    for item in scene:
+        labels[item.name] = item.name.replace("_", " ")
+        if item.model in parts:
+            joint = parts[item.model].joint
+            position = position_in(scene, item.name, joint)
+            part = item.name.rpartition(PART)[2].replace("_", " ")
+            labels[item.name] = f"{part} {joint.state(position)}" if abs(position) > MOVED else ""
+    return labels
 
 
 def _regions(goal: Goal, scene: Scene) -> tuple[tuple[Polygon, ...], ...]:
@@ -212,7 +232,7 @@ def draw_map(axes: Axes, content: TrialMap, names_size: float = 6.5) -> None:
             for edge in region:
                 sheet.number(number, edge, within=floor)
     for item in content.start:
-        sheet.name(item.pose.xy, item.name)
+        sheet.name(item.pose.xy, content.labels[item.name])
     sheet.line(content.trial.instance.reference_path, GREEN, "-", 3.2)
     sheet.line(content.path, BLUE, "-", 1.4)
     sheet.begin(content.path[0], content.heading)
@@ -287,8 +307,7 @@ class _Sheet:
 
     def name(self, point: tuple[float, float], words: str) -> None:
         (x, y) = self._to(point)[0]
-        text = words.replace("_", " ")
-        self._axes.text(x, y, text, fontsize=self._names_size, ha="center", va="center", clip_on=True)
+        self._axes.text(x, y, words, fontsize=self._names_size, ha="center", va="center", clip_on=True)
 
     def number(self, number: int, edge: Polygon, within: ArrayLike) -> None:
         points, (low, high) = self._to(edge), self._bounds(within)
@@ -317,8 +336,8 @@ def _placed(outline: Polygon, pose: Pose) -> NDArray[np.float64]:
 
 
 def _pushed(start: Scene, final: Scene) -> list[ObjectState]:
-    """Return the objects that the robot moved by more than half a centimetre, at their final places."""
-    return [o for o in final if o.name in start and math.dist(o.pose.xy, start[o.name].pose.xy) > 0.005]
+    """Return the objects that the robot moved by more than ``MOVED``, at their final places."""
+    return [o for o in final if o.name in start and math.dist(o.pose.xy, start[o.name].pose.xy) > MOVED]
 
 
 def _corners(content: TrialMap) -> NDArray[np.float64]:

@@ -13,7 +13,8 @@ from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.figures.maps import set_up_trials, write_maps
 from robocontrast_ros.analysis.report.pictures import NO_PICTURES, TrialPictures, trial_pictures
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import ScoreSpec, SetupMove
+from robocontrast_ros.domain import ScoreSpec, SetupMove, whole_of
+from robocontrast_ros.domain.words import name_in_words
 from robocontrast_ros.runs.events import TrialSkipped
 from robocontrast_ros.runs.journal import Journal
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -195,9 +196,10 @@ def _in_words(moves: Iterable[SetupMove]) -> tuple[str, ...]:
 
 
 def _move_in_words(move: SetupMove) -> str:
-    name = move.name.replace("_", " ")
+    name = name_in_words(move.name)
     if move.start is None or move.goal is None:
         return f"{name} {'brought in' if move.start is None else 'taken out'}"
     (x, y), (u, v) = move.start.xy, move.goal.xy
     carried = f"{math.dist(move.start.xy, move.goal.xy):.2f} m"
-    return f"{name} carried {carried}, from ({x:.2f}, {y:.2f}) to ({u:.2f}, {v:.2f})"
+    verb = "moved" if whole_of(move.name) else "carried"
+    return f"{name} {verb} {carried}, from ({x:.2f}, {y:.2f}) to ({u:.2f}, {v:.2f})"

@@ -9,6 +9,7 @@ from pydantic import Field
 from typing_extensions import Self
 
 from robocontrast_ros.configuration import record
+from robocontrast_ros.domain import whole_of
 from robocontrast_ros.graph.names import LEADER
 from robocontrast_ros.graph.parameters.led import LedParameters
 
@@ -73,7 +74,7 @@ class SimulatorParameters(LedParameters):
         start = {} if features.resets_robot else {"start_position": ()}
         return cls(
             **{**world_parameters(session), **start},
-            spawnables=tuple(sorted(task.scenes.models.values())),
+            spawnables=tuple(sorted(uri for model, uri in task.scenes.models.items() if not whole_of(model))),
             camera_period=0.0 if when_asked else 1.0 / task.control_rate,
             real_time=not session.world.lockstep,
             tags=features.camera,

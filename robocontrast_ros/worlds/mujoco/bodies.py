@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import mujoco
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.products import product
+from robocontrast_ros.objects.frames import compose, inverse, rotate
+from robocontrast_ros.objects.joints import Joint
 from robocontrast_ros.worlds.mujoco.entities import Bounds, EntityState, NotMovable, Twist, UnknownEntity
 
 # Numbers that describe the position and the velocity of a joint, by its type: free, ball, slide, hinge.
@@ -27,7 +30,12 @@ class Bodies:
     """
 
     def __init__(self, model: mujoco.MjModel, roots: Mapping[str, str]) -> None:
-        """Make the initial state of a model; ``roots`` are the entities' top-level bodies; refresh it before use."""
+        """Make the initial state of a model; refresh it before use.
+
+        Args:
+            model: the model.
+            roots: entity -> its body: a top-level one, or below it one with a slide or a hinge for a part of an entity.
+        """
         self.model = model
         self.data = mujoco.MjData(model)
         self._roots = {name: model.body(body).id for name, body in roots.items()}
@@ -35,9 +43,8 @@ class Bodies:
         joints = {body: self._free_joint(body) for body in self._roots.values()}
         self._free = {body: int(model.jnt_qposadr[j]) for body, j in joints.items() if j is not None}
         self._mocaps = {body: int(model.body_mocapid[body]) for body in joints if model.body_mocapid[body] >= 0}
-        entity_of = {body: index for index, body in enumerate(self._roots.values())}
-        tops = model.body_rootid[model.geom_bodyid]
-        self._geom_entity = np.array([entity_of.get(top, len(entity_of)) for top in tops], dtype=int)
+        self._parts = {body: self._part_joint(body) for body in self._roots.values() if model.body_parentid[body]}
+        self._geom_entity = self._entities_of(model.geom_bodyid)
 
     def restore(self, before: Bodies) -> None:
         """Take over, by name, all positions and velocities in the previous model."""
@@ -54,11 +61,12 @@ class Bodies:
     def movable(self, name: str) -> bool:
         """Return whether an entity can be put elsewhere."""
         body = self.body(name)
-        return self._free_joint(body) is not None or self._mocap(body) is not None
+        return self._free_joint(body) is not None or self._mocap(body) is not None or body in self._parts
 
     def yields(self, name: str) -> bool:
         """Return whether an entity moves if it is pushed: one on a mocap body is put elsewhere, but never yields."""
-        return self._free_joint(self.body(name)) is not None
+        body = self.body(name)
+        return self._free_joint(body) is not None or body in self._parts
 
     def poses(self) -> dict[str, Pose]:
         """Return the pose of every entity."""
@@ -77,16 +85,24 @@ class Bodies:
     def put(self, name: str, state: EntityState) -> None:
         """Put an entity somewhere, with a velocity, and wake everything.
 
+        A part of an entity comes as near to the pose as its joint allows, and rests.
+
         Raises:
             NotMovable: the entity is fixed.
         """
         body = self.body(name)
         joint, mocap = self._free_joint(body), self._mocap(body)
-        if joint is None and mocap is None:
+        if not self.movable(name):
             raise NotMovable(f"entity '{name}' is fixed and cannot be moved")
         x, y, z, w = state.pose.orientation
         self.data.qacc_warmstart[:] = 0.0
         self._wake_all()
+        if body in self._parts:
+            index, joint = self._parts[body]
+            whole = self._pose(int(self.model.body_parentid[body]))
+            self.data.qpos[self.model.jnt_qposadr[index]] = joint.position(compose(inverse(whole), state.pose))
+            self.data.qvel[self.model.jnt_dofadr[index]] = 0.0
+            return
         if mocap is not None:
             self.data.mocap_pos[mocap], self.data.mocap_quat[mocap] = state.pose.position, (w, x, y, z)
             return
@@ -128,7 +144,7 @@ class Bodies:
         mujoco.mj_comVel(self.model, self.data)
 
     def body(self, name: str) -> int:
-        """Return the index of an entity's top-level body in the model."""
+        """Return the index of an entity's body in the model."""
         if name not in self._roots:
             raise UnknownEntity(name, self.names)
         return self._roots[name]
@@ -139,6 +155,31 @@ class Bodies:
         free = joint >= 0 and self.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
         return int(joint) if free else None
 
+    def _part_joint(self, body: int) -> tuple[int, Joint]:
+        """Return the index of the joint of an entity's part, and the joint in the frame of the body above it."""
+        model = self.model
+        index = int(model.body_jntadr[body])
+        w, x, y, z = model.body_quat[body].tolist()
+        home = Pose(tuple(model.body_pos[body].tolist()), (x, y, z, w))
+        slides = model.jnt_type[index] == mujoco.mjtJoint.mjJNT_SLIDE
+        axis, through = model.jnt_axis[index].tolist(), model.jnt_pos[index].tolist()
+        joint = Joint(
+            type="slide" if slides else "hinge",
+            axis=rotate(home.orientation, axis),
+            home=home,
+            through=compose(home, Pose(tuple(through))).position,
+            range=tuple(model.jnt_range[index].tolist()) if model.jnt_limited[index] else (-math.inf, math.inf),
+        )
+        return index, joint
+
+    def _entities_of(self, bodies: NDArray[np.int32]) -> NDArray[np.int_]:
+        """Return for each body the index of the entity that it belongs to; the number of entities if to none."""
+        parents, entity_of = self.model.body_parentid, {}
+        known = {body: index for index, body in enumerate(self._roots.values())}
+        for body in range(self.model.nbody):  # a body comes after the one above it
+            entity_of[body] = known.get(body, entity_of.get(int(parents[body]), len(known)))
+        return np.array([entity_of[int(body)] for body in bodies], dtype=int)
+
     def _mocap(self, body: int) -> int | None:
         """Return the index of a mocap body, which only `put` moves, among mocap bodies; None for another body."""
         return self._mocaps.get(body)
@@ -147,7 +188,7 @@ class Bodies:
         """Return the pose of an entity; a pose that was set is read back to the last bit.
 
         Args:
-            body: top-level body of the entity.
+            body: body of the entity.
             qpos: ``MjData.qpos`` as a list, if it was read already.
         """
         data, start = self.data, self._free.get(body)

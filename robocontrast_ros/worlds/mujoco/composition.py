@@ -9,13 +9,16 @@ from pathlib import Path
 import mujoco
 
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
-from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain import PART, Pose
 from robocontrast_ros.objects import ObjectModel, model_of_uri
 from robocontrast_ros.objects.mjcf import object_spec as spec_of_model
 from robocontrast_ros.perception import ObjectTag
 from robocontrast_ros.perception.plates import add_plates
 from robocontrast_ros.robots.mjcf import BASE_BODY
 from robocontrast_ros.worlds.mujoco.entities import InvalidModel, ResourceNotFound
+
+ONE_WAY = ([mujoco.mjtJoint.mjJNT_SLIDE], [mujoco.mjtJoint.mjJNT_HINGE])
+"""Joints of a body that is an entity of its own: a part of an object with one degree of freedom."""
 
 OBJECT_FILES = (".yaml", ".yml")
 """Suffixes of the files of a library's objects; all others are MJCF."""
@@ -131,7 +134,9 @@ def compose(
     looks: bool = True,
     tags: Mapping[str, Sequence[ObjectTag]] | None = None,
 ) -> tuple[mujoco.MjModel, dict[str, str]]:
-    """Return the world with its robot and objects, in the order given, and each entity's top-level body by name.
+    """Return the world with its robot and objects, in the order given, and each entity's body by name.
+
+    An entity is the robot, a top-level body, an object, or a part of an object on a slide or a hinge, ``OBJECT/PART``.
 
     Args:
         world: the world's MJCF file.
@@ -164,8 +169,11 @@ def compose(
             # afterwards, so that the physics does not depend, in the last bits, on the pose at which it was spawned.
             if not (body.mocap or any(joint.type == mujoco.mjtJoint.mjJNT_FREE for joint in body.joints)):
                 body.pos, body.quat = entity.initial.position, (w, x, y, z)
-            roots[entity.name] = f"{entity.name}/{body.name}"
-            spec.worldbody.add_frame().attach_body(body, f"{entity.name}/", "")
+            roots[entity.name] = f"{entity.name}{PART}{body.name}"
+            for moving in part.bodies:
+                if moving.name and moving.name != body.name and [joint.type for joint in moving.joints] in ONE_WAY:
+                    roots[f"{entity.name}{PART}{moving.name}"] = f"{entity.name}{PART}{moving.name}"
+            spec.worldbody.add_frame().attach_body(body, f"{entity.name}{PART}", "")
         return spec.compile(), roots
     except ValueError as error:
         raise InvalidModel(f"{world}: {_first_line(error)}") from None

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import Scene
+from robocontrast_ros.domain import Scene, whole_of
 from robocontrast_ros.images.boards import Intrinsics
 from robocontrast_ros.images.rendering import Camera, RenderingUnavailable
 from robocontrast_ros.objects.frames import compose, inverse
@@ -88,11 +88,13 @@ class WantedScenes:
             world, wanted = self._made(), frozenset(scene.names)
             with world.at_once():
                 for name in self._spawned - wanted:
-                    world.delete(name)
+                    if not whole_of(name):
+                        world.delete(name)
                 for item in scene:
-                    if item.name not in self._spawned:
+                    if item.name not in self._spawned and not whole_of(item.name):
                         world.spawn(item.name, item.pose, uri=models[item.model])
-            for item in scene:
+            # The pose of a part depends on that of its object.
+            for item in sorted(scene, key=lambda item: bool(whole_of(item.name))):
                 world.set_entity_state(item.name, EntityState(item.pose))
             self._spawned = wanted
             if scene.robot is not None:

@@ -17,7 +17,7 @@ import mujoco
 
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.configuration.plugins import import_object
-from robocontrast_ros.domain import Pose, nanoseconds, stamp_text
+from robocontrast_ros.domain import Pose, nanoseconds, stamp_text, whole_of
 from robocontrast_ros.images.rendering import Camera, RenderingUnavailable
 from robocontrast_ros.messages.topics import ROBOT_DESCRIPTION
 from robocontrast_ros.perception import ObjectTag
@@ -257,7 +257,8 @@ class World:
     def source(self, name: str) -> str:
         """Return the source of an entity's model: a URI or path, or nothing for a model given as a string."""
         self._bodies.body(name)
-        return self._spawned[name].source if name in self._spawned else str(self._path)
+        spawned = self._spawned.get(whole_of(name) or name)
+        return spawned.source if spawned is not None else str(self._path)
 
     def bounds(self, name: str) -> Bounds | None:
         """Return the box around an entity in its present pose, in its own frame; None if it has no extent."""
@@ -278,7 +279,8 @@ class World:
     def set_entity_state(self, name: str, state: EntityState) -> None:
         """Put a movable object, or a mobile robot, somewhere, with a velocity.
 
-        A mocap body has no velocity. The driver of a robot that is put elsewhere restarts.
+        A mocap body has no velocity. A part of an object, ``OBJECT/PART``, comes as near to the pose as its joint
+        allows, and rests. The driver of a robot that is put elsewhere restarts.
 
         Raises:
             NotMovable: the entity is fixed.
@@ -321,6 +323,8 @@ class World:
         """
         if name in self._own:
             raise NotMovable(f"entity '{name}' belongs to the world and cannot be deleted")
+        if whole_of(name) in self._spawned and name in self._bodies.names:
+            raise NotMovable(f"entity '{name}' is a part of '{whole_of(name)}' and cannot be deleted alone")
         if name not in self._spawned:
             raise UnknownEntity(name, (*self._own, *self._spawned))
         self._change({other: entity for other, entity in self._spawned.items() if other != name})

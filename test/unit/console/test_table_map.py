@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from articulated import CABINET, cabinet_scene
 from hypothesis import given
 from hypothesis import strategies as st
 from tabletop_scenes import tabletop
@@ -16,7 +17,7 @@ from robocontrast_ros.console.questions import SetUpQuestion
 from robocontrast_ros.console.table_map import TableMap, doubts_in_words, misplaced, move_in_words
 from robocontrast_ros.console.tolerances import tolerances_of
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
-from robocontrast_ros.objects import fixed_models
+from robocontrast_ros.objects import fixed_models, with_parts
 from robocontrast_ros.strategies.effort import Tolerance, Tolerances, setup_moves
 from robocontrast_ros.tasks.protocol import Backdrop
 
@@ -213,3 +214,20 @@ def test_a_reason_that_several_objects_share_is_said_once():
         "The picture is dark.",
     )
     assert doubts_in_words({"red_mug": "hidden"}) == ("red mug: hidden",)
+
+
+def test_a_person_is_asked_to_open_a_drawer_and_to_pull_another_so_far():
+    models = with_parts([CABINET])
+    task = SimpleNamespace(
+        backdrop=None, store=None, scenes=SimpleNamespace(outline=lambda model: CORNER, models=models)
+    )
+    present, target = cabinet_scene(middle_drawer=0.16), cabinet_scene(top_drawer=0.15, bottom_drawer=0.08)
+    drawn = {move["name"]: move for move in TableMap(task).of(asked(present, target))["moves"]}
+    assert {name: (move["words"], move["place"]) for name, move in drawn.items()} == {
+        "top drawer of the brown cabinet": ("make it open", "15.0 cm"),
+        "middle drawer of the brown cabinet": ("make it closed", "0.0 cm"),
+        "bottom drawer of the brown cabinet": ("move it to 8.0 cm", "8.0 cm"),
+    }
+    assert all(move["from_outline"] != move["to_outline"] for move in drawn.values())
+    wrong = misplaced(present, target, Tolerances(ALLOWED))
+    assert wrong["brown_cabinet/top_drawer"] == "top drawer of the brown cabinet is 15.0 cm off, allowed is 1.0 cm"

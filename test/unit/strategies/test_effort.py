@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from articulated import cabinet_scene
 from hypothesis import given
 from hypothesis import strategies as st
 from line_world import line
@@ -213,3 +214,17 @@ def test_what_was_thrown_out_of_the_room_is_brought_in_from_the_store(model):
     brought_in = model.cost(setup_moves(gone, wanted, EXACT))
     assert model.cost(setup_moves(line(a=1.0 + OUT_OF_THE_ROOM), wanted, EXACT)) == brought_in
     assert model.cost(setup_moves(line(a=0.9 + OUT_OF_THE_ROOM), wanted, EXACT)) > brought_in
+
+
+def test_a_drawer_is_moved_by_itself_and_comes_with_its_cabinet():
+    shut, pulled = cabinet_scene(), cabinet_scene(top_drawer=0.16, bottom_drawer=0.02)
+    moves = setup_moves(shut, pulled, EXACT)
+    assert [move.name for move in moves] == ["brown_cabinet/bottom_drawer", "brown_cabinet/top_drawer"]
+    assert MetresMoved().cost(moves) == pytest.approx(0.18)
+    assert handled(moves, None).objects == 2
+    assert setup_moves(shut, pulled, Tolerance(0.03, 0.1)) == moves[1:]
+    # What a person carries is the cabinet, and nothing of it twice.
+    assert [move.name for move in setup_moves(Scene(), pulled, EXACT)] == ["brown_cabinet"]
+    assert [move.name for move in setup_moves(pulled, Scene(), EXACT)] == ["brown_cabinet"]
+    costs = transition_costs([shut, pulled, Scene()], [shut, pulled], MetresMoved(), EXACT)
+    assert costs == pytest.approx(np.array([[0.0, 0.18], [0.18, 0.0], [0.0, 0.0]]))

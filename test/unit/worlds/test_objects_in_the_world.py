@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from articulated import CABINET, HERE, cabinet_scene, drawers
 
 from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.images.rendering import Camera, Renderer
-from robocontrast_ros.objects import SHIPPED, load_library
+from robocontrast_ros.objects import SHIPPED, load_library, with_parts
+from robocontrast_ros.objects.joints import part_pose
 from robocontrast_ros.robots.profile import load_profile
-from robocontrast_ros.worlds.mujoco.entities import Category, EntityState, InvalidModel, ResetScope, ResourceNotFound
+from robocontrast_ros.worlds.in_process import WorldSimulation
+from robocontrast_ros.worlds.mujoco.entities import (
+    Category,
+    EntityState,
+    InvalidModel,
+    NotMovable,
+    ResetScope,
+    ResourceNotFound,
+    UnknownEntity,
+)
 from robocontrast_ros.worlds.mujoco.object_renderer import ObjectRenderer
 from robocontrast_ros.worlds.mujoco.world import World
+from robocontrast_ros.worlds.simulated_scene import SimulatedScene
 
 TABLETOP = "package://robocontrast_ros/models/tabletop.xml"
 MUG, TABLE = f"{SHIPPED}/mug.yaml#red", f"{SHIPPED}/table.yaml#oak"
@@ -117,3 +129,52 @@ def test_an_object_fills_its_portrait():
             assert rows[0] > 0
             assert rows[-1] < 79
             assert max(np.ptp(rows) / 80, np.ptp(columns) / 96) > 0.5
+
+
+def cabinet_in(world):
+    return SimulatedScene(WorldSimulation(world), with_parts([CABINET]), 50, 0.01)
+
+
+def test_a_scene_with_drawers_is_set_up_and_read_back(world):
+    bench = cabinet_in(world)
+    assert drawers(bench.set_up(cabinet_scene(top_drawer=0.12)).scene) == pytest.approx([0, 0, 0.12], abs=1e-4)
+    after = bench.set_up(cabinet_scene(bottom_drawer=0.16, middle_drawer=0.05)).scene
+    assert drawers(after) == pytest.approx([0.16, 0.05, 0], abs=1e-4)
+    # Another object is composed into the model: drawers stay as they are.
+    world.spawn("red_mug", Pose.planar(0.3, -0.2), uri=MUG)
+    assert drawers(bench.read()[1]) == pytest.approx([0.16, 0.05, 0], abs=1e-4)
+    assert world.category("brown_cabinet/top_drawer") is Category.DYNAMIC_OBJECT
+    assert world.source("brown_cabinet/top_drawer") == CABINET.uri
+    world.reset(ResetScope.STATE)
+    assert drawers(bench.read()[1]) == pytest.approx([0, 0, 0], abs=1e-9)
+
+
+def test_a_part_goes_along_its_joint_alone_and_not_away_from_its_object(world):
+    bench = cabinet_in(world)
+    bench.set_up(cabinet_scene())
+    far = part_pose(HERE, CABINET.joints[2].joint, 0.5).position
+    world.set_entity_state("brown_cabinet/top_drawer", EntityState(Pose((far[0], far[1] + 0.2, far[2] - 0.1))))
+    assert drawers(bench.read()[1]) == pytest.approx([0, 0, 0.16], abs=1e-6)
+    with pytest.raises(NotMovable, match="a part of 'brown_cabinet'"):
+        world.delete("brown_cabinet/top_drawer")
+    world.delete("brown_cabinet")
+    assert "brown_cabinet/top_drawer" not in world.entities()
+    with pytest.raises(UnknownEntity):
+        world.delete("brown_cabinet/top_drawer")
+
+
+def test_what_lies_in_a_drawer_touches_the_drawer_and_comes_along(world):
+    bench = cabinet_in(world)
+    bench.set_up(cabinet_scene(top_drawer=0.15))
+    # In the middle of the drawer, some 7 cm behind its handle.
+    handle = world.entity_state("brown_cabinet/top_drawer").pose.position
+    world.spawn(
+        "lemon", Pose.planar(handle[0] + 0.08, handle[1], 0.0, handle[2] - 0.02), uri=f"{SHIPPED}/lemon.yaml#plain"
+    )
+    world.step(300)
+    assert ("brown_cabinet/top_drawer", "lemon") in world.contacts()
+    assert not any({"brown_cabinet", "lemon"} == set(pair) for pair in world.contacts())
+    inside = world.entity_state("lemon").pose.position[2]
+    assert inside == pytest.approx(handle[2] - 0.026, abs=0.03) and inside > 0.15
+    # Gravity and its contents do not move a drawer.
+    assert drawers(bench.read()[1]) == pytest.approx([0, 0, 0.15], abs=1e-3)
