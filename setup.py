@@ -73,6 +73,7 @@ setup(
             *(f"{node} = robocontrast_ros.nodes.{node}_node:main" for node in NODES),
         ],
         "robocontrast_ros.tasks": [
+            "kitchen = robocontrast_ros.tasks.kitchen:Kitchen",
             "language_table = robocontrast_ros.tasks.language_table:LanguageTable",
             "tabletop = robocontrast_ros.tasks.tabletop:Tabletop",
             "vln = robocontrast_ros.tasks.navigation:VisionLanguageNavigation",
@@ -205,6 +206,7 @@ setup(
             "other_words = robocontrast_ros.policies.adapters.other_words:OtherWords",
             "prompted = robocontrast_ros.policies.prompted.loading:PromptedFile",
             "random = robocontrast_ros.policies.baselines.language_table.random_policy:RandomPolicy",
+            "kitchen_oracle = robocontrast_ros.policies.baselines.kitchen.oracle:KitchenOracle",
             "tabletop_blind = robocontrast_ros.policies.baselines.tabletop.blind:TabletopBlind",
             "tabletop_oracle = robocontrast_ros.policies.baselines.tabletop.oracle:TabletopOracle",
             "torch = robocontrast_ros.policies.adapters.torch_model.policy:TorchPolicy",

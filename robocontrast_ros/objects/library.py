@@ -244,7 +244,7 @@ def _footprint(parts: Iterable[Primitive]) -> Polygon:
 
 def _moving_part(file: ObjectFile, name: str, source: str) -> MovingPart:
     """Return a moving part of a fixed object, whose frame is that of its file."""
-    entry = file.joints[name]
+    entry, called = file.joints[name], name.replace("_", " ")
     parts = _shifted(_primitives(file, entry.parts, f"joints.{name}.parts", source), entry.at)
     unit = math.radians(1.0) if entry.type == "hinge" else 1.0
     states = tuple(
@@ -261,11 +261,13 @@ def _moving_part(file: ObjectFile, name: str, source: str) -> MovingPart:
     )
     return MovingPart(
         name=name,
+        nouns=entry.nouns or (called, f"{called} of the {file.nouns[0]}"),
         joint=joint,
         parts=tuple(parts),
         footprint=_footprint(parts),
         cavity=_cavity(entry.cavity, entry.at),
         top=_top(entry.top, entry.at),
+        grasps=_grasps(entry.grasps, entry.at, source, least=None),
         mass=entry.mass,
         damping=entry.damping,
         friction=entry.friction,
@@ -385,10 +387,13 @@ def _top(region: TopRegion | None, origin: Vector3) -> Top | None:
     return None if region is None else Top(_moved(shapes.region_polygon(region), origin), region.z - origin[2])
 
 
-def _grasps(entries: tuple[GraspEntry, ...], origin: Vector3, source: str) -> tuple[Grasp, ...]:
+def _grasps(
+    entries: tuple[GraspEntry, ...], origin: Vector3, source: str, least: float | None = FINGER_BEYOND
+) -> tuple[Grasp, ...]:
+    """Return grasps in a frame with this origin, at least so high above the ground [m]; None for no ground."""
     grasps = []
     for index, entry in enumerate(entries):
-        if entry.at[2] - origin[2] < FINGER_BEYOND:
+        if least is not None and entry.at[2] - origin[2] < least:
             raise ConfigurationError(
                 source,
                 f"grasps.{index}.at",

@@ -93,11 +93,13 @@ class MovingPart:
 
     Attributes:
         name: its name in its object, such as ``top_drawer``.
+        nouns: its names for people, the usual one first.
         joint: its joint, in the object's frame.
         parts: its shape and looks, in its own frame, as all that follows.
         footprint: convex polygon around its projection to the ground.
         cavity: cavity for other objects, or None.
         top: surface for other objects, or None.
+        grasps: ways to take it, the preferred ones first.
         mass: [kg].
         damping: force at 1 m/s [N s/m] of a slide, or torque at 1 rad/s [N m s/rad].
         friction: force [N] or torque [N m] that starts it.
@@ -105,11 +107,13 @@ class MovingPart:
     """
 
     name: str
+    nouns: tuple[str, ...]
     joint: Joint
     parts: tuple[Primitive, ...]
     footprint: Polygon
     cavity: Cavity | None
     top: Top | None
+    grasps: tuple[Grasp, ...]
     mass: float
     damping: float
     friction: float

@@ -177,6 +177,8 @@ class JointEntry:
     parts: tuple[Part, ...] = Field(min_length=1, description="its shape")
     cavity: CavityRegion | None = Field(default=None, description="where something can be put in")
     top: TopRegion | None = Field(default=None, description="where something can be put on")
+    grasps: tuple[GraspEntry, ...] = Field(default=(), description="ways to take it, preferred ones first")
+    nouns: tuple[Word, ...] = Field(default=(), description="what people call it; by its name, if none is given")
     states: dict[Word, StateEntry] = Field(min_length=1, description="word, such as `open` -> its positions")
 
     def __post_init__(self) -> None:

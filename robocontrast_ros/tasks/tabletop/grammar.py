@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,7 @@ _PLACES = {
     "farthest": ("farthest from you", "furthest from you"),
 }
 
-_SENTENCES = {
+SENTENCES = {
     "pick": ("{pick_verb} {target}", "pick {target} up", "lift {target} up"),
     "move_near": ("{move_verb} {target} {near} {reference}",),
     "stack": ("stack {target} {upon} {reference}", "make a stack with {target} {upon} {reference}"),
@@ -32,7 +32,7 @@ _SENTENCES = {
     "put_in": ("{put_in_verb} {target} {into} {reference}",),
 }
 
-_WORDS = {
+WORDS = {
     "pick_verb": ("pick up", "lift", "grasp", "take", "grab"),
     "move_verb": ("move", "bring", "put", "place"),
     "near": ("near", "next to", "close to", "beside"),
@@ -44,13 +44,21 @@ _WORDS = {
 }
 
 
-def tabletop_grammar(models: Iterable[ObjectModel]) -> Grammar:
-    """Return the grammar of the sentences about things of these models."""
+def sentence_grammar(
+    models: Iterable[ObjectModel], sentences: Mapping[str, Sequence[str]], words: Mapping[str, Sequence[str]]
+) -> Grammar:
+    """Return the grammar of sentences about things of these models.
+
+    Args:
+        models: the things; those that are fixed have no name.
+        sentences: family -> its sentences.
+        words: rule of the sentences -> its words.
+    """
     movable = [model for model in models if not model.fixed]
     rules: dict[str, list[Phrase]] = {
-        "sentence": [p for family, words in _SENTENCES.items() for p in synonyms(*words, family=family)]
+        "sentence": [p for family, ways in sentences.items() for p in synonyms(*ways, family=family)]
     }
-    rules |= {rule: synonyms(*words) for rule, words in _WORDS.items()}
+    rules |= {rule: synonyms(*ways) for rule, ways in words.items()}
     called = sorted({noun for model in movable for noun in nouns(model)})
     colours = sorted({model.colour for model in movable} - {""})
     for role in ROLES:

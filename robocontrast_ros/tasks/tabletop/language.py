@@ -10,7 +10,16 @@ import numpy as np
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene, SegmentKind
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.grammar import Choose, Derivation, change_wording, drawn, keep_wording, means
-from robocontrast_ros.tasks.tabletop.grammar import ROLES, features, in_role, tabletop_grammar, understood, words_of
+from robocontrast_ros.tasks.tabletop.grammar import (
+    ROLES,
+    SENTENCES,
+    WORDS,
+    features,
+    in_role,
+    sentence_grammar,
+    understood,
+    words_of,
+)
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES
 from robocontrast_ros.tasks.tabletop.referring import APART, Expression, Objects, expressions, nouns, plain, resolve
 from robocontrast_ros.tasks.wording import GrammarWording, with_arguments
@@ -24,14 +33,16 @@ class TabletopLanguage(GrammarWording):
 
     Attributes:
         arguments: names of the arguments that can be changed.
+        alone: a family of instructions with one referent.
     """
 
     roles = dict.fromkeys(ROLES, SegmentKind.OBJECT)
     arguments = ROLES
+    alone = "pick"
 
     def __init__(self, objects: Objects, conditions: Conditions) -> None:
         self._objects, self._conditions = objects, conditions
-        self.grammar = tabletop_grammar(objects.values())
+        self.grammar = sentence_grammar(objects.values(), SENTENCES, WORDS)
         self._last: tuple[Scene | None, dict[str, list[Expression]]] = None, {}
 
     def conditions(self) -> Iterator[Instruction]:
@@ -152,13 +163,13 @@ class TabletopLanguage(GrammarWording):
 
         Those that do not are without a size and a place: nouns, with and without the colour.
         """
-        clear = list(expressions(name, scene, self._objects))
+        clear = list(self._expressions(name, scene))
         model = self._model(name, scene)
         short = [Expression(noun, colour) for noun in nouns(model) for colour in dict.fromkeys(("", model.colour))]
         unclear = [e for e in short if len(resolve(e, scene, self._objects)) > 1]
         for expression in (*clear, *unclear):
-            pick = self.put("pick", {"target": expression}, lambda fitting: fitting[0])
-            words = next(words for words, rule in self.grammar.parts(pick, ("target",)) if rule)
+            said = self.put(self.alone, {"target": expression}, lambda fitting: fitting[0])
+            words = next(words for words, rule in self.grammar.parts(said, ("target",)) if rule)
             yield words, expression in clear
 
     def put(self, family: str, said: Mapping[str, Expression], choose: Choose) -> str:
@@ -175,17 +186,25 @@ class TabletopLanguage(GrammarWording):
             self._last = scene, {}
         known = self._last[1]
         if name not in known:
-            known[name] = list(expressions(name, scene, self._objects))
+            known[name] = list(self._expressions(name, scene))
         ways = known[name]
         if not ways:
             raise ValueError(f"no words name the {name.replace('_', ' ')} alone in this scene")
         return ways
 
+    def _expressions(self, name: str, scene: Scene) -> Iterator[Expression]:
+        """Return the expressions that mean a thing alone in a scene."""
+        return expressions(name, scene, self._objects)
+
+    def _referents(self, derivation: Derivation) -> Objects:
+        """Return the models of the things that a sentence may mean."""
+        return self._objects
+
     def _model(self, name: str, scene: Scene) -> ObjectModel:
         return self._objects[scene[name].model]
 
     def _meant(self, text: str, derivation: Derivation, role: str, said: Expression, scene: Scene, apart: float) -> str:
-        names = resolve(said, scene, self._objects, apart)
+        names = resolve(said, scene, self._referents(derivation), apart)
         if len(names) != 1:
             which = " or ".join(name.replace("_", " ") for name in names)
             found = f"may name the {which}" if names else "names nothing"

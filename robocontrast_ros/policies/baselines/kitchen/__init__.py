@@ -1,0 +1,1 @@
+"""Scripted policies of the kitchen task."""

@@ -1,0 +1,190 @@
+"""Closed-loop motion of a joint by its handle: the skill of the oracle for drawers, doors and knobs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocontrast_ros.domain import Instruction, Pose, Scene
+from robocontrast_ros.domain.products import norm
+from robocontrast_ros.objects.frames import about, multiply
+from robocontrast_ros.objects.joints import position_in
+from robocontrast_ros.policies.baselines.tabletop.handling import CLOSED, OPEN
+from robocontrast_ros.policies.baselines.tabletop.parameters import HandlingParameters
+from robocontrast_ros.tasks.kitchen.planner import JointWay, KitchenPlanner
+
+Vector = NDArray[np.float64]
+
+
+class Phase(IntEnum):
+    """What the next step is for."""
+
+    RISE = 0
+    """The hand goes to the height in which it travels."""
+    TRAVEL = 1
+    """It goes above the way to the handle, and turns."""
+    LOWER = 2
+    """It goes down before the handle."""
+    APPROACH = 3
+    """It goes to the handle."""
+    CLOSE = 4
+    MOVE = 5
+    """It moves the handle along the joint."""
+    OPEN = 6
+    LEAVE = 7
+    """It goes back the way it came."""
+    DONE = 8
+
+
+class JointHandler:
+    """Takes a handle, moves its joint, and lets go, one step at a time.
+
+    Each step uses the tool, the fingers and the joint as they are now.
+    """
+
+    def __init__(
+        self, instruction: Instruction, start: Scene, planner: KitchenPlanner, parameters: HandlingParameters
+    ) -> None:
+        """Plan.
+
+        Raises:
+            NoPlan: there is no plan; says why.
+        """
+        self._way: JointWay = planner.joint_way(instruction, start)
+        self._p, self._phase = parameters, Phase.RISE
+        self._commanded: Pose | None = None
+        self._before: tuple[Pose, float, float] | None = None
+        self._gripper, self._waited, self._sense = OPEN, 0, 1.0
+
+    def step(self, tool: Pose, width: float, scene: Scene) -> Vector:
+        """Return the next action: displacement [m], rotation vector [rad], both in `world`, gripper; shape (7,).
+
+        Args:
+            tool: pose of the tool.
+            width: between the fingers [m].
+            scene: the scene as it is.
+        """
+        position = position_in(scene, self._way.part, self._way.joint)
+        if self._commanded is None or self._is_still(tool):
+            # Where the robot rests is where its set point is, whatever its limits have left of the commands.
+            self._commanded = tool
+        goal = self._next(tool, width, position)
+        action = np.array([*self._towards(goal, tool), self._gripper])
+        self._before = tool, width, position
+        self._executed(action)
+        return action
+
+    def _next(self, tool: Pose, width: float, position: float) -> Pose:
+        """Return the place of the tool to go to, and set the gripper and the phase."""
+        way, before = self._way, self._way.tool(position, self._way.before)
+        over = Pose((*before.position[:2], max(way.height, before.position[2])), before.orientation)
+        settled = self._before is not None and abs(width - self._before[1]) <= self._p.settled
+        if self._phase is Phase.RISE:
+            up = Pose((*self._commanded.xy, way.height), self._commanded.orientation)
+            if tool.position[2] < way.height - self._p.funnel:
+                return up
+            self._phase = Phase.TRAVEL
+        if self._phase is Phase.TRAVEL:
+            if not self._at(tool, over, self._p.funnel):
+                return over
+            self._phase = Phase.LOWER
+        if self._phase is Phase.LOWER:
+            if not self._at(tool, before, self._p.aligned):
+                return before
+            self._phase = Phase.APPROACH
+        if self._phase is Phase.APPROACH:
+            there = way.tool(position)
+            if not self._at(tool, there, self._p.aligned) and not self._stalled(tool):
+                return there
+            self._phase, self._gripper = Phase.CLOSE, CLOSED
+            return there
+        if self._phase is Phase.CLOSE:
+            if not settled:
+                return self._commanded
+            self._phase, self._sense = Phase.MOVE, math.copysign(1.0, way.goal - position)
+        if self._phase is Phase.MOVE:
+            if not self._moved(position):
+                return self._ahead(position)
+            self._phase, self._gripper = Phase.OPEN, OPEN
+            return self._commanded
+        if self._phase is Phase.OPEN:
+            self._waited += 1
+            if self._waited < 3 or not settled:
+                return self._commanded
+            self._phase = Phase.LEAVE
+        if self._phase is Phase.LEAVE:
+            if not self._at(tool, before, self._p.funnel):
+                return before
+            self._phase = Phase.DONE
+        return over
+
+    def _ahead(self, position: float) -> Pose:
+        """Return the tool's place a step further along the joint."""
+        joint, goal = self._way.joint, self._way.goal
+        arm = 1.0 if joint.type == "slide" else max(math.dist(joint.through, joint.home.position), 0.02)
+        step = min(self._p.leash / arm, 0.35)
+        beyond = goal + math.copysign(0.25 * step, goal - position)
+        return self._way.tool(position + min(max(beyond - position, -step), step))
+
+    def _moved(self, position: float) -> bool:
+        """Return whether the joint has come to where it was to go, or beyond."""
+        close = 0.004 if self._way.joint.type == "slide" else 0.03
+        return self._sense * (self._way.goal - position) <= close
+
+    def _is_still(self, tool: Pose) -> bool:
+        if self._before is None:
+            return False
+        turned = float(norm(_turn(self._before[0], tool)))
+        return self._before[0].distance_to(tool) <= self._p.still and turned <= self._p.still_turn
+
+    def _at(self, tool: Pose, place: Pose, within: float) -> bool:
+        turned = float(norm(_turn(tool, place)))
+        return tool.distance_to(place) + self._p.turn_weight * turned <= within
+
+    def _stalled(self, tool: Pose) -> bool:
+        if self._before is None:
+            return False
+        near = self._commanded.distance_to(tool) >= self._p.leash * 0.8
+        return near and self._before[0].distance_to(tool) <= self._p.stalled
+
+    def _towards(self, goal: Pose, tool: Pose) -> Vector:
+        """Return a step of the commanded pose towards a goal: displacement [m], rotation vector [rad], shape (6,)."""
+        p, commanded = self._p, self._commanded
+        near = self._phase in (Phase.APPROACH, Phase.MOVE)
+        shift = _at_most(np.subtract(goal.position, commanded.position), p.slow_step if near else p.step)
+        # A tool that is held back is not pressed ever harder.
+        ahead = np.add(commanded.position, shift) - np.asarray(tool.position)
+        shift = np.asarray(tool.position) + _at_most(ahead, p.leash) - np.asarray(commanded.position)
+        return np.array([*shift, *_at_most(_turn(commanded, goal), p.turn)])
+
+    def _executed(self, action: Sequence[float]) -> None:
+        """Take an action as carried out."""
+        start = self._commanded
+        shift, turn = np.asarray(action[:3]), np.asarray(action[3:6])
+        orientation, angle = start.orientation, float(norm(turn))
+        if angle > 0.0:
+            orientation = multiply(about((turn / angle).tolist(), angle), orientation)
+            length = math.sqrt(sum(part * part for part in orientation))
+            orientation = tuple(part / length for part in orientation)
+        self._commanded = Pose(tuple(np.add(start.position, shift).tolist()), orientation)
+
+
+def _turn(start: Pose, end: Pose) -> Vector:
+    """Return the rotation vector, in the world, that turns one orientation into another, shape (3,) [rad]."""
+    x, y, z, w = start.orientation
+    dx, dy, dz, dw = multiply(end.orientation, (-x, -y, -z, w))
+    if dw < 0.0:
+        dx, dy, dz, dw = -dx, -dy, -dz, -dw
+    sine = math.sqrt(dx * dx + dy * dy + dz * dz)
+    if sine == 0.0:
+        return np.zeros(3)
+    return np.array([dx, dy, dz]) * (2.0 * math.atan2(sine, dw) / sine)
+
+
+def _at_most(vector: Vector, length: float) -> Vector:
+    size = float(norm(vector))
+    return vector * (length / size) if size > length else vector

@@ -1,0 +1,165 @@
+"""The kitchen task: problems with one skill each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from robocontrast_ros.configuration import ConfigurationError, load_record, resolve_uri
+from robocontrast_ros.domain import Instruction, Scene, TestInstance
+from robocontrast_ros.objects import SHIPPED, load_library, with_parts
+from robocontrast_ros.objects.settling import settle
+from robocontrast_ros.tasks.base import ModelScenes, ModelTask
+from robocontrast_ros.tasks.bddl import Problem, problem_files, read_problem, read_types
+from robocontrast_ros.tasks.bddl.kitchen import TypesRecord
+from robocontrast_ros.tasks.kitchen.drawing import Names, NoRoom, ProblemScenes
+from robocontrast_ros.tasks.kitchen.goals import KitchenGoals, instruction_of
+from robocontrast_ros.tasks.kitchen.language import KitchenLanguage
+from robocontrast_ros.tasks.kitchen.library import Things
+from robocontrast_ros.tasks.kitchen.parameters import FAMILIES, KitchenParameters
+from robocontrast_ros.tasks.kitchen.planner import KitchenPlanner
+from robocontrast_ros.tasks.kitchen.predicates import Predicates, Thresholds
+from robocontrast_ros.tasks.protocol import Backdrop, Infeasible
+
+RIM = 0.1
+"""Width of the table around region and start that maps show [m]."""
+
+
+@dataclass(frozen=True)
+class Skill:
+    """A problem with one skill.
+
+    Attributes:
+        name: name of its file.
+        problem: the problem.
+        instruction: what it asks for, in its own words, about things by their names in its scenes.
+    """
+
+    name: str
+    problem: Problem
+    instruction: Instruction
+
+
+class Kitchen(ModelTask):
+    """Drawers, doors and knobs, and things that are put on, in and beside others."""
+
+    metric = "success"
+    path_dimensions = 3
+    # Collisions mean nothing here, because a grasp is one, and there is no reference path.
+    scores = ("success", "spl", "progress", "distance_to_goal", "path_length")
+
+    def __init__(
+        self, parameters: KitchenParameters, things: Things, types: TypesRecord, skills: dict[str, Skill]
+    ) -> None:
+        """Take the task file, the things, the types of problems, and the problems."""
+        models = with_parts(model for name, model in things.models.items() if name not in things.parts)
+        scenes = ModelScenes(
+            parameters.world,
+            parameters.physics_step,
+            models,
+            lambda name: things.models[name].footprint,
+            parameters.start,
+            parameters.tool_region,
+            thing="thing",
+        )
+        asked = tuple(f for f in FAMILIES if any(skill.instruction.family == f for skill in skills.values()))
+        super().__init__(parameters, asked, scenes)
+        self.things, self.skills, self.store = things, skills, parameters.store
+        self.predicates = Predicates(things, Thresholds(parameters.success.height, parameters.success.near))
+        self.goals = KitchenGoals(parameters, things, self.predicates)
+        self.planner = KitchenPlanner(parameters, things, self.goals)
+        self.language = self.rewording = self.wording = KitchenLanguage(
+            things, (skill.instruction for skill in skills.values())
+        )
+        region = parameters.region
+        low = min(region.x_min, parameters.start[0]) - RIM, region.y_min - RIM
+        high = region.x_max + RIM, region.y_max + RIM
+        self.backdrop = Backdrop((low, (high[0], low[1]), high, (low[0], high[1])), up="x")
+        still = things.still
+        self._scenes_of = ProblemScenes(parameters, things, types, lambda s: _at_rest(s, still, parameters.world))
+
+    @classmethod
+    def from_file(cls, path: Path) -> Kitchen:
+        """Return the task that a parameter file describes.
+
+        Raises:
+            ConfigurationError: the file, that of a thing, or that of a problem does not fit.
+        """
+        parameters = load_record(KitchenParameters, path)
+        library = load_library((SHIPPED, parameters.things))
+        types = read_types()
+        wanted = {kind.model for kind in (*types.fixtures.values(), *types.objects.values())}
+        standing = {name for names in parameters.fixtures.kinds.values() for name in names}
+        things = Things.of(model for name, model in library.items() if name in wanted | standing)
+        skills = {}
+        for file in problem_files([resolve_uri(parameters.problems)]):
+            skills[file.stem] = _skill(file, things, types)
+        return cls(parameters, things, types, skills)
+
+    def premise(self, instruction: Instruction, scene: Scene) -> str | None:
+        """Return why an instruction makes no sense in a scene: a thing is missing, or its words are ambiguous."""
+        return self.planner.premise(instruction, scene) or self.language.premise(instruction, scene)
+
+    def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
+        """Draw one i.i.d. test instance.
+
+        The problem is uniform over those of the family, or over all; the scene is uniform over its scenes that settle,
+        in which the goal does not hold and the planner has a plan.
+
+        Raises:
+            ValueError: the family is unknown.
+            ConfigurationError: too few scenes suit the problem.
+        """
+        names = [name for name, skill in self.skills.items() if family in (None, skill.instruction.family)]
+        if not names:
+            raise ValueError(f"family: got '{family}', expected one of {', '.join(self.families)}")
+        return self.sample_of(names[int(rng.integers(len(names)))], rng, instance_id)
+
+    def sample_of(self, name: str, rng: np.random.Generator, instance_id: str) -> TestInstance:
+        """Draw a test instance of a problem.
+
+        Raises:
+            KeyError: there is no such problem.
+            ConfigurationError: too few scenes suit it.
+        """
+        skill, reason = self.skills[name], ""
+        for _ in range(self.parameters.drawing.draws):
+            try:
+                scene = self._scenes_of.draw(skill.problem, rng)
+            except NoRoom as error:
+                reason = f"there is no room for '{error}'"
+                continue
+            if scene is None:
+                reason = "something moved while the scene came to rest"
+                continue
+            unclear = self.premise(skill.instruction, scene)
+            found = Infeasible(unclear) if unclear else self.make_instance(instance_id, skill.instruction, scene)
+            if isinstance(found, TestInstance):
+                return found
+            reason = found.reason
+        expected = f"a scene among {self.parameters.drawing.draws}; the last was refused: {reason}"
+        raise ConfigurationError(f"problem '{name}'", "init", skill.problem.language, expected)
+
+
+def _skill(file: Path, things: Things, types: TypesRecord) -> Skill:
+    """Return the skill of a problem's file.
+
+    Raises:
+        ConfigurationError: its goal is more than one atom, or nobody can be asked for it.
+    """
+    problem = read_problem(file)
+    if len(problem.goal) != 1:
+        expected = "one atom: the kitchen has problems with one skill"
+        raise ConfigurationError(str(file), "goal", " ".join(map(str, problem.goal)), expected)
+    try:
+        asked = instruction_of(Names(problem, types).atom(problem.goal[0], things))
+    except (ValueError, KeyError) as error:
+        raise ConfigurationError(str(file), "goal", str(problem.goal[0]), f"a skill of the kitchen ({error})") from None
+    return Skill(file.stem, problem, replace(asked, text=problem.language))
+
+
+def _at_rest(scene: Scene, models: dict, world: str) -> Scene | None:
+    settled = settle(scene, models, world)
+    return settled.scene if settled.still else None
