@@ -1,4 +1,4 @@
-"""What the journal of a run says, read once: every execution of a trial, with all that belongs to it."""
+"""The content of a run's journal, read once: every execution of a trial, with all that belongs to it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class TrialRecord:
     """One execution of a trial.
 
     Attributes:
-        ended: how, with the result and the judgement of its last correction.
-        first: how, as the session wrote it down.
-        policy: name of the policy that served; empty where unknown.
+        ended: its last event, with the result and the judgement of its last correction.
+        first: its last event, as the session wrote it down.
+        policy: name of the policy that served; empty if unknown.
         set_ups: those for this execution, and for the void attempts of its trial right before it, which then have none.
         spent: cost of all set-ups up to and including these.
-        corrected_by: who corrected its judgement; None where nobody did.
+        corrected_by: the person who corrected its judgement; None if nobody did.
     """
 
     ended: TrialFinished | TrialVoid
@@ -57,19 +57,19 @@ class TrialRecord:
 
 @dataclass
 class RunRecord:
-    """What results are made of.
+    """The content of a run's journal, from which results are computed.
 
     Attributes:
-        started: the session; None in a journal that does not say it.
+        started: the first event of the session; None in a journal without it.
         trials: its executions in order, void attempts included.
-        set_ups: all of them, but those that restored a scene at no cost.
-        skips: what was left out or could not be applied, with the name of the policy that served.
+        set_ups: all set-ups but those that restored a scene at no cost.
+        skips: the skipped trials and perturbations, each with the name of the policy that served.
         policies: names of the policies that served, by when each served last; empty for an unknown one.
-        loaded: the policies, each time that one was loaded.
+        loaded: the event of each loading of a policy.
         corrections: trial_id -> the last correction of its judgement.
         instances: name -> test instance, of those whose base trials were begun.
-        speed_notes: what was said of a robot that something outside slows.
-        end: how the session finished; None before.
+        speed_notes: details of the events on the robot's slowing from outside.
+        end: the last event of a finished session; None before.
     """
 
     started: SessionStarted | None = None
@@ -85,7 +85,7 @@ class RunRecord:
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> RunRecord:
-        """Return what these events say."""
+        """Return the record of these events."""
         policies = serving_policies(events)
         record = cls(policies=[*dict.fromkeys(reversed(policies))][::-1], corrections=corrections_of(events))
         spent, set_ups = 0.0, ()
@@ -112,7 +112,7 @@ class RunRecord:
 
     def _add(self, event: TrialFinished | TrialVoid, policy: str, set_ups: tuple[SetUp, ...], spent: float) -> None:
         if self.trials and not self.trials[-1].counts and self.trials[-1].trial.index == event.trial.index:
-            # It is set up for the attempt that counts, as if the one before had not been.
+            # The set-ups of a void attempt belong to the attempt after it.
             set_ups = self.trials[-1].set_ups + set_ups
             self.trials[-1] = replace(self.trials[-1], set_ups=())
         ended = corrected_event(event, self.corrections)
@@ -121,7 +121,7 @@ class RunRecord:
 
     @property
     def recorded(self) -> RecordedSession:
-        """What is read of the session's parameters; their defaults where the journal does not say them."""
+        """The session's parameters; their defaults if the journal does not have them."""
         return self.started.recorded if self.started is not None else RecordedSession()
 
     @property
