@@ -1,4 +1,4 @@
-"""Where an image is cluttered."""
+"""Pictures of the congestion of images."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ DPI = 110
 
 
 def draw_congestion(views: Sequence[tuple[str, NDArray[np.uint8], Congestion]], path: Path, title: str = "") -> None:
-    """Draw images, and beside each where its congestion is; one scale of colours for all.
+    """Draw images, and beside each a map of its congestion; one scale of colours for all.
 
     Args:
         views: name, image of shape (rows, columns, 3) and congestion of each.
         path: the file to write.
-        title: above all.
+        title: title above all images.
 
     Raises:
         DiskError: the file cannot be written.

@@ -50,11 +50,12 @@ class ComparedRun:
     """One of the compared runs.
 
     Attributes:
-        name: of its folder.
-        label: its policy; with the end of its file's path, or the run's name, where two runs have policies of one name.
+        name: name of its folder.
+        label: its policy, with the end of its file's path, or the run's name, if two runs have policies of one name;
+            and the mark of a run that stopped early.
         results: its results.
-        headline: its estimate; None where no trial counts.
-        reproduction: what is needed to run it again.
+        headline: its estimate; None if no trial counts.
+        reproduction: versions, digests, parameters and commands to run it again.
         no_maps: why maps are missing, in words; else empty.
     """
 
@@ -74,8 +75,8 @@ class Pair:
         name: unique on the page.
         base_id: the test instance.
         perturbation: ``base``, or the perturbation's name.
-        symbol: of it.
-        repeat: from 0.
+        symbol: its symbol.
+        repeat: number of the repeat, from 0.
         first: the first run's trial.
         second: the second run's.
     """
@@ -140,11 +141,10 @@ class ReadRuns:
     """Runs that match, with all numbers and without pictures.
 
     Attributes:
-        folders: of the runs.
-        journals: their journals.
-        results: of each.
-        labels: of each: its policy, with the run's name where two runs have policies of one name, and the mark of one
-            that stopped early.
+        folders: folders of the runs.
+        journals: their journals, with the results and judgements of the last corrections.
+        results: results of each.
+        labels: label of each, as ``ComparedRun.label``.
         comparisons: the first run with each of the others.
     """
 
@@ -156,7 +156,7 @@ class ReadRuns:
 
     @property
     def stopped(self) -> tuple[str, ...]:
-        """Of each run that stopped early, what the mark at its label means."""
+        """Of each run that stopped early, the meaning of the mark at its label."""
         summaries = zip(self.labels, (found.summary for found in self.results), strict=True)
         return tuple(f"{label}: {summary.stopped}" for label, summary in summaries if summary.stopped)
 
@@ -168,12 +168,13 @@ def write_comparison(runs: Sequence[RunFolder], to: Path, track: Track = no_prog
         runs: two run folders at least.
         to: the page's file.
         track: iterates over its input, and may show progress.
-        now: seconds since the epoch, for the page; the present when left out.
+        now: seconds since the epoch, for the page; the present if left out.
 
     Raises:
         ComparisonError: two of them do not match, or are the same.
-        JournalError: a run's journal cannot be read, or holds no session.
-        ConfigurationError: a file cannot be written.
+        JournalError: a run's journal cannot be read, or holds no session, or a blind one with all its policies.
+        ConfigurationError: there can be no such files, or a file of config/levels/ does not fit.
+        DiskError: a file cannot be written.
     """
     check_files(to)
     read = read_runs(runs)
@@ -185,7 +186,7 @@ def check_files(to: Path) -> None:
     """Refuse a page whose files cannot be written, before the long work begins.
 
     Raises:
-        ConfigurationError: there is no such folder, or the page has the name of its CSV or JSON file.
+        ConfigurationError: the page cannot be written there, or has the name of its CSV or JSON file.
     """
     check_folder(to)
     number_files(to)
@@ -196,7 +197,8 @@ def read_runs(runs: Sequence[RunFolder]) -> ReadRuns:
 
     Raises:
         ComparisonError: two of them do not match, or are the same.
-        JournalError: a run's journal cannot be read, or holds no session.
+        JournalError: a run's journal cannot be read, or holds no session, or a blind one with all its policies.
+        ConfigurationError: a file of config/levels/ does not fit.
     """
     journals = tuple(read_begun(run.journal) for run in runs)
     check_distinct([(str(run.path), journal.started) for run, journal in zip(runs, journals, strict=True)])
@@ -216,11 +218,11 @@ def write_comparison_page(
         read: the runs; missing maps that the page shows are drawn.
         to: the file.
         track: iterates over its input, and may show progress.
-        now: seconds since the epoch, for the page; the present when left out.
+        now: seconds since the epoch, for the page; the present if left out.
         pictures: whether frames and maps are on the page, and missing maps are drawn; they take most of the time.
 
     Raises:
-        ConfigurationError: the page cannot be written.
+        DiskError: the page or a map cannot be written.
     """
     results = read.results
     found = [_pairs_of(results[0], other) for other in results[1:]]
@@ -257,7 +259,7 @@ def write_comparison_page(
 
 
 def _labels(runs: Sequence[RunFolder], journals: Sequence[Journal], results: Sequence[Results]) -> tuple[str, ...]:
-    """Return the policy of each run; of those of one name with the ends of their files' paths, or with their runs."""
+    """Return the label of each run (``ComparedRun.label``)."""
     labels = [found.summary.policy for found in results]
     files = [next((e.file for e in journal.events if isinstance(e, PolicyLoaded)), "") for journal in journals]
     for name in {label for label in labels if labels.count(label) > 1}:

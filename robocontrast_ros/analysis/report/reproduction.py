@@ -1,4 +1,4 @@
-"""What is needed to run a session again."""
+"""The record that another person needs to run a session again."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from robocontrast_ros.runs.run_folder import RunFolder
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What is needed to run a session again.
+    """Versions, digests, parameters and commands to run a session again.
 
     Attributes:
         versions: package -> version.
-        digests: what -> SHA-256 in hex.
-        parameters: what -> YAML text.
-        commands: command -> what it does.
+        digests: file, policy or ``resolved parameters`` -> SHA-256 in hex.
+        parameters: file -> YAML text.
+        commands: command -> its effect, in words.
     """
 
     versions: dict[str, str]
@@ -31,7 +31,7 @@ class Reproduction:
 
 
 def reproduction_of(run: RunFolder, journal: Journal) -> Reproduction:
-    """Return what is needed to run a session again; its journal must hold one."""
+    """Return the record to run a session again, from a journal that holds one."""
     started = journal.started
     assert started is not None, "compute_results refuses a journal without"
     digests = {"resolved parameters": started.digest}
@@ -55,6 +55,6 @@ def reproduction_of(run: RunFolder, journal: Journal) -> Reproduction:
 
 
 def policies_loaded(events: Sequence[Event]) -> tuple[PolicyLoaded, ...]:
-    """Return the policies of a run, each where it was loaded for the first time."""
+    """Return the first loading of each policy of a run, in the order of their last loadings."""
     loaded = [event for event in events if isinstance(event, PolicyLoaded)]
     return tuple({(event.name, event.digest): event for event in reversed(loaded)}.values())[::-1]

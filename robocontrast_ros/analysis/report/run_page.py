@@ -73,7 +73,7 @@ class RunEvent:
     Attributes:
         time: seconds since the epoch.
         what: its kind, in a word or two.
-        words: what happened, in a sentence.
+        words: its description, in a sentence.
     """
 
     time: float
@@ -86,13 +86,14 @@ def write_report(run: RunFolder, to: Path | None = None, track: Track = no_progr
 
     Args:
         run: the run folder; the maps that it lacks are drawn.
-        to: the file; ``report.html`` in the run folder when left out.
+        to: the file; ``report.html`` in the run folder if left out.
         track: iterates over its input, and may show progress.
-        now: seconds since the epoch, for the page; the present when left out.
+        now: seconds since the epoch, for the page; the present if left out.
 
     Raises:
-        JournalError: the run's journal cannot be read, or holds no session.
-        ConfigurationError: the page cannot be written.
+        JournalError: the run's journal cannot be read, or holds no session, or a blind one with all its policies.
+        ConfigurationError: there can be no such page, or a file of config/levels/ does not fit.
+        DiskError: the page, a map or a figure cannot be written.
     """
     path = to or run.path / REPORT
     check_folder(path)
