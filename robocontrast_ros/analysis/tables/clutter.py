@@ -19,7 +19,7 @@ from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.estimate import Estimate
 
 BY_GROUP = ("sr", "sr_base", "h_sr", "cr", "gfr", "er")
-"""Measures of the tables by group, the first with its interval in a terminal, too."""
+"""Measures of the tables by group; a terminal shows only the first with its interval."""
 
 SIGNED_MEASURES = ("difference_to_base",)
 """Measures that are differences."""
@@ -83,7 +83,7 @@ COLUMNS: Mapping[str, Columns] = {name: columns_of(columns) for name, columns in
 
 
 def clutter_tables(clutter: Clutter) -> dict[str, pl.DataFrame]:
-    """Return the content of each file of ``COLUMNS``."""
+    """Return the content of each file of ``COLUMNS`` that has rows."""
     rows: dict[str, list[tuple[object, ...]]] = {
         "clutter": [(row, name, estimate) for row in clutter.rows for name, estimate in row.measures.items()],
         "clutter_trends": [
@@ -145,7 +145,7 @@ def measured(row: Row, name: str) -> Estimate:
 
 
 def measures_block(clutter: Clutter, mark: str = "") -> Block:
-    """Return all measures: a row a measure, a column a policy; ``mark`` is that of intervals."""
+    """Return all measures: a row a measure, a column a policy; ``mark`` is the mark of intervals."""
     rows: list[tuple[str, str, dict[str, Value]]] = [
         ("trials", "trials with distractors", {row.policy: row.trials for row in clutter.by(ALL)}),
         ("instances", "test instances among them", {row.policy: row.instances for row in clutter.by(ALL)}),
@@ -196,14 +196,14 @@ def trends_block(clutter: Clutter, mark: str = "") -> Block:
 
 
 def agreement_block(clutter: Clutter) -> Block:
-    """Return which of a policy's successes the others have, too, and the union (section IV-B, figure 4)."""
+    """Return the share of a policy's successes that each other also has, and the union (section IV-B, figure 4)."""
     headings = ("of the trials solved by", "solved too by", "n", "share")
     columns = [Column(heading, itemgetter(number)) for number, heading in enumerate(headings)]
     return Block(columns, _agreement(clutter, ("all trials", "at least one")))
 
 
 def change_block(change: Change) -> Block:
-    """Return the measures of the paper's table II (section V) before and after a change: a row a measure."""
+    """Return the measures of the paper's table II (section V) before and after a change, with the difference."""
     headings = {f"before: {change.first}": ".2f", f"after: {change.second}": ".2f", "after - before": SIGNED}
     return Block(
         [

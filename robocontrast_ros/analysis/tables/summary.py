@@ -65,7 +65,7 @@ def summary_report(summary: Summary) -> Group:
 
 
 def policy_column(summary: Summary) -> Column | None:
-    """Return the column by which rows are grouped where a run has several policies."""
+    """Return the column that groups rows by policy; None if a run has one policy."""
     return Column("policy") if len(summary.policies) > 1 else None
 
 
@@ -109,7 +109,7 @@ def scores_block(summary: Summary) -> Block:
 
 
 def changes_block(summary: Summary) -> Block:
-    """Return the differences to the instances' own base trials; without rows where there is no pair."""
+    """Return the differences to the instances' own base trials; without rows if there is no pair."""
     return Block(
         [_symbol("difference to base"), Column("n", lambda row: row.pairs), *_differences(summary)],
         [row for row in summary.rows if row.pairs],
@@ -173,7 +173,7 @@ def latency_block(latencies: Sequence[Latency]) -> Block:
 
 
 def selections_block(summary: Summary) -> Block:
-    """Return the instances that perturbations were applied to; without rows where all could be."""
+    """Return the base scores of each perturbation's applied and refused instances; without rows if none was refused."""
     return Block(
         [
             _symbol(f"base {summary.metric_spec.heading}"),
@@ -253,7 +253,7 @@ def effort_block(summary: Summary) -> Block:
 
 
 def set_ups_block(summary: Summary) -> Block:
-    """Return what the set-ups of the base trials and of each perturbation cost."""
+    """Return the effort of the set-ups of the base trials, of each perturbation, and of all."""
     return Block(
         [
             _symbol("set-ups of"),
@@ -329,7 +329,7 @@ def _explained(summary: Summary) -> str:
 
 
 def judges_words(judges: Judges) -> str:
-    """Return how far the camera and the person agree, in one or two sentences."""
+    """Return the agreement of the camera and the person, in one or two sentences."""
     asked = f"In {counted(judges.asked, 'trial')} the camera was unsure, and the person decided."
     if not judges.both:
         return asked
@@ -343,7 +343,7 @@ def judges_words(judges: Judges) -> str:
 
 
 def corrections_words(corrections: Sequence[TrialCorrected]) -> str:
-    """Return which trials a person judged otherwise afterwards, who, and why."""
+    """Return the trials whose judgement a person corrected afterwards, with the person and the reason."""
     each = "; ".join(
         f"{c.trial_id} {'success' if c.judgement.success else 'failure'}, by {c.judgement.by}: {c.reason}"
         for c in corrections
@@ -364,7 +364,7 @@ def handling_words(handling: Handling) -> str:
 
 
 def placing_words(placing: Placing) -> str:
-    """Return how exactly the person set scenes up, and what they overruled, in one or two sentences."""
+    """Return the errors of the person's set-ups, and the doubts that they overruled, in one or two sentences."""
     said = []
     if placing.position is not None:
         off, turned = placing.position, placing.orientation
