@@ -118,7 +118,7 @@ class OraclePolicy(ScriptedPolicy):
             ConfigurationError: one of both files does not fit.
         """
         parameters = load_record(cls.parameters, path)
-        # Its module is large; a policy's description asks for parameters alone.
+        # Its module is large, and a policy's description does not need it.
         task = load_plugin("tasks", cls.of_task, str(path), "task")
         return parameters, task.from_file(resolve_uri(parameters.task, path.parent))
 

@@ -242,7 +242,7 @@ class Handler:
         bottom = place.position[2]
         height = bottom + share * (above - bottom)
         if share == 1.0 and now.tool.position[2] < above - self._p.funnel:
-            # Straight up first.
+            # First go straight up.
             return Pose((*self._commanded.xy, above), self._commanded.orientation)
         return Pose((*place.position[:2], height), place.pose.orientation)
 

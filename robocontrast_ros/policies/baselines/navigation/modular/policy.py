@@ -92,7 +92,7 @@ class ModularNavigation:
         moves = self._moves_to(memory, memory.around(seen, self._p.near), pose) if len(seen) else []
         if moves:
             return moves
-        # Seen too far away, or behind something: go that way until it is seen better.
+        # It was seen too far away, or behind something: go that way until it is seen better.
         for sighting in view.sightings[::-1]:
             if sighting.category == place:
                 way = pose.yaw + sighting.bearing
