@@ -33,7 +33,7 @@ from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.serving.runner import Answer
 
 PREFIX = "robocontrast-line-4-"
-"""Begins every name; its number is raised when the messages change."""
+"""Prefix of every server's name; its number is raised if the messages change."""
 
 _LENGTHS = struct.Struct("<II")
 _CREDENTIALS = struct.Struct("3i")
@@ -47,7 +47,7 @@ class ConnectionLost(PolicyFault):
     """The server cannot be reached, or does not answer."""
 
     def __init__(self, detail: str) -> None:
-        """Say why; the fault is POLICY_SERVER_LOST."""
+        """Take the reason; the fault is POLICY_SERVER_LOST."""
         super().__init__(Fault.POLICY_SERVER_LOST, detail)
 
 
@@ -61,7 +61,7 @@ class LocalServer:
             act: answers an observation, or raises PolicyFault.
 
         Attributes:
-            name: what a client connects to; empty where the system is not Linux.
+            name: the name that a client connects to; empty if the system is not Linux.
         """
         self.name = ""
         self._act = act
@@ -153,7 +153,7 @@ class InProcessClient:
         return self._number
 
     def arrived(self, timeout: float) -> bool:
-        """Return true: the policy was waited for when it was asked."""
+        """Return true: ``ask`` has waited for the policy."""
         return True
 
     def answer(self, number: int) -> Answer:

@@ -21,7 +21,7 @@ from robocontrast_ros.training.film_bc.demonstrations import Shard
 
 @record
 class KeypointTraining(Training):
-    """How the network is trained."""
+    """Parameters of the network's training."""
 
     width: int = Field(default=32, gt=0, description="channels")
 

@@ -113,7 +113,7 @@ def _split(rounds: list[list[Path]]) -> tuple[list[Path], list[Path]]:
 
 
 def _counted(paths: Sequence[Path]) -> dict[str, int]:
-    """Return how much the shards of a round hold."""
+    """Return the numbers of episodes, steps and images in the shards of a round."""
     shards = [Shard.load(path) for path in paths]
     columns = {"episodes": "texts", "steps": "action", "images": "images"}
     return {what: sum(len(getattr(shard, name)) for shard in shards) for what, name in columns.items()}

@@ -35,7 +35,7 @@ class ModelParameters:
 
 @record
 class CallParameters:
-    """How the network is called: key `call`."""
+    """Form of the network's call: key `call`."""
 
     style: Literal["keywords", "positional", "mapping"] = Field(
         default="keywords",

@@ -77,7 +77,7 @@ class Driver:
             return Move.STOP
         if not self._moves or self._strayed(robot):
             self._moves = deque(self._find(self._legs[0], robot))
-        # Without moves there is no way: the robot was pushed to where it cannot leave.
+        # Without moves there is no way: the robot was pushed to a place that it cannot leave.
         move = self._moves.popleft() if self._moves else Move.STOP
         self._expected = self._p.moves.carried_out(move, robot)
         return move
