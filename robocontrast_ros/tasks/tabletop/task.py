@@ -110,24 +110,24 @@ class Tabletop(ModelTask):
                 f"objects that {chosen} can be asked of",
                 "Name more `objects`, or sample other families.",
             )
-        crowded, reason = "", ""
+        unplaced, reason = "", ""
         for _ in range(p.condition_draws):
             wanted = Instruction("", chosen, tuple(pairs[rng.integers(len(pairs))].items()))
             for _ in range(p.scene_draws):
                 try:
                     found = self._drawn(wanted, instance_id, rng)
                 except NoRoom as error:
-                    crowded = str(error)
+                    unplaced = str(error)
                     continue
                 if isinstance(found, TestInstance):
                     return found
-                crowded, reason = "", found.reason
-        if crowded:
+                unplaced, reason = "", found.reason
+        if unplaced:
             raise ConfigurationError(
                 f"task '{self.name}'",
                 "sampling.objects",
                 list(p.objects),
-                f"objects for which there is room; there is no free place for '{crowded}'",
+                f"objects for which there is room; there is no free place for '{unplaced}'",
                 "Use fewer objects, lower `sampling.gap` and `sampling.named_gap`, or widen `region`.",
             )
         raise ConfigurationError(
