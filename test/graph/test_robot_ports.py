@@ -790,12 +790,12 @@ class TestStreaming:
         way = [positions[0] for _, positions in driver.seen.streamed]
         assert way == sorted(way), "the arm is not sent back to where it was last believed to be"
 
-    def test_a_stream_that_is_let_go_ends_where_it_is_and_the_next_command_begins_another(self, lab):
+    def test_a_stream_that_sends_no_more_ends_where_it_is_and_the_next_command_begins_another(self, lab):
         driver, robot = lab.drive(active=(POSITION,)), lab.port("streaming")
         stamp = begin(robot)
         robot.command(lab.to(2.0, 40.0), stamp)
         until(lambda: len(driver.seen.streamed) > 5)
-        robot.let_go()
+        robot.stop_sending()
         until(lambda: _stands(lab))
         assert 0.0 < lab.off(0.0) < 1.0
         robot.command(lab.to(0.0, 0.5), robot.state(stamp).stamp)
