@@ -58,7 +58,7 @@ LONG = 60.0
 """How long a test waits for what has to come [s]."""
 CLOSING = 0.01
 """Speed of a finger of the emulated hand [m/s]."""
-PATIENT = {"answer_timeout": LONG, "clock_tolerance": LONG}
+LONG_LIMITS = {"answer_timeout": LONG, "clock_tolerance": LONG}
 """Of a driver on a machine where any process may get no processor for seconds."""
 
 UR = {"universal_robots": {}}
@@ -131,7 +131,7 @@ class Lab:
     ) -> Any:
         """Make a port, with these settings of its driver; what it says is read as soon as anything comes."""
         path = self.folder / f"robot{len(self.made)}.yaml"
-        settings = {**{name: PORTS[name] for name in PORTS if name == port}, **PATIENT, **driver}
+        settings = {**{name: PORTS[name] for name in PORTS if name == port}, **LONG_LIMITS, **driver}
         limits = {"safety": safety} if safety else {}
         path.write_text(yaml.safe_dump({"extends": self.robot, "port": port, "driver": settings, **limits}))
         profile = load_profile(path)
@@ -1016,7 +1016,7 @@ class TestCmdVel:
         _, robot = self.port(base_lab)
         base_lab.made.clear()
         path = base_lab.folder / "robot.yaml"
-        driver = {"cmd_vel": {}, **PATIENT, "answer_timeout": 1.0}
+        driver = {"cmd_vel": {}, **LONG_LIMITS, "answer_timeout": 1.0}
         command = {"topic": "base/cmd_vel", "type": "geometry_msgs/msg/Twist", "timeout": 1.0}
         path.write_text(yaml.safe_dump({"extends": "locobot", "port": "cmd_vel", "command": command, "driver": driver}))
         profile = load_profile(path)

@@ -51,9 +51,9 @@ from robocontrast_ros.nodes.runtime.channel import (
     PendingResponse,
     becomes_true,
     call,
+    call_while_there,
     fault_without_answer,
     first_call,
-    patient_call,
 )
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.policies.protocol import PolicyDescription
@@ -342,7 +342,7 @@ class RosBench(PolicyBench):
         while True:
             try:
                 # A repeated request is harmless: a robot that is at rest stays there.
-                response = patient_call(self._rollout_rests, Trigger.Request(), REST_REMINDER)
+                response = call_while_there(self._rollout_rests, Trigger.Request(), REST_REMINDER)
             except NoAnswer as error:
                 # No scene may be set up while the robot moves.
                 if self._aborted() or not self._rollout_rests.service_is_ready():
