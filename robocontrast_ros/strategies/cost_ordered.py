@@ -21,7 +21,7 @@ from robocontrast_ros.strategies.protocol import (
     StrategyRun,
     solved_at_start,
 )
-from robocontrast_ros.strategies.tour import shortest_path
+from robocontrast_ros.strategies.visit_order import shortest_path
 
 MARGIN = 0.05
 """Share of the budget kept for the extra cost of failures: a block that a policy left in another place is farther from

@@ -297,7 +297,7 @@ class FloorPlan:
                 self._routes[key] = self._way(start, into_last)
             else:
                 gate = self._gate(first)
-                self._routes[key] = self._tour(start, gate, into_last) if gate else None
+                self._routes[key] = self._way_through(start, gate, into_last) if gate else None
         return self._routes[key]
 
     def _way(self, start: Point, field: Field) -> Route | None:
@@ -314,7 +314,7 @@ class FloorPlan:
         end = field.end[onward[-1]] if onward else straight.end[0]
         return Route(_pairs([begin[0], *self.roads.nodes[onward], end]), 0)
 
-    def _tour(self, start: Point, gate: _Gate, into_last: Field) -> Route | None:
+    def _way_through(self, start: Point, gate: _Gate, into_last: Field) -> Route | None:
         """Return the shortest path from a free point through a gate into a region."""
         begin = np.array([start])
         _, node, joint = self.roads.tangents(begin)
