@@ -25,7 +25,7 @@ from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.goals import Library, TabletopGoals, argument, named
 from robocontrast_ros.tasks.tabletop.hand import HandRoom
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
-from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, Region, TabletopParameters
+from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, TabletopParameters, TabletopRegion
 from robocontrast_ros.tasks.tabletop.planner import Handling, TabletopPlanner, words
 from robocontrast_ros.tasks.tabletop.referring import APART_WHEN_SAID
 from robocontrast_ros.tasks.tabletop.scenes import suits
@@ -401,7 +401,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
         return shapes.heights(self._model(state), state.pose)
 
 
-def _within(region: Region, pose: Pose, distance: float) -> tuple[tuple[float, float], tuple[float, float]]:
+def _within(region: TabletopRegion, pose: Pose, distance: float) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the least and greatest x and y of the region's points that are near a pose [m].
 
     All of the region's if the pose is not near the region.

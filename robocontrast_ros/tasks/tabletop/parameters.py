@@ -33,7 +33,7 @@ def check_objects(objects: tuple[int, int]) -> None:
 
 
 @record
-class Region:
+class TabletopRegion:
     """Region of the things: their footprints lie inside it. World frame; z = 0 is the table's top."""
 
     x_min: float = Field(description="edge on the robot's side [m]")
@@ -192,7 +192,7 @@ class Perturbing:
 class Distracting:
     """Drawing of distractors (seed 001, section III); gaps and thresholds are ours if the paper names none."""
 
-    region: Region = Field(description="where they stand; it may be larger than that of what is named")
+    region: TabletopRegion = Field(description="where they stand; it may be larger than that of what is named")
     gap: float = Field(ge=0, description="least gap between the footprints of two things [m]")
     named_gap: float = Field(ge=0, description="the same to a thing that the instruction names [m]")
     scene_draws: int = Field(gt=0, description="scenes drawn for one instance, at most")
@@ -220,7 +220,7 @@ class TabletopParameters(TaskParameters):
     store: Triple | None = Field(
         default=None, description="where a person takes objects from that are in no scene, world frame [m]; not known"
     )
-    region: Region
+    region: TabletopRegion
     fixtures: Fixtures
     hand: Hand
     success: Success

@@ -10,7 +10,7 @@ import pytest
 
 from robocontrast_ros.configuration import ConfigurationError, parse_record
 from robocontrast_ros.statistics.clusters import DIFFERENCES, cluster_mean
-from robocontrast_ros.studies.claims import Claim, Claims, Region, check_claims
+from robocontrast_ros.studies.claims import Claim, ClaimedRange, Claims, check_claims
 from robocontrast_ros.studies.evidence import Evidence
 from robocontrast_ros.studies.figures import Picture, draw_by_measures
 from robocontrast_ros.studies.measures import (
@@ -148,7 +148,7 @@ def test_a_slope_through_equal_scores_or_along_one_value_has_no_interval():
         source="ours",
         says="it is flat",
         measure=Slope(of=("contrast",), by="dvfc"),
-        holds=Region(about_zero=0.1),
+        holds=ClaimedRange(about_zero=0.1),
     )
     assert claim.decide(always, "policy").verdict == "undecided"
     # The score depends on the number of distractors alone.
@@ -277,7 +277,7 @@ OFFERED = Offered(
 )
 def test_what_the_study_does_not_have_is_refused_by_name(kind, keys, words):
     def claim(kind, **keys):
-        return Claim(id="it", source="ours", says="it", measure=kind(of=("both",), **keys), holds=Region(above=0))
+        return Claim(id="it", source="ours", says="it", measure=kind(of=("both",), **keys), holds=ClaimedRange(above=0))
 
     with pytest.raises(ConfigurationError, match=r"claims\.it\.measure") as caught:
         check_claims([claim(kind, **keys)], OFFERED, "claims.yaml")
