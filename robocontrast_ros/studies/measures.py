@@ -466,7 +466,7 @@ class ErrorOverOrders(Comparing, OfEstimator):
 
 
 @record
-class Change(PairedChange):
+class ChangeFromBase(PairedChange):
     """Mean of all perturbed trials of an instance minus its own base trial."""
 
     WORDS = "{mean} of all perturbed trials of {of}{0._of_families}, minus that of the instances' own base trials"

@@ -295,7 +295,7 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class Change:
+class PolicyChange:
     """Two policies over the same cluttered trials (section V, table II): before and after a change.
 
     Attributes:
@@ -329,7 +329,7 @@ class Clutter:
     rows: tuple[Row, ...]
     trends: tuple[Trend, ...]
     agreement: Agreement | None
-    changes: tuple[Change, ...]
+    changes: tuple[PolicyChange, ...]
     trials: pl.DataFrame
 
     def by(self, by: str, policy: str | None = None) -> tuple[Row, ...]:
@@ -510,7 +510,7 @@ def _side_by_side(cluttered: pl.DataFrame, policies: Sequence[str]) -> pl.DataFr
     return joined.sort(KEY)
 
 
-def _change(wide: pl.DataFrame, policies: Sequence[str], second: str) -> Change:
+def _change(wide: pl.DataFrame, policies: Sequence[str], second: str) -> PolicyChange:
     number = policies.index(second)
     both = wide.drop_nulls(["sr_0", f"sr_{number}"])
     measures = {}
@@ -520,7 +520,7 @@ def _change(wide: pl.DataFrame, policies: Sequence[str], second: str) -> Change:
             a, b, clusters = (known[column].to_numpy() for column in (f"{name}_0", f"{name}_{number}", "cluster"))
             difference = paired_difference(b, a, clusters)
             measures[name] = (cluster_mean(a, clusters), cluster_mean(b, clusters), difference)
-    return Change(policies[0], second, len(both), measures)
+    return PolicyChange(policies[0], second, len(both), measures)
 
 
 def _agreement(wide: pl.DataFrame, policies: Sequence[str]) -> Agreement | None:

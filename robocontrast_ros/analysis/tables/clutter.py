@@ -10,7 +10,7 @@ import polars as pl
 from rich.console import Group
 
 from robocontrast_ros.analysis.data.trials import Columns
-from robocontrast_ros.analysis.estimates.clutter import ALL, BY, MEASURES, TABLE_I, Change, Clutter, Row
+from robocontrast_ros.analysis.estimates.clutter import ALL, BY, MEASURES, TABLE_I, Clutter, PolicyChange, Row
 from robocontrast_ros.analysis.tables.block import SIGNED, Block, Column, Value, difference
 from robocontrast_ros.analysis.tables.frames import columns_of, frame, part, write_files
 from robocontrast_ros.analysis.tables.latex import tabular
@@ -202,7 +202,7 @@ def agreement_block(clutter: Clutter) -> Block:
     return Block(columns, _agreement(clutter, ("all trials", "at least one")))
 
 
-def change_block(change: Change) -> Block:
+def change_block(change: PolicyChange) -> Block:
     """Return the measures of the paper's table II (section V) before and after a change: a row a measure."""
     headings = {f"before: {change.first}": ".2f", f"after: {change.second}": ".2f", "after - before": SIGNED}
     return Block(

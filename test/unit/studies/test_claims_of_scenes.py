@@ -15,7 +15,7 @@ from robocontrast_ros.studies.evidence import Evidence
 from robocontrast_ros.studies.figures import Picture, draw_by_measures
 from robocontrast_ros.studies.measures import (
     Agreement,
-    Change,
+    ChangeFromBase,
     FamilyDifference,
     Offered,
     PolicyDifference,
@@ -182,7 +182,7 @@ def test_the_change_is_of_all_perturbed_trials_and_may_differ_between_families()
             changes[seed_run.family[i]].append(trials.score[own & ~base].mean() - trials.score[base].mean())
 
     def change(**given):
-        return Change(of=("contrast",), **given).estimate(found)
+        return ChangeFromBase(of=("contrast",), **given).estimate(found)
 
     both = changes["pick"] + changes["stack"]
     assert change().mean == pytest.approx(np.mean(both))
@@ -269,10 +269,10 @@ OFFERED = Offered(
     [
         (Slope, {"by": "dvcf"}, "'dvcf', expected a known measure of the scenes of 'both'"),
         (Slope, {"by": "dvfc", "within": "size"}, "'size', expected a known measure of the scenes of 'both'"),
-        (Change, {"families": ("pik",)}, "Did you mean 'pick'"),
+        (ChangeFromBase, {"families": ("pik",)}, "Did you mean 'pick'"),
         (Agreement, {"policy": "one", "than": "othr"}, "Did you mean 'other'"),
-        (Change, {"score": "h_sucess"}, "Did you mean 'h_success'"),
-        (Change, {"score": "nearest_distance"}, "got 'nearest_distance', expected a score between 0 and 1"),
+        (ChangeFromBase, {"score": "h_sucess"}, "Did you mean 'h_success'"),
+        (ChangeFromBase, {"score": "nearest_distance"}, "got 'nearest_distance', expected a score between 0 and 1"),
     ],
 )
 def test_what_the_study_does_not_have_is_refused_by_name(kind, keys, words):
@@ -282,4 +282,4 @@ def test_what_the_study_does_not_have_is_refused_by_name(kind, keys, words):
     with pytest.raises(ConfigurationError, match=r"claims\.it\.measure") as caught:
         check_claims([claim(kind, **keys)], OFFERED, "claims.yaml")
     assert words in str(caught.value)
-    check_claims([claim(Change, score="h_success", families=("pick",))], OFFERED, "claims.yaml")
+    check_claims([claim(ChangeFromBase, score="h_success", families=("pick",))], OFFERED, "claims.yaml")
