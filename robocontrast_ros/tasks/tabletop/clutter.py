@@ -20,7 +20,7 @@ from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.protocol import DistractorRequest, Infeasible, Task
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.goals import Library, argument, named
-from robocontrast_ros.tasks.tabletop.parameters import Distracting
+from robocontrast_ros.tasks.tabletop.parameters import TabletopDistractors
 
 CLUTTERED = "the words mean the same, and there is a grasp, a place and a way among what was added"
 
@@ -57,7 +57,7 @@ class NoScene(Exception):
 class _Areas:
     """The covered areas, seen from above, with the gap around each."""
 
-    def __init__(self, library: Library, p: Distracting, scene: Scene, first: Sequence[str]) -> None:
+    def __init__(self, library: Library, p: TabletopDistractors, scene: Scene, first: Sequence[str]) -> None:
         """Begin with the things of a scene; named things have the wider gap."""
         standing = [o for o in scene if not library[o.model].fixed]
         self._areas = [shapes.footprint(library[o.model], o.pose) for o in standing]
@@ -99,7 +99,7 @@ class TabletopClutter(TargetAlone):
     def __init__(
         self,
         task: Task,
-        distracting: Distracting,
+        distracting: TabletopDistractors,
         library: Library,
         settle: Callable[[Scene], Scene | None],
         views: Views,

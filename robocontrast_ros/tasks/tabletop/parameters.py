@@ -189,7 +189,7 @@ class Perturbing:
 
 
 @record
-class Distracting:
+class TabletopDistractors:
     """Drawing of distractors (seed 001, section III); gaps and thresholds are ours if the paper names none."""
 
     region: TabletopRegion = Field(description="where they stand; it may be larger than that of what is named")
@@ -227,7 +227,9 @@ class TabletopParameters(TaskParameters):
     placing: Placing
     sampling: Sampling
     perturbing: Perturbing
-    distracting: Distracting | None = Field(default=None, description="of distractors; without it none can be added")
+    distracting: TabletopDistractors | None = Field(
+        default=None, description="of distractors; without it none can be added"
+    )
     objects: tuple[str, ...] = Field(default=(), description="types or models in use; none named: the whole library")
     folders: tuple[str, ...] = Field(default=(), description="files and folders of objects of your own")
 
