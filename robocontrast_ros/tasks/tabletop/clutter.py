@@ -36,7 +36,7 @@ KEPT = 1e-3
 COMBINED: dict[str, Callable[[Sequence[float]], float]] = {"mean": lambda c: math.fsum(c) / len(c), "max": max}
 
 
-class Views(Protocol):
+class ClutterViews(Protocol):
     """Views of scenes without a robot: ``objects.views.SceneViews``."""
 
     def image(self, scene: Scene, camera: str) -> NDArray[np.uint8]:
@@ -102,7 +102,7 @@ class TabletopClutter(TargetAlone):
         distracting: TabletopDistractors,
         library: Library,
         settle: Callable[[Scene], Scene | None],
-        views: Views,
+        views: ClutterViews,
     ) -> None:
         """Take the task, whose instances are made, its parts, the settling of scenes and their views."""
         super().__init__(library)
