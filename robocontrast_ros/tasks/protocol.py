@@ -389,7 +389,7 @@ class Portraits(Protocol):
         """
 
 
-class Handling(Protocol):
+class HandledThings(Protocol):
     """The capability of naming the things to handle for an instruction: to handle another thing is a mistake.
 
     Attributes:
@@ -469,7 +469,7 @@ class Task(ABC):
     wording: Wording | None = None
     portraits: Portraits | None = None
     looks: Mapping[str, tuple[str, str]] | None = None
-    handling: Handling | None = None
+    handling: HandledThings | None = None
     premise: Premise | None = None
     walkable: Walkable | None = None
     backdrop: Backdrop | None = None

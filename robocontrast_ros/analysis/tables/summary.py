@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from robocontrast_ros.analysis.data.effort_model import Effort
-from robocontrast_ros.analysis.estimates.handling import Handling
+from robocontrast_ros.analysis.estimates.handling import MeasuredHandling
 from robocontrast_ros.analysis.estimates.judges import Judges
 from robocontrast_ros.analysis.estimates.latency import Latency
 from robocontrast_ros.analysis.estimates.placing import Placing
@@ -351,7 +351,7 @@ def corrections_words(corrections: Sequence[TrialCorrected]) -> str:
     return f"Judgements corrected afterwards: {each}."
 
 
-def handling_words(handling: Handling) -> str:
+def handling_words(handling: MeasuredHandling) -> str:
     """Return the person's measured times beside the model, and the model that fits best, in one or two sentences."""
     said = (
         f"Of {counted(handling.set_ups, 'timed set-up')} the model says {handling.modelled:.0f} s, measured were "
