@@ -213,7 +213,7 @@ TABLE_II = ("sr", "h_sr", "cr", "gfr")
 
 
 @dataclass(frozen=True)
-class Row:
+class ClutterRow:
     """The measures of one policy over one group of trials.
 
     Attributes:
@@ -326,13 +326,13 @@ class Clutter:
     """
 
     policies: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ClutterRow, ...]
     trends: tuple[Trend, ...]
     agreement: Agreement | None
     changes: tuple[PolicyChange, ...]
     trials: pl.DataFrame
 
-    def by(self, by: str, policy: str | None = None) -> tuple[Row, ...]:
+    def by(self, by: str, policy: str | None = None) -> tuple[ClutterRow, ...]:
         """Return the rows of a grouping, of all policies or of one."""
         return tuple(row for row in self.rows if row.by == by and policy in (None, row.policy))
 
@@ -469,7 +469,7 @@ def equal_bins(values: NDArray[np.float64], bins: int) -> tuple[NDArray[np.float
     return tuple(part for part in np.array_split(different, bins) if len(part))
 
 
-def _row(group: _Group, policy: str, trials: pl.DataFrame, own: pl.DataFrame) -> Row:
+def _row(group: _Group, policy: str, trials: pl.DataFrame, own: pl.DataFrame) -> ClutterRow:
     """Return the measures of a policy over a group of its trials."""
     twins = own.filter(~pl.col("cluttered") & pl.col("cluster").is_in(trials["cluster"].unique().implode()))
     measures, numbers = {}, {}
@@ -481,7 +481,7 @@ def _row(group: _Group, policy: str, trials: pl.DataFrame, own: pl.DataFrame) ->
             measures[name] = cluster_mean(known["value"].to_numpy(), known["cluster"].to_numpy(), bounds=measure.bounds)
             numbers[name] = len(known)
     instances = trials["cluster"].n_unique()
-    return Row(policy, group.by, group.name, group.place, len(trials), instances, measures, numbers)
+    return ClutterRow(policy, group.by, group.name, group.place, len(trials), instances, measures, numbers)
 
 
 def _values(trials: pl.DataFrame, measure: Measure) -> pl.DataFrame:

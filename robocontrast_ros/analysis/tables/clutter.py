@@ -10,7 +10,7 @@ import polars as pl
 from rich.console import Group
 
 from robocontrast_ros.analysis.data.trials import Columns
-from robocontrast_ros.analysis.estimates.clutter import ALL, BY, MEASURES, TABLE_I, Clutter, PolicyChange, Row
+from robocontrast_ros.analysis.estimates.clutter import ALL, BY, MEASURES, TABLE_I, Clutter, ClutterRow, PolicyChange
 from robocontrast_ros.analysis.tables.block import SIGNED, Block, Column, Value, difference
 from robocontrast_ros.analysis.tables.frames import columns_of, frame, part, write_files
 from robocontrast_ros.analysis.tables.latex import tabular
@@ -139,7 +139,7 @@ def _measures(names: Iterable[str], *brief: str) -> list[Column]:
     ]
 
 
-def measured(row: Row, name: str) -> Estimate:
+def measured(row: ClutterRow, name: str) -> Estimate:
     """Return the estimate of a measure."""
     return difference(row.of(name)) if name in SIGNED_MEASURES else row.of(name)
 

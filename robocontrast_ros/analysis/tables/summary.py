@@ -15,7 +15,7 @@ from robocontrast_ros.analysis.estimates.handling import MeasuredHandling
 from robocontrast_ros.analysis.estimates.judges import Judges
 from robocontrast_ros.analysis.estimates.latency import Latency
 from robocontrast_ros.analysis.estimates.placing import Placing
-from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
+from robocontrast_ros.analysis.estimates.summary import ALL, Summary, SummaryRow
 from robocontrast_ros.analysis.estimates.test_set import BIASES
 from robocontrast_ros.analysis.tables.block import SIGNED, TOTAL, Block, Column, Known, Value, words
 from robocontrast_ros.analysis.tables.latex import tabular
@@ -69,7 +69,7 @@ def policy_column(summary: Summary) -> Column | None:
     return Column("policy") if len(summary.policies) > 1 else None
 
 
-def style_of(row: Row) -> str:
+def style_of(row: SummaryRow) -> str:
     """Return the style of a row."""
     return TOTAL if row.perturbation == ALL else ""
 

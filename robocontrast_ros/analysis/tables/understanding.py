@@ -17,8 +17,8 @@ from robocontrast_ros.analysis.estimates.understanding import (
     ChanceBy,
     Check,
     Retest,
-    Row,
     Understanding,
+    UnderstandingRow,
     level_place,
 )
 from robocontrast_ros.analysis.tables.block import ALARM, SIGNED, Block, Column, PValue, words
@@ -222,7 +222,7 @@ def _p(p_value: float | None, adjusted: float | None) -> PValue:
     return PValue(p_value if adjusted is None else adjusted)
 
 
-def grouped(check: Check) -> Iterator[tuple[str, list[Row]]]:
+def grouped(check: Check) -> Iterator[tuple[str, list[UnderstandingRow]]]:
     """Return the rows of each group of ``GROUPS`` that there are, in order."""
     for heading in dict.fromkeys(GROUPS.values()):
         rows = [row for row in check.rows if GROUPS[row.spec.expectation] == heading]
