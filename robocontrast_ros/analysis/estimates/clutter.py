@@ -278,7 +278,7 @@ class Shared:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class SceneAgreement:
     """Which policies solve the same scenes (section IV-B, figure 4).
 
     Attributes:
@@ -328,7 +328,7 @@ class Clutter:
     policies: tuple[str, ...]
     rows: tuple[ClutterRow, ...]
     trends: tuple[Trend, ...]
-    agreement: Agreement | None
+    agreement: SceneAgreement | None
     changes: tuple[PolicyChange, ...]
     trials: pl.DataFrame
 
@@ -523,7 +523,7 @@ def _change(wide: pl.DataFrame, policies: Sequence[str], second: str) -> PolicyC
     return PolicyChange(policies[0], second, len(both), measures)
 
 
-def _agreement(wide: pl.DataFrame, policies: Sequence[str]) -> Agreement | None:
+def _agreement(wide: pl.DataFrame, policies: Sequence[str]) -> SceneAgreement | None:
     pairs = []
     for a, b in permutations(range(len(policies)), 2):
         both = wide.drop_nulls([f"sr_{a}", f"sr_{b}"])
@@ -539,7 +539,7 @@ def _agreement(wide: pl.DataFrame, policies: Sequence[str]) -> Agreement | None:
     counts = Counter(
         tuple(policy for policy, one in zip(policies, row, strict=True) if one) for row in succeeded.tolist()
     )
-    return Agreement(
+    return SceneAgreement(
         tuple(pairs),
         len(common),
         cluster_mean(succeeded.any(axis=1), common["cluster"].to_numpy()) if len(common) else NO_ESTIMATE,

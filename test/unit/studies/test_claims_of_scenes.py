@@ -14,10 +14,10 @@ from robocontrast_ros.studies.claims import Claim, ClaimedRange, Claims, check_c
 from robocontrast_ros.studies.evidence import Evidence
 from robocontrast_ros.studies.figures import Picture, draw_by_measures
 from robocontrast_ros.studies.measures import (
-    Agreement,
     ChangeFromBase,
     FamilyDifference,
     Offered,
+    PolicyAgreement,
     PolicyDifference,
     Slope,
 )
@@ -205,7 +205,7 @@ def test_two_policies_are_compared_in_the_trials_that_both_ran():
     difference = two(PolicyDifference)
     assert difference.mean == pytest.approx((1 - 2) / 5)
     assert difference.low < -0.2 < difference.high < 0.0
-    agreement = two(Agreement)
+    agreement = two(PolicyAgreement)
     assert agreement.mean == pytest.approx(1 / 2)
     assert agreement.low < 0.5 < agreement.high
 
@@ -270,7 +270,7 @@ OFFERED = Offered(
         (Slope, {"by": "dvcf"}, "'dvcf', expected a known measure of the scenes of 'both'"),
         (Slope, {"by": "dvfc", "within": "size"}, "'size', expected a known measure of the scenes of 'both'"),
         (ChangeFromBase, {"families": ("pik",)}, "Did you mean 'pick'"),
-        (Agreement, {"policy": "one", "than": "othr"}, "Did you mean 'other'"),
+        (PolicyAgreement, {"policy": "one", "than": "othr"}, "Did you mean 'other'"),
         (ChangeFromBase, {"score": "h_sucess"}, "Did you mean 'h_success'"),
         (ChangeFromBase, {"score": "nearest_distance"}, "got 'nearest_distance', expected a score between 0 and 1"),
     ],
