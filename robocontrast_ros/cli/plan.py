@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from robocontrast_ros.analysis.tables.block import FAINT, Block, Column
+from robocontrast_ros.analysis.tables.block import FAINT, Column, TableBlock
 from robocontrast_ros.analysis.tables.terminal import Table
 from robocontrast_ros.cli.options import SessionArgument, refuse_unknown, takes_overrides
 from robocontrast_ros.cli.terminal import Console
@@ -126,4 +126,4 @@ def _table(unit: str, rows: Sequence[_Row]) -> Table:
         Column(f"cost [{unit}]", lambda row: row.cost, ".3f"),
         Column(f"sum [{unit}]", lambda row: row.cumulative, ".3f"),
     ]
-    return Table(Block(columns, rows, style=lambda row: "" if row.within_budget else FAINT))
+    return Table(TableBlock(columns, rows, style=lambda row: "" if row.within_budget else FAINT))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from robocontrast_ros.analysis.tables.block import TOTAL, Block, Column, Value, words
+from robocontrast_ros.analysis.tables.block import TOTAL, Column, TableBlock, Value, words
 from robocontrast_ros.analysis.tables.terminal import Table
 from robocontrast_ros.cli.terminal import Console
 
@@ -189,7 +189,7 @@ def _show_means(
     group = Column("of", lambda mean: " · ".join(filter(None, (mean.run, mean.policy)))) if several else None
     style = {ALL: TOTAL}
     console.print(
-        Table(Block(columns, means, note=note, group=group, style=lambda mean: style.get(mean.perturbation, "")))
+        Table(TableBlock(columns, means, note=note, group=group, style=lambda mean: style.get(mean.perturbation, "")))
     )
 
 

@@ -91,7 +91,7 @@ class Part:
 
 
 @record
-class Region:
+class ObjectRegion:
     """A flat region, in the frame of the parts: a disc (``diameter``) or a rectangle (``size``)."""
 
     at: Pair = Field(default=(0.0, 0.0), description="centre, x and y")
@@ -104,20 +104,20 @@ class Region:
 
 
 @record
-class CavityRegion(Region):
+class CavityRegion(ObjectRegion):
     """A cavity for other objects."""
 
     floor: float = Field(ge=0.0, description="height of its floor")
     rim: float = Field(gt=0.0, description="height of its rim")
 
     def __post_init__(self) -> None:
-        Region.__post_init__(self)
+        ObjectRegion.__post_init__(self)
         if self.rim <= self.floor:
             raise ValueError("a rim above the floor")
 
 
 @record
-class TopRegion(Region):
+class TopRegion(ObjectRegion):
     """A surface for other objects."""
 
     z: float = Field(ge=0.0, description="its height")

@@ -73,7 +73,7 @@ from robocontrast_ros.strategies.protocol import (
     StrategyRun,
     solved_at_start,
 )
-from robocontrast_ros.strategies.tour import in_cheapest_order
+from robocontrast_ros.strategies.visit_order import in_cheapest_order
 from robocontrast_ros.system.disk import DiskError
 from robocontrast_ros.system.numerics import machine
 

@@ -21,7 +21,7 @@ Verdict = Literal["holds", "does not hold", "undecided", "same trials"]
 
 
 @record
-class Region:
+class ClaimedRange:
     """Where the number has to be for the claim to hold."""
 
     above: float | None = Field(default=None, description="it holds above this")
@@ -51,7 +51,7 @@ class Region:
     def verdict(self, estimate: Estimate) -> Verdict:
         """Decide by the interval.
 
-        Bounds: the claim holds if the whole interval is in the region, and does not if it is wholly outside.
+        Bounds: the claim holds if the whole interval is in the range, and does not if it is wholly outside.
         About zero: it does not hold if the interval excludes zero. Without an interval it is undecided.
         """
         low, high = estimate.low, estimate.high
@@ -76,7 +76,7 @@ class Claim:
     read_as: str = Field(default="", description="how its words are read, where they are ambiguous")
     found: str = Field(default="", description="the number that the source reports; empty where it gives none")
     measure: Annotated[Measure, WrapValidator(read_measure)] = Field(description="the number that it is about")
-    holds: Region = Field(description="where that number has to be")
+    holds: ClaimedRange = Field(description="where that number has to be")
 
     def decide(self, evidence: Evidence, policy: str, is_control: bool = False) -> Decided:
         """Decide it by the trials of a policy."""

@@ -466,7 +466,7 @@ class ErrorOverOrders(Comparing, OfEstimator):
 
 
 @record
-class Change(PairedChange):
+class ChangeFromBase(PairedChange):
     """Mean of all perturbed trials of an instance minus its own base trial."""
 
     WORDS = "{mean} of all perturbed trials of {of}{0._of_families}, minus that of the instances' own base trials"
@@ -653,7 +653,7 @@ class PolicyDifference(OfTwoPolicies):
 
 
 @record
-class Agreement(OfTwoPolicies):
+class PolicyAgreement(OfTwoPolicies):
     """Of the trials with a score of 1, the share in which the other policy has 1 too."""
 
     WORDS = "share of the perturbed trials of {of} with {score} 1 in which '{0.than}' has 1 too"

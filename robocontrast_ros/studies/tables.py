@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from robocontrast_ros.analysis.tables.block import Block, Column
+from robocontrast_ros.analysis.tables.block import Column, TableBlock
 from robocontrast_ros.analysis.tables.block import words as in_words
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.studies.claims import OURS, Claim, Decided
@@ -37,9 +37,9 @@ PERTURBATION_WORDS = (
 POLICY = Column("policy")
 
 
-def errors_block(results: StudyResults) -> Block:
+def errors_block(results: StudyResults) -> TableBlock:
     """Return a row for each policy and estimator."""
-    return Block(
+    return TableBlock(
         [
             Column("estimator"),
             *(Column("error", form=FORM), Column("standard", form=FORM)),
@@ -52,7 +52,7 @@ def errors_block(results: StudyResults) -> Block:
     )
 
 
-def perturbations_block(results: StudyResults) -> Block:
+def perturbations_block(results: StudyResults) -> TableBlock:
     """Return a row for each policy and perturbation."""
 
     def policy(row: PerturbationRow) -> str:
@@ -62,7 +62,7 @@ def perturbations_block(results: StudyResults) -> Block:
         _estimate("change minus control", lambda row: row.beyond_control),
         _estimate("of success", lambda row: row.beyond_control_of_success),
     ]
-    return Block(
+    return TableBlock(
         [
             Column("perturbation", lambda row: row.symbol),
             *(Column("applied"), Column("refused")),
@@ -80,9 +80,9 @@ def perturbations_block(results: StudyResults) -> Block:
     )
 
 
-def strategies_block(results: StudyResults) -> Block:
+def strategies_block(results: StudyResults) -> TableBlock:
     """Return a row for each policy and strategy."""
-    return Block(
+    return TableBlock(
         [
             Column("strategy"),
             Column("trials", lambda row: _of_seeds(row.trials), page=True),
@@ -99,7 +99,7 @@ def strategies_block(results: StudyResults) -> Block:
     )
 
 
-def claims_block(decided: Sequence[Decided]) -> Block:
+def claims_block(decided: Sequence[Decided]) -> TableBlock:
     """Return a row for each claim: its words, the number, where it holds, and each policy's estimate and verdict."""
     rows: dict[str, tuple[Claim, dict[str, str]]] = {}
     for one in decided:
@@ -107,7 +107,7 @@ def claims_block(decided: Sequence[Decided]) -> Block:
         estimate = in_words(_without_equal_ends(one.estimate), FORM)
         of_policies[one.policy] = estimate if one.control else f"{estimate}: {one.verdict}"
     policies = dict.fromkeys(one.policy for one in decided)
-    return Block(
+    return TableBlock(
         [
             Column("id", lambda row: row[0].id),
             Column("claim", lambda row: _claimed(row[0]), page=True),

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 import polars as pl
 
-from robocontrast_ros.analysis.estimates.summary import Row, summary_rows
+from robocontrast_ros.analysis.estimates.summary import SummaryRow, summary_rows
 from robocontrast_ros.analysis.estimates.thinking import LatencyCurve, latency_curves
 from robocontrast_ros.analysis.estimates.understanding import Verdict
 from robocontrast_ros.domain import BASE, find_spec
@@ -96,7 +96,7 @@ def _trials(folder: Path, name: str) -> pl.DataFrame:
 
 
 @lru_cache
-def _rows(folder: Path, name: str, metric: str, family: str) -> Mapping[str, Row]:
+def _rows(folder: Path, name: str, metric: str, family: str) -> Mapping[str, SummaryRow]:
     kept, table = _read(folder, name).values["session"], _trials(folder, name)
     if family:
         table = table.filter(pl.col("family") == family)
@@ -105,7 +105,7 @@ def _rows(folder: Path, name: str, metric: str, family: str) -> Mapping[str, Row
     return {row.perturbation: row for row in rows}
 
 
-def session(name: str, metric: str = "", family: str = "") -> Mapping[str, Row]:
+def session(name: str, metric: str = "", family: str = "") -> Mapping[str, SummaryRow]:
     """Return a session's rows as its summary has them: ``base``, each perturbation, ``all``.
 
     Args:
@@ -145,12 +145,12 @@ def _space(value: Any) -> Any:
     return SimpleNamespace(**{k: _space(v) for k, v in value.items()}) if isinstance(value, dict) else value
 
 
-def solved(row: Row) -> str:
+def solved(row: SummaryRow) -> str:
     """Return a session's row as ``9/12 (0.47 to 0.91)``."""
     return f"{count(row)} {interval(row.success)}" if row.trials else "-"
 
 
-def count(row: Row) -> str:
+def count(row: SummaryRow) -> str:
     """Return how many trials of a row were solved: ``9/12``."""
     return f"{round((row.success.mean or 0.0) * row.trials)}/{row.trials}"
 
@@ -312,7 +312,7 @@ def widest(name: str, metric: str = "success") -> str:
     return f"±{max(row.high - row.low for row in rows) / 2:.2f}"
 
 
-def _differs(row: Row) -> bool:
+def _differs(row: SummaryRow) -> bool:
     return _leaves_out_zero(row.difference)
 
 
@@ -594,7 +594,7 @@ def driving_table(name: str, *others: str) -> str:
 DRIVING = ("progress", "success")
 
 
-def _driven(row: Row) -> list[str]:
+def _driven(row: SummaryRow) -> list[str]:
     return [
         str(row.trials) if row.independent else f"{row.trials} ({row.instances} instances)",
         *(estimate(row.scores[name]) for name in ("progress", "success", "spl")),

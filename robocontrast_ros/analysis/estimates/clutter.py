@@ -213,7 +213,7 @@ TABLE_II = ("sr", "h_sr", "cr", "gfr")
 
 
 @dataclass(frozen=True)
-class Row:
+class ClutterRow:
     """The measures of one policy over one group of trials.
 
     Attributes:
@@ -278,7 +278,7 @@ class Shared:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class SceneAgreement:
     """The overlap of the scenes that policies solve (section IV-B, figure 4).
 
     Attributes:
@@ -295,7 +295,7 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class Change:
+class PolicyChange:
     """Two policies over the same cluttered trials (section V, table II): before and after a change.
 
     Attributes:
@@ -326,13 +326,13 @@ class Clutter:
     """
 
     policies: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ClutterRow, ...]
     trends: tuple[Trend, ...]
-    agreement: Agreement | None
-    changes: tuple[Change, ...]
+    agreement: SceneAgreement | None
+    changes: tuple[PolicyChange, ...]
     trials: pl.DataFrame
 
-    def by(self, by: str, policy: str | None = None) -> tuple[Row, ...]:
+    def by(self, by: str, policy: str | None = None) -> tuple[ClutterRow, ...]:
         """Return the rows of a grouping, of all policies or of one."""
         return tuple(row for row in self.rows if row.by == by and policy in (None, row.policy))
 
@@ -469,7 +469,7 @@ def equal_bins(values: NDArray[np.float64], bins: int) -> tuple[NDArray[np.float
     return tuple(part for part in np.array_split(different, bins) if len(part))
 
 
-def _row(group: _Group, policy: str, trials: pl.DataFrame, own: pl.DataFrame) -> Row:
+def _row(group: _Group, policy: str, trials: pl.DataFrame, own: pl.DataFrame) -> ClutterRow:
     """Return the measures of a policy over a group of its trials."""
     twins = own.filter(~pl.col("cluttered") & pl.col("cluster").is_in(trials["cluster"].unique().implode()))
     measures, numbers = {}, {}
@@ -481,7 +481,7 @@ def _row(group: _Group, policy: str, trials: pl.DataFrame, own: pl.DataFrame) ->
             measures[name] = cluster_mean(known["value"].to_numpy(), known["cluster"].to_numpy(), bounds=measure.bounds)
             numbers[name] = len(known)
     instances = trials["cluster"].n_unique()
-    return Row(policy, group.by, group.name, group.place, len(trials), instances, measures, numbers)
+    return ClutterRow(policy, group.by, group.name, group.place, len(trials), instances, measures, numbers)
 
 
 def _values(trials: pl.DataFrame, measure: Measure) -> pl.DataFrame:
@@ -510,7 +510,7 @@ def _side_by_side(cluttered: pl.DataFrame, policies: Sequence[str]) -> pl.DataFr
     return joined.sort(KEY)
 
 
-def _change(wide: pl.DataFrame, policies: Sequence[str], second: str) -> Change:
+def _change(wide: pl.DataFrame, policies: Sequence[str], second: str) -> PolicyChange:
     number = policies.index(second)
     both = wide.drop_nulls(["sr_0", f"sr_{number}"])
     measures = {}
@@ -520,10 +520,10 @@ def _change(wide: pl.DataFrame, policies: Sequence[str], second: str) -> Change:
             a, b, clusters = (known[column].to_numpy() for column in (f"{name}_0", f"{name}_{number}", "cluster"))
             difference = paired_difference(b, a, clusters)
             measures[name] = (cluster_mean(a, clusters), cluster_mean(b, clusters), difference)
-    return Change(policies[0], second, len(both), measures)
+    return PolicyChange(policies[0], second, len(both), measures)
 
 
-def _agreement(wide: pl.DataFrame, policies: Sequence[str]) -> Agreement | None:
+def _agreement(wide: pl.DataFrame, policies: Sequence[str]) -> SceneAgreement | None:
     pairs = []
     for a, b in permutations(range(len(policies)), 2):
         both = wide.drop_nulls([f"sr_{a}", f"sr_{b}"])
@@ -539,7 +539,7 @@ def _agreement(wide: pl.DataFrame, policies: Sequence[str]) -> Agreement | None:
     counts = Counter(
         tuple(policy for policy, one in zip(policies, row, strict=True) if one) for row in succeeded.tolist()
     )
-    return Agreement(
+    return SceneAgreement(
         tuple(pairs),
         len(common),
         cluster_mean(succeeded.any(axis=1), common["cluster"].to_numpy()) if len(common) else NO_ESTIMATE,

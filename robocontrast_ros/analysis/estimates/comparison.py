@@ -64,7 +64,7 @@ TESTS = tuple(field.name for field in fields(Adjusted))
 
 
 @dataclass(frozen=True)
-class Change:
+class ComparedChange:
     """The change of a score by a perturbation, in each of two runs, from the same instances' base trials.
 
     Only pairs count: trials that both runs have. Repeats of an instance are averaged.
@@ -83,7 +83,7 @@ class Change:
     difference: Estimate
 
 
-NO_CHANGE = Change(0, NO_ESTIMATE, NO_ESTIMATE, NO_ESTIMATE)
+NO_CHANGE = ComparedChange(0, NO_ESTIMATE, NO_ESTIMATE, NO_ESTIMATE)
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,8 @@ class ComparedRow:
     success_bootstrap: Decision
     mcnemar: Decision
     boschloo: Decision
-    change: Change = NO_CHANGE
-    success_change: Change = NO_CHANGE
+    change: ComparedChange = NO_CHANGE
+    success_change: ComparedChange = NO_CHANGE
     adjusted: Adjusted = Adjusted()
 
 
@@ -365,7 +365,7 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> Comp
     )
 
 
-def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> Change:
+def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> ComparedChange:
     """Return the change of a score in both runs from the base pairs of the same instances."""
     first, second = score.column, f"{score.column}_of_second"
     both = pairs_with_base(perturbed, base, first, second)
@@ -373,7 +373,7 @@ def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> Ch
         return NO_CHANGE
     scores = {name: both[name].to_numpy() for name in both.columns if name != "base_id"}
     changes = [scores[name] - scores[f"{name}_of_base"] for name in (first, second)]
-    return Change(
+    return ComparedChange(
         instances=len(both),
         first=score_difference(scores[first], scores[f"{first}_of_base"], score),
         second=score_difference(scores[second], scores[f"{second}_of_base"], score),

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
 from robocontrast_ros.analysis.data.run_record import RunRecord
-from robocontrast_ros.analysis.estimates.handling import Handling, handling_of
+from robocontrast_ros.analysis.estimates.handling import MeasuredHandling, handling_of
 from robocontrast_ros.analysis.estimates.placing import Placing, placing_of
 from robocontrast_ros.domain import BASE, Scene, Start, TrialResult
 from robocontrast_ros.runs.events import SessionStarted
@@ -93,7 +93,7 @@ class RunEffort:
     trials_within: int | None
     standard_trials: int
     standard_within: int | None
-    handling: Handling | None = None
+    handling: MeasuredHandling | None = None
     placing: Placing | None = None
 
 

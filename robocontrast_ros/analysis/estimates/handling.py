@@ -29,7 +29,7 @@ LEAST_SET_UPS = 6
 
 
 @dataclass(frozen=True)
-class Handling:
+class MeasuredHandling:
     """A person's times beside the model.
 
     Attributes:
@@ -50,7 +50,7 @@ class Handling:
     residual: float | None = None
 
 
-def handling_of(set_ups: Sequence[SetUp], times: HandlingTimes, store: Vector3 | None) -> Handling | None:
+def handling_of(set_ups: Sequence[SetUp], times: HandlingTimes, store: Vector3 | None) -> MeasuredHandling | None:
     """Return a person's times beside the model; None if no set-up with a carried object was timed.
 
     Args:
@@ -67,7 +67,7 @@ def handling_of(set_ups: Sequence[SetUp], times: HandlingTimes, store: Vector3 |
     modelled = np.array([model.cost(event.moves) for event, _ in timed])
     # The timed unit is the set-up, which may move many objects.
     difference = cluster_mean(measured - modelled, np.arange(len(timed)), bounds=None)
-    found = Handling(len(timed), math.fsum(measured), math.fsum(modelled), difference)
+    found = MeasuredHandling(len(timed), math.fsum(measured), math.fsum(modelled), difference)
     work = np.array([[done.walked, done.carried, done.objects] for _, done in timed])
     if len(timed) < LEAST_SET_UPS or np.linalg.matrix_rank(work) < work.shape[1]:
         return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from robocontrast_ros.configuration import ConfigurationError, make_plugin
 from robocontrast_ros.runs.events import TrialFinished
-from robocontrast_ros.statistics.agreement import Agreement, agreement
+from robocontrast_ros.statistics.agreement import JudgeAgreement, agreement
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Judges:
 
     both: int
     asked: int
-    agreement: Agreement
+    agreement: JudgeAgreement
 
 
 def judges_of(finished: Iterable[TrialFinished], judge: str) -> Judges | None:

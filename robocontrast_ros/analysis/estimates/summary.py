@@ -50,7 +50,7 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Row:
+class SummaryRow:
     """The results of one perturbation's trials.
 
     Attributes:
@@ -149,7 +149,7 @@ class Summary:
     budget: float | None
     ended: str
     finished: bool
-    rows: tuple[Row, ...]
+    rows: tuple[SummaryRow, ...]
     effort: RunEffort
     estimates: Mapping[str, TestSetEstimates] = field(default_factory=dict)
     judges: Judges | None = None
@@ -192,11 +192,11 @@ class Summary:
         """Names of the policies, in the order in which they served."""
         return tuple(dict.fromkeys(row.policy for row in self.rows))
 
-    def name_of(self, row: Row) -> str:
+    def name_of(self, row: SummaryRow) -> str:
         """Return a row's symbol, with its policy if there are several."""
         return f"{row.symbol} ({row.policy})" if len(self.policies) > 1 else row.symbol
 
-    def row(self, perturbation: str, policy: str | None = None) -> Row:
+    def row(self, perturbation: str, policy: str | None = None) -> SummaryRow:
         """Return the row of a perturbation, and of a policy; that may be left out if there is one policy.
 
         Raises:
@@ -218,7 +218,7 @@ def summary_rows(
     metric: str,
     policy: str,
     refused: Mapping[str, Collection[str]] | None = None,
-) -> tuple[Row, ...]:
+) -> tuple[SummaryRow, ...]:
     """Return the rows of a summary that belong to one policy.
 
     Args:
@@ -260,7 +260,7 @@ def _row(
     attempts: pl.DataFrame,
     skipped: int,
     scores: Sequence[ScoreSpec],
-) -> Row:
+) -> SummaryRow:
     """Return a row without its differences to the base trials."""
     trials = attempts.filter("counts")
     share, independent = (
@@ -268,7 +268,7 @@ def _row(
         not trials["base_id"].is_duplicated().any(),
     )
     metres, seconds = float(attempts["setup_metres"].sum()), float(attempts["setup_seconds"].sum())
-    return Row(
+    return SummaryRow(
         perturbation=name,
         symbol=symbol,
         trials=len(trials),

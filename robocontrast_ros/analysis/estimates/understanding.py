@@ -117,7 +117,7 @@ class Retest:
 
 
 @dataclass(frozen=True)
-class Row:
+class UnderstandingRow:
     """A perturbation of a policy, or several with the same input to it.
 
     Attributes:
@@ -214,16 +214,16 @@ class Check:
     chance: Chance
     skill: Estimate
     retest: Retest | None
-    rows: tuple[Row, ...]
+    rows: tuple[UnderstandingRow, ...]
     left_out: tuple[str, ...]
     cells: tuple[Cell, ...]
 
     @property
-    def flagged(self) -> tuple[Row, ...]:
+    def flagged(self) -> tuple[UnderstandingRow, ...]:
         """The perturbations under which it succeeds although it should fail."""
         return tuple(row for row in self.rows if row.verdict is Verdict.WITHOUT_UNDERSTANDING)
 
-    def row(self, name: str) -> Row | None:
+    def row(self, name: str) -> UnderstandingRow | None:
         """Return the row of a perturbation; None if there is none."""
         return next((row for row in self.rows if name in row.names), None)
 
@@ -508,7 +508,7 @@ def _row(
     specs: Mapping[str, PerturbationSpec],
     symbols: Mapping[str, str],
     margin: float,
-) -> Row:
+) -> UnderstandingRow:
     """Return a row without adjusted p-values, and without a verdict that needs tests."""
     perturbed = trials.filter(pl.col("perturbation").is_in(names) & (pl.col("perturbation") != BASE))
     base = trials.filter((pl.col("perturbation") == BASE) & pl.col("base_id").is_in(perturbed["base_id"].implode()))
@@ -522,7 +522,7 @@ def _row(
         verdict = Verdict.NO_EXPECTATION
     if names[0] == BASE:
         verdict = Verdict.SAME_AS_BASE
-    return Row(
+    return UnderstandingRow(
         names,
         tuple(symbols.get(name, name) for name in names),
         spec,
@@ -535,7 +535,7 @@ def _row(
     )
 
 
-def _judged(rows: Iterable[Row], skill: Estimate, margin: float) -> tuple[Row, ...]:
+def _judged(rows: Iterable[UnderstandingRow], skill: Estimate, margin: float) -> tuple[UnderstandingRow, ...]:
     """Return the rows with adjusted p-values and verdicts.
 
     The tests of one kind of all perturbations of the policy are a family, as everywhere in this package.
@@ -554,7 +554,7 @@ def _judged(rows: Iterable[Row], skill: Estimate, margin: float) -> tuple[Row, .
     return tuple(judged.get(row.names, row) for row in found)
 
 
-def _verdict(row: Row, skill: Estimate, margin: float) -> Verdict:
+def _verdict(row: UnderstandingRow, skill: Estimate, margin: float) -> Verdict:
     if skill.low is not None and skill.low <= 0.0:
         return Verdict.NO_SKILL
     # A policy that seldom succeeds cannot lose more than the margin.

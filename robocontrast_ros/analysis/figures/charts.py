@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from robocontrast_ros.analysis.estimates.comparison import Comparison
 from robocontrast_ros.analysis.estimates.effort import StandardTrial, cumulative
 from robocontrast_ros.analysis.estimates.latency import Latency
-from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
+from robocontrast_ros.analysis.estimates.summary import ALL, Summary, SummaryRow
 from robocontrast_ros.domain import BASE, ScoreSpec
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.curves import running_means
@@ -98,7 +98,7 @@ def _draw_reference(axes: Axes, summary: Summary, policy: str, begin: int, rows:
         axes.fill_between(ends, reference.low, reference.high, color=GREY, alpha=0.15, linewidth=0.0)
 
 
-def _draw_bar(axes: Axes, position: int, row: Row, metric: str, colour: str) -> None:
+def _draw_bar(axes: Axes, position: int, row: SummaryRow, metric: str, colour: str) -> None:
     score = row.scores[metric]
     if score.mean is None:
         place = axes.get_xaxis_transform()
@@ -142,7 +142,7 @@ def label_bars(axes: Axes, labels: Sequence[str]) -> None:
         text.set(ha="right", rotation_mode="anchor")
 
 
-def _tick(row: Row) -> str:
+def _tick(row: SummaryRow) -> str:
     return f"{row.symbol}\nn = {row.trials}" + (f"\n{row.void} void" if row.void else "")
 
 

@@ -16,7 +16,7 @@ from robocontrast_ros.analysis.estimates.clutter import (
     OCCLUSION,
     SET_SIZE,
     Clutter,
-    Row,
+    ClutterRow,
 )
 from robocontrast_ros.analysis.figures.charts import BLUE, GREEN, GREY, ORANGE, PINK, POLICY_COLOURS
 from robocontrast_ros.analysis.figures.paper import Draw, Drawing
@@ -118,7 +118,7 @@ def _draw_curves(axes: Axes, clutter: Clutter, by: str, name: str) -> None:
         _legend(axes)
 
 
-def _draw_intervals(axes: Axes, x: Sequence[float], rows: Sequence[Row], name: str, colour: str) -> None:
+def _draw_intervals(axes: Axes, x: Sequence[float], rows: Sequence[ClutterRow], name: str, colour: str) -> None:
     for place, row in zip(x, rows, strict=True):
         found = row.of(name)
         if found.low is not None and found.high is not None:

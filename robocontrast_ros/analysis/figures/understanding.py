@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from robocontrast_ros.analysis.estimates.understanding import MEANINGS, Check, Row, Understanding, Verdict
+from robocontrast_ros.analysis.estimates.understanding import MEANINGS, Check, Understanding, UnderstandingRow, Verdict
 from robocontrast_ros.analysis.figures.charts import BLUE, GREEN, GREY, ORANGE, PAGE, PINK, POLICY_COLOURS
 from robocontrast_ros.analysis.figures.paper import Draw, Drawing
 from robocontrast_ros.analysis.tables.block import SIGNED, words
@@ -188,7 +188,7 @@ def _draw(figure: Figure, check: Check, margin: float) -> None:
     )
 
 
-def _draw_row(axes: Axes, place: float, row: Row) -> None:
+def _draw_row(axes: Axes, place: float, row: UnderstandingRow) -> None:
     colour, marker = LOOKS[row.verdict]
     found = row.change.difference
     if found.mean is None:
@@ -211,9 +211,9 @@ def _legend_entries(check: Check, margin: float) -> list[Line2D | Patch]:
     return entries
 
 
-def _lines(check: Check) -> list[tuple[str, Row | None, float]]:
+def _lines(check: Check) -> list[tuple[str, UnderstandingRow | None, float]]:
     """Return label, row and height [inch] of each line of the chart; headings of groups have no row."""
-    lines: list[tuple[str, Row | None, float]] = []
+    lines: list[tuple[str, UnderstandingRow | None, float]] = []
     for heading, rows in grouped(check):
         lines.append((heading.partition(":")[0], None, LINE + 2.0 * BETWEEN))
         for row in rows:
@@ -222,7 +222,7 @@ def _lines(check: Check) -> list[tuple[str, Row | None, float]]:
     return lines
 
 
-def _broken(row: Row) -> str:
+def _broken(row: UnderstandingRow) -> str:
     """Return the symbols of a row, on as many lines of ``LONGEST`` letters as they need."""
     lines = [""]
     for number, symbol in enumerate(row.symbols):

@@ -14,7 +14,7 @@ from robocontrast_ros.analysis.figures.trial_picture import read_images
 from robocontrast_ros.analysis.report.pictures import Picture, congestion_pictures
 from robocontrast_ros.analysis.report.svg import Chart, charts_of
 from robocontrast_ros.analysis.report.trials import Attempt
-from robocontrast_ros.analysis.tables.block import Block
+from robocontrast_ros.analysis.tables.block import TableBlock
 from robocontrast_ros.analysis.tables.clutter import group_blocks, measures_block, trends_block
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -62,9 +62,9 @@ class ClutterSection:
         failures: stage, in words -> failed trials with key frames.
     """
 
-    measures: Block
-    trends: Block
-    groups: tuple[Block, ...]
+    measures: TableBlock
+    trends: TableBlock
+    groups: tuple[TableBlock, ...]
     charts: tuple[Chart, ...]
     scenes: tuple[ShownScene, ...]
     failures: dict[str, tuple[Attempt, ...]]

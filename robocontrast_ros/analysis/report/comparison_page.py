@@ -30,7 +30,7 @@ from robocontrast_ros.analysis.report.trials import (
     no_progress,
     symbols_of,
 )
-from robocontrast_ros.analysis.tables.block import SIGNED, Block, Column
+from robocontrast_ros.analysis.tables.block import SIGNED, Column, TableBlock
 from robocontrast_ros.analysis.tables.comparison import (
     BEYOND,
     FAMILIES,
@@ -116,8 +116,8 @@ class Contrast:
     comparison: Comparison
     all: ComparedRow
     chart: Chart
-    compared: list[Block]
-    changes: list[Block]
+    compared: list[TableBlock]
+    changes: list[TableBlock]
     pairs: tuple[Pair, ...]
     symbols: dict[str, str]
 
@@ -283,10 +283,10 @@ def _compared(read: ReadRuns, number: int, wanted: set[int], track: Track) -> Co
     )
 
 
-def _overview(runs: Sequence[ComparedRun]) -> Block:
+def _overview(runs: Sequence[ComparedRun]) -> TableBlock:
     """Return the table of the runs."""
     summary = runs[0].results.summary
-    return Block(
+    return TableBlock(
         [
             Column("policy", lambda run: run.label),
             Column("run", lambda run: run.name, roomy=True),

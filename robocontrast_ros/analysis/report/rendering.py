@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from robocontrast_ros import __version__
-from robocontrast_ros.analysis.tables.block import Block, PValue, Value, words
+from robocontrast_ros.analysis.tables.block import PValue, TableBlock, Value, words
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.statistics.estimate import Estimate
@@ -34,7 +34,7 @@ def render(template: str, **content: object) -> str:
     return _environment().get_template(template).render(version=__version__, **content)
 
 
-def render_table(block: Block) -> str:
+def render_table(block: TableBlock) -> str:
     """Return a table as pages have it."""
     return _environment().get_template("macros.html").module.table(block)
 

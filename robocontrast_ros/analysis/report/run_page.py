@@ -35,7 +35,7 @@ from robocontrast_ros.analysis.report.trials import (
     symbols_of,
 )
 from robocontrast_ros.analysis.report.understanding import understanding_section
-from robocontrast_ros.analysis.tables.block import Block
+from robocontrast_ros.analysis.tables.block import TableBlock
 from robocontrast_ros.analysis.tables.sample_size import sample_size_block
 from robocontrast_ros.analysis.tables.summary import (
     all_scores_block,
@@ -150,7 +150,7 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
     }
 
 
-def _tables(run: RunFolder, results: Results) -> dict[str, Block | list[Block]]:
+def _tables(run: RunFolder, results: Results) -> dict[str, TableBlock | list[TableBlock]]:
     summary = results.summary
     estimates = estimates_block(summary)
     return {

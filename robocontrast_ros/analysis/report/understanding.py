@@ -8,7 +8,7 @@ from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.estimates.understanding import MARGIN, Check, understanding_of
 from robocontrast_ros.analysis.figures.understanding import drawings_of
 from robocontrast_ros.analysis.report.svg import Chart, charts_of
-from robocontrast_ros.analysis.tables.block import Block
+from robocontrast_ros.analysis.tables.block import TableBlock
 from robocontrast_ros.analysis.tables.understanding import facts_of, policy_block, read
 
 
@@ -24,7 +24,7 @@ class ShownCheck:
 
     check: Check
     facts: str
-    table: Block
+    table: TableBlock
 
 
 @dataclass(frozen=True)

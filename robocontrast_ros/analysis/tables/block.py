@@ -129,7 +129,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Block:
+class TableBlock:
     """A table.
 
     Attributes:
@@ -189,7 +189,7 @@ class Block:
             )
 
 
-def plain(headings: Iterable[str], rows: Iterable[Sequence[Value]], **more: Any) -> Block:
-    """Return a table whose rows are sequences of cells; the other arguments are those of ``Block``."""
+def plain(headings: Iterable[str], rows: Iterable[Sequence[Value]], **more: Any) -> TableBlock:
+    """Return a table whose rows are sequences of cells; the other arguments are those of ``TableBlock``."""
     columns = [Column(heading, itemgetter(number)) for number, heading in enumerate(headings)]
-    return Block(columns, list(rows), **more)
+    return TableBlock(columns, list(rows), **more)

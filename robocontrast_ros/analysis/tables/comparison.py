@@ -15,7 +15,7 @@ from robocontrast_ros import __version__
 from robocontrast_ros.analysis.data.trials import Columns
 from robocontrast_ros.analysis.estimates.comparison import Comparison
 from robocontrast_ros.analysis.estimates.summary import ALL
-from robocontrast_ros.analysis.tables.block import SIGNED, TOTAL, Block, Column, PValue
+from robocontrast_ros.analysis.tables.block import SIGNED, TOTAL, Column, PValue, TableBlock
 from robocontrast_ros.analysis.tables.frames import columns_of, frame, part
 from robocontrast_ros.analysis.tables.terminal import tables
 from robocontrast_ros.configuration import ConfigurationError
@@ -189,7 +189,7 @@ def _named(comparison: Comparison, first: str, second: str) -> list[str]:
     ]
 
 
-def compared_blocks(comparison: Comparison, first: str = "first", second: str = "second") -> list[Block]:
+def compared_blocks(comparison: Comparison, first: str = "first", second: str = "second") -> list[TableBlock]:
     """Return the means and differences of the metric, and of success, with their tests.
 
     Args:
@@ -215,9 +215,9 @@ def compared_blocks(comparison: Comparison, first: str = "first", second: str = 
 
 def _compared(
     score: str, comparison: Comparison, first: str, second: str, fields: tuple[str, str, str], test: str
-) -> Block:
+) -> TableBlock:
     means = zip((first, second), fields, strict=False)
-    return Block(
+    return TableBlock(
         [
             Column("", lambda row: row.symbol),
             Column("pairs"),
@@ -240,7 +240,7 @@ def _p_values(name: str, test: str, page: bool = False) -> tuple[Column, Column]
     )
 
 
-def change_blocks(comparison: Comparison, first: str = "first", second: str = "second") -> list[Block]:
+def change_blocks(comparison: Comparison, first: str = "first", second: str = "second") -> list[TableBlock]:
     """Return the changes from base of the metric, and of success; the arguments are those of ``compared_blocks``."""
     rows = [row for row in comparison.rows if row.change.instances]
     scores = {comparison.metric_spec.heading: "change", "success": "success_change"}
@@ -248,7 +248,7 @@ def change_blocks(comparison: Comparison, first: str = "first", second: str = "s
         scores = {"success": "success_change"}
     fields = {first: "first", second: "second", f"{first} - {second}": "difference"}
     return [
-        Block(
+        TableBlock(
             [
                 Column("change from base", lambda row: row.symbol),
                 Column("n", lambda row: row.change.instances, roomy=True),

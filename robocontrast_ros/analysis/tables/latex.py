@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from robocontrast_ros.analysis.tables.block import Block, Known, Value, words
+from robocontrast_ros.analysis.tables.block import Known, TableBlock, Value, words
 from robocontrast_ros.statistics.estimate import Estimate
 
 NONE, MINUS = "--", "\N{MINUS SIGN}"
@@ -24,14 +24,14 @@ SYMBOLS = {
 _COMMANDS = {"\\": r"\textbackslash", "~": r"\textasciitilde", "^": r"\textasciicircum"}
 
 
-def tabular(block: Block, *comments: str) -> str:
+def tabular(block: TableBlock, *comments: str) -> str:
     """Return a table with columns as wide as their content; title, note and comments are LaTeX comments above it."""
     left = (one.textual or any(isinstance(value, Estimate | Known) for value in one.values) for one in block.shown)
     columns = "".join(["l" * bool(block.group), *("l" if one else "r" for one in left)])
     return _environment("tabular", columns, block, (), ["booktabs"], comments)
 
 
-def longtable(block: Block, widths: Sequence[float], *comments: str) -> str:
+def longtable(block: TableBlock, widths: Sequence[float], *comments: str) -> str:
     """Return a table that may be longer than a page.
 
     Args:
@@ -46,7 +46,12 @@ def longtable(block: Block, widths: Sequence[float], *comments: str) -> str:
 
 
 def _environment(
-    name: str, columns: str, block: Block, repeated: Sequence[str], packages: Sequence[str], comments: Sequence[str]
+    name: str,
+    columns: str,
+    block: TableBlock,
+    repeated: Sequence[str],
+    packages: Sequence[str],
+    comments: Sequence[str],
 ) -> str:
     """Return an environment; ``repeated`` are the lines for the page breaks of a longtable, empty for a tabular."""
     group = [block.group.name] if block.group else []

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from robocontrast_ros.analysis.tables.block import Block
+from robocontrast_ros.analysis.tables.block import TableBlock
 
 
-def markdown(block: Block) -> str:
+def markdown(block: TableBlock) -> str:
     """Return a table; its title and its note are left to the document around it."""
     group = [block.group.name] if block.group else []
     head = [*group, *(one.heading for one in block.shown)]

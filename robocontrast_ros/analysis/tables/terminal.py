@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
-from robocontrast_ros.analysis.tables.block import ALARM, FAINT, TOTAL, Block, Column, Value, words
+from robocontrast_ros.analysis.tables.block import ALARM, FAINT, TOTAL, Column, TableBlock, Value, words
 from robocontrast_ros.statistics.estimate import Estimate
 
 STYLES = {TOTAL: "bold", ALARM: "bold red", FAINT: "dim", "": ""}
@@ -23,7 +23,7 @@ class Table:
     several, one below the other, each with the names of the rows; a table with words becomes a list of its rows.
     """
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: TableBlock) -> None:
         """Lay out a table."""
         self._block = block
         self._columns = [
@@ -86,7 +86,7 @@ class Table:
                 number += 1
 
 
-def tables(blocks: Iterable[Block]) -> Group:
+def tables(blocks: Iterable[TableBlock]) -> Group:
     """Return tables with an empty line between each two; those without rows are left out."""
     parts: list[RenderableType] = []
     for block in blocks:

@@ -17,11 +17,11 @@ from robocontrast_ros.analysis.estimates.understanding import (
     ChanceBy,
     Check,
     Retest,
-    Row,
     Understanding,
+    UnderstandingRow,
     level_place,
 )
-from robocontrast_ros.analysis.tables.block import ALARM, SIGNED, Block, Column, PValue, words
+from robocontrast_ros.analysis.tables.block import ALARM, SIGNED, Column, PValue, TableBlock, words
 from robocontrast_ros.analysis.tables.frames import columns_of, frame, part, write_files
 from robocontrast_ros.analysis.tables.latex import tabular
 from robocontrast_ros.analysis.tables.terminal import Table
@@ -187,7 +187,7 @@ def flags(check: Check) -> list[RenderableType]:
     return [*lines, ""] if lines else []
 
 
-def policy_block(check: Check, mark: str = "", note: str = "") -> Block:
+def policy_block(check: Check, mark: str = "", note: str = "") -> TableBlock:
     """Return the table of a policy: a row a perturbation, grouped by the answer of a sound policy.
 
     Args:
@@ -197,7 +197,7 @@ def policy_block(check: Check, mark: str = "", note: str = "") -> Block:
     """
     levels = check.level.split(", ")
     of = check.level if len(levels) < 2 or level_place(levels[-1]) < len(Level) else f"{len(levels)} tasks"
-    return Block(
+    return TableBlock(
         [
             Column(", ".join(filter(None, (check.policy, of))), lambda row: row.symbol),
             Column("n", lambda row: row.change.instances, roomy=True),
@@ -222,7 +222,7 @@ def _p(p_value: float | None, adjusted: float | None) -> PValue:
     return PValue(p_value if adjusted is None else adjusted)
 
 
-def grouped(check: Check) -> Iterator[tuple[str, list[Row]]]:
+def grouped(check: Check) -> Iterator[tuple[str, list[UnderstandingRow]]]:
     """Return heading and rows of each group of ``GROUPS`` that has rows, in order."""
     for heading in dict.fromkeys(GROUPS.values()):
         rows = [row for row in check.rows if GROUPS[row.spec.expectation] == heading]
@@ -230,14 +230,14 @@ def grouped(check: Check) -> Iterator[tuple[str, list[Row]]]:
             yield heading, rows
 
 
-def conditions_block(found: Understanding, name: str = "success [%]") -> Block:
+def conditions_block(found: Understanding, name: str = "success [%]") -> TableBlock:
     """Return success in percent: a row a level and condition, a column a policy (the form of seed 004's tables).
 
     Args:
         found: the check.
         name: name of the column of conditions.
     """
-    return Block(
+    return TableBlock(
         [
             *(Column(name, lambda one: one.symbol), Column("n")),
             *(Column(policy, lambda one, policy=policy: one.percent(policy), ".0f") for policy in policies_of(found)),

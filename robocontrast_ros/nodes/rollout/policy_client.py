@@ -23,9 +23,9 @@ from robocontrast_ros.nodes.runtime.channel import (
     Call,
     PendingResponse,
     call,
+    call_while_there,
     fault_without_answer,
     first_call,
-    patient_call,
     wait_for,
 )
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
@@ -84,7 +84,7 @@ class PolicyClient:
         request = ResetPolicy.Request(instruction=instruction, seed=seed, segments=segments_to_msg(segments))
         limit = self._parameters.policy_timeout + self._parameters.load_timeout
         with fault_without_answer(Fault.POLICY_SERVER_LOST):
-            answer = patient_call(self._reset, request, limit)
+            answer = call_while_there(self._reset, request, limit)
         _raise(*fault_from_msg(answer.fault))
 
     @staticmethod

@@ -32,7 +32,7 @@ from robocontrast_ros.policies.tabletop_bc.sight import (
 )
 from robocontrast_ros.training.epochs import EpochTrainer, Training
 from robocontrast_ros.training.tabletop.symmetry import symmetry
-from robocontrast_ros.training.tabletop.views import Views
+from robocontrast_ros.training.tabletop.views import StoredViews
 
 SPREAD = 1.0
 """Standard deviation of the heat around the middle of a thing [cells]."""
@@ -63,7 +63,7 @@ def kinds_of(names: Sequence[str], library: dict[str, ObjectModel]) -> Kinds:
 
 @dataclass(frozen=True)
 class Scenes(Batch):
-    """Images and the things in them as tensors; see ``Views``.
+    """Images and the things in them as tensors; see ``StoredViews``.
 
     Attributes:
         top: uint8, shape (n, rows, columns, 3).
@@ -82,7 +82,7 @@ class Scenes(Batch):
     @classmethod
     def of(cls, paths: Iterable[Path]) -> tuple[tuple[str, ...], Scenes]:
         """Read shards; also return the names of the models."""
-        parts = [vars(Views.load(path)) for path in paths]
+        parts = [vars(StoredViews.load(path)) for path in paths]
         names = [part.pop("names") for part in parts]
         return tuple(names[0].tolist()), cls(*joined(list(part.values()) for part in parts))
 

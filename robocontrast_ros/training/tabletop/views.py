@@ -67,7 +67,7 @@ class ViewParameters:
 
 
 @dataclass
-class Views(Stored):
+class StoredViews(Stored):
     """The images of one file: n scenes of at most s things.
 
     Attributes:
@@ -87,7 +87,7 @@ class Views(Stored):
     at_start: NDArray[np.bool_]
 
 
-def make_views(task: str, parameters: ViewParameters, index: int) -> Views:
+def make_views(task: str, parameters: ViewParameters, index: int) -> StoredViews:
     """Return the images of a file, which depend on the task, the parameters and its number alone.
 
     Args:
@@ -136,7 +136,7 @@ class Photographer:
         """Free the renderer."""
         self._cameras.close()
 
-    def views(self, parameters: ViewParameters, rng: np.random.Generator) -> Views:
+    def views(self, parameters: ViewParameters, rng: np.random.Generator) -> StoredViews:
         """Return the images of one file."""
         slots = self._task.parameters.sampling.most
         count = parameters.images
@@ -159,7 +159,7 @@ class Photographer:
             for slot, item in enumerate(seen):
                 models[index, slot] = self.names.index(item.name)
                 poses[index, slot] = *item.pose.xy, item.pose.yaw
-        return Views(np.array(self.names), np.stack(tops), np.stack(fronts), models, poses, at_start)
+        return StoredViews(np.array(self.names), np.stack(tops), np.stack(fronts), models, poses, at_start)
 
     def image(
         self, scene: Scene, posture: tuple[float, ...] | None = None, width: float | None = None

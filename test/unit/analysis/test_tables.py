@@ -16,10 +16,10 @@ from robocontrast_ros.analysis.tables.block import (
     ALARM,
     SIGNED,
     TOTAL,
-    Block,
     Column,
     Known,
     PValue,
+    TableBlock,
     difference,
     words,
 )
@@ -30,17 +30,17 @@ from robocontrast_ros.analysis.tables.terminal import Table
 from robocontrast_ros.statistics.estimate import Estimate
 
 
-def printed(block: Block, width: int = 80) -> str:
+def printed(block: TableBlock, width: int = 80) -> str:
     console = Console(width=width)
     with console.capture() as capture:
         console.print(Table(block))
     return capture.get()
 
 
-def block_of(headings, rows, **more) -> Block:
+def block_of(headings, rows, **more) -> TableBlock:
     """Return a table whose rows are sequences of values."""
     columns = [Column(name, lambda row, n=n: row[n]) for n, name in enumerate(headings)]
-    return Block(columns, rows, **more)
+    return TableBlock(columns, rows, **more)
 
 
 def squeezed(text: str) -> str:
@@ -140,7 +140,7 @@ def block():
         ("p", "all", 4, Estimate()),
         ("q", "x|y", 1, Estimate(1.0)),
     ]
-    return Block(
+    return TableBlock(
         [
             Column("trials", lambda row: row[1]),
             Column("n", lambda row: row[2], roomy=True),

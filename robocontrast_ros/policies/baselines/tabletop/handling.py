@@ -20,7 +20,7 @@ from robocontrast_ros.policies.baselines.tabletop.parameters import HandlingPara
 from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.tasks.tabletop.goals import Placed
 from robocontrast_ros.tasks.tabletop.hand import ToolPlace
-from robocontrast_ros.tasks.tabletop.planner import Handling, NoPlan
+from robocontrast_ros.tasks.tabletop.planner import HandlingPlan, NoPlan
 
 Vector = NDArray[np.float64]
 
@@ -186,7 +186,7 @@ class Handler:
         turned = float(norm(_turn(before, now.tool)))
         return before.distance_to(now.tool) <= self._p.still and turned <= self._p.still_turn
 
-    def _planned(self, scene: Scene) -> Handling:
+    def _planned(self, scene: Scene) -> HandlingPlan:
         """Return the plan; one with less distance to other things if there is none with all of it.
 
         Raises:
