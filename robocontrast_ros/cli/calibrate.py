@@ -1,4 +1,4 @@
-"""`robocontrast print-tags` and `robocontrast calibrate`: tags for print, and where a camera stands."""
+"""`robocontrast print-tags` and `robocontrast calibrate`: tags for print, and the pose of a camera."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _print_board(board_file: Path | None, to: Path) -> None:
         to: the PDF or PNG file.
 
     Raises:
-        ConfigurationError: the board's file is wrong, or the other one no .pdf or .png.
+        ConfigurationError: the board's file is wrong, or the file to write is not a .pdf or .png.
         DiskError: the file cannot be written.
     """
     from PIL import Image
@@ -164,7 +164,7 @@ def calibrate(
         "reprojection_error_pixels": found.reprojection,
         "images": found.images,
         "corners": found.corners,
-        # What a camera that judges trials needs besides its pose, so that one file tells all.
+        # A camera that judges trials needs these values besides its pose, so that one file is enough.
         "width": intrinsics.width,
         "height": intrinsics.height,
         "distortion_model": "rational_polynomial" if intrinsics.distortion.size == 8 else "plumb_bob",
@@ -183,7 +183,7 @@ def _lying_tags(
     """Return the tags beside the board.
 
     Raises:
-        ConfigurationError: there is none, or one of which it is not clear where it is.
+        ConfigurationError: there is no such tag, or the position of one is not clear.
     """
     from robocontrast_ros.perception.fixed_tags import lying_tags
 
@@ -209,7 +209,7 @@ def _write_fixed_tags(tags: tuple[ObjectTag, ...], to: Path, console: Console) -
 
 
 def _apart(images: list[NDArray[np.uint8]], board: Board, intrinsics: Intrinsics, placed: Pose) -> float | None:
-    """Return the greatest distance between the positions that single pictures give [m]; None for one picture."""
+    """Return the greatest distance between the camera's positions from single pictures [m]; None for one picture."""
     from robocontrast_ros.images.boards import camera_pose
 
     if len(images) < 2:
@@ -240,7 +240,7 @@ def _show(found: CameraPose, apart: float | None, frame: str, world: str, consol
 
 
 def _require_page(to: Path) -> None:
-    """Refuse a file that is no page for print."""
+    """Refuse a file whose name does not end in .pdf or .png."""
     if to.suffix.lower() not in (".pdf", ".png"):
         raise ConfigurationError("command line", "--to", str(to), "the name of a .pdf or .png file")
 
@@ -249,7 +249,7 @@ def _write_pages(pages: Iterator[Image.Image], to: Path) -> list[Path]:
     """Write pages for print, as one PDF or as a PNG file each, and return the files."""
     if to.suffix.lower() == ".pdf":
         with new_file(to) as part:
-            # Edges of tags stay sharp.
+            # The quality is so high that the edges of tags stay sharp.
             next(pages).save(part, save_all=True, append_images=pages, resolution=DOTS_PER_INCH, quality=95)
         return [to]
     drawn_pages = list(pages)
@@ -275,13 +275,13 @@ def _print_object_tags(task_name: str, to: Path, family: str) -> None:
 
     Args:
         task_name: name in config/tasks/, or path of a .yaml file.
-        to: the PDF file, or the PNG file, whose name gets a number where there are several pages. The YAML file goes
-            beside it.
+        to: the PDF file, or the PNG file, whose name gets a number if there are several pages. The YAML file is
+            written beside it.
         family: of the tags.
 
     Raises:
-        ConfigurationError: there is no such family or task, its objects need no tags, the file is no .pdf or .png, or
-            the YAML file is there already.
+        ConfigurationError: there is no such family or task, the objects need no tags, the family has too few tags for
+            them, the file is not a .pdf or .png, or the YAML file exists already.
         DiskError: a file cannot be written.
     """
     import yaml

@@ -1,4 +1,4 @@
-"""`robocontrast clutter`: how cluttered pictures look, and where."""
+"""`robocontrast clutter`: the visual clutter of pictures, and its places."""
 
 from __future__ import annotations
 

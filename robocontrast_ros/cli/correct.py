@@ -1,4 +1,4 @@
-"""`robocontrast correct`: how a trial should have been judged."""
+"""`robocontrast correct`: a correction of the judgement of a trial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`robocontrast levels`: what policies were trained on, and the level of generalisation of the trials of a run."""
+"""`robocontrast levels`: the training data of policies, and the level of generalisation of the trials of a run."""
 
 from __future__ import annotations
 

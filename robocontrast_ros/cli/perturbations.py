@@ -1,4 +1,4 @@
-"""`robocontrast perturbations`: what can be perturbed, and what comes of it on one test instance."""
+"""`robocontrast perturbations`: all perturbations, and their results on one test instance."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def perturbations(
 
 
 def _show_all() -> None:
-    # A task may have several files; any of them may have what a perturbation changes.
+    # A task may have several files; a perturbation may support only some of them.
     kinds: dict[type[Task], list[Task]] = {}
     for file in known_names("tasks").values():
         task = load_configured("tasks", file)
@@ -92,7 +92,7 @@ def _expected(perturbation: Perturbation) -> str:
 def _supports(perturbation: Perturbation, task: Task) -> bool:
     try:
         return perturbation.supports(task)
-    except ValueError:  # not with these parameters
+    except ValueError:  # not with the task's parameters
         return False
 
 

@@ -1,4 +1,4 @@
-"""`robocontrast stop`: stop the robot of a running session, and release it."""
+"""`robocontrast stop`: stop the robot of a running session, and release the stop."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ def stop(
 def _stop_all() -> int:
     """Stop the robots of all sessions of this machine, and return the exit code.
 
-    One of all that cannot be asked, such as that of another version of this package, keeps no other from being stopped.
+    If one session cannot be asked, for example because it is of another version of this package, its error is printed,
+    and the others are still stopped.
 
     Raises:
-        ConfigurationError: no session runs there whose robot can be stopped.
+        ConfigurationError: no session whose robot can be stopped runs on this machine.
     """
     codes = []
     for run in _running():
@@ -59,10 +60,10 @@ def _stop_all() -> int:
 def _release_robot(folder: Path | None, by: str, note: str) -> int:
     """Release the stop of one session for a person, by name, and return the exit code.
 
-    The session has to be named, also where it is the only one: nobody is to release a robot without looking at it.
+    The session must be named even if it is the only one, because nobody may release a robot without looking at it.
 
     Raises:
-        ConfigurationError: nobody is named, or no session.
+        ConfigurationError: no person is named, or no session.
     """
     if not by.strip():
         raise ConfigurationError("command line", "--by", by or "nothing", "the name of the person who releases it")

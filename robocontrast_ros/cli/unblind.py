@@ -1,4 +1,4 @@
-"""`robocontrast unblind`: which policy ran which trial of a blind session."""
+"""`robocontrast unblind`: the policy of each trial of a blind session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from robocontrast_ros.runs.events import BlindingBegan
 
 BROKEN = 1
-"""Exit code where the blinding was not kept, or is not proved."""
+"""Exit code if the blinding was not kept, or is not proved."""
 
 
 def unblind(
@@ -57,7 +57,7 @@ def unblind(
 
 
 def _break(run: RunFolder, began: BlindingBegan, by: str, reason: str) -> None:
-    """Write down that a session is opened before its end."""
+    """Open a session before its end, and write that into the journal."""
     for option, value in (("--by", by), ("--reason", reason)):
         if not value:
             raise ConfigurationError(

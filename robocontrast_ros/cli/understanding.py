@@ -1,4 +1,4 @@
-"""`robocontrast understanding`: does a policy act on what it is told and shown?"""
+"""`robocontrast understanding`: does a policy act on the instruction and the images?"""
 
 from __future__ import annotations
 
@@ -90,18 +90,18 @@ def understanding(
 def run_understanding(
     name: str, to: Path | None, processes: int | None, console: Console, *, no_mistakes: bool = False
 ) -> None:
-    """Run the sessions of a check that are not done, show what is found, and compare it with what is expected.
+    """Run the sessions of a check that are not done, show the verdicts, and compare them with the expected ones.
 
     Args:
         name: name in config/understanding/, or path of a file.
         to: folder of runs, tables and figures; None for ``understanding/NAME``.
-        processes: sessions at a time; one per processor when None.
+        processes: number of sessions at a time; None for one per processor.
         console: to print on.
-        no_mistakes: whether the last table has success without mistakes, too.
+        no_mistakes: whether the last table also has success without mistakes.
 
     Raises:
-        ConfigurationError: the check, a session or a policy does not fit, or a session has no score of success without
-            mistakes where that is asked for.
+        ConfigurationError: the check, a session or a policy does not fit, or ``no_mistakes`` is set and a session does
+            not have the score of success without mistakes.
         DiskError: a file cannot be written.
         typer.Exit: a verdict is not the expected one; code 1.
     """
@@ -130,7 +130,7 @@ def run_understanding(
 
 
 def _show(found: Understanding, to: Path | None, console: Console) -> None:
-    """Print what was found, and write it and the figures into a folder, if there is to be one."""
+    """Print the tables; if a folder is given, write them and the figures into it."""
     from robocontrast_ros.analysis.tables.understanding import understanding_report, write_understanding
 
     console.print(understanding_report(found))
