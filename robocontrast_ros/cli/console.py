@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def console(run: Annotated[Path, typer.Argument(help="Run folder of a session with a console.")]) -> None:
-    """Show how the page of the person at the robot is opened: its link, and the QR code of it."""
+    """Show the link to the page of the person at the robot, and its QR code."""
     from robocontrast_ros.cli.running import not_running
     from robocontrast_ros.console.access import read_access
     from robocontrast_ros.runs.journal import is_running

@@ -28,11 +28,11 @@ def perturbations(
         str | None, typer.Argument(help="Session whose perturbations are shown on a test instance.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the test instance.", min=0)] = 0,
-    image: Annotated[Path | None, typer.Option(help="PNG file of what the cameras see.")] = None,
+    image: Annotated[Path | None, typer.Option(help="PNG file for the images of the cameras.")] = None,
 ) -> None:
-    """List what can be perturbed; with a session, show what becomes of one of its test instances.
+    """List all perturbations; with a session, show their effect on one of its test instances.
 
-    Those of the session are shown; where it has none, all that its task supports.
+    The perturbations of the session are shown or, if it has none, all that its task supports.
     """
     if session is None:
         if image is not None:

@@ -50,7 +50,7 @@ def not_running(run: RunFolder) -> ConfigurationError:
         cure = f"This one has finished; its results: robocontrast results {folder}"
     else:
         resume = f"Resume an interrupted one with: robocontrast evaluate --resume {folder}"
-        cure = resume if end else f"Where it is still starting, ask again in some seconds. {resume}"
+        cure = resume if end else f"If it is still starting, try again in some seconds. {resume}"
     return ConfigurationError("command line", "RUN", str(run.path), "the folder of a session that is running", cure)
 
 

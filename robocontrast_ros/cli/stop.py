@@ -16,7 +16,9 @@ from robocontrast_ros.runs.run_folder import RunFolder
 def stop(
     run: Annotated[
         Path | None,
-        typer.Argument(help="Run folder of a session that is running; when left out, all that run on this machine."),
+        typer.Argument(
+            help="Run folder of a session that is running; if left out, all sessions that run on this machine."
+        ),
     ] = None,
     release: Annotated[bool, typer.Option("--release", help="Release the stop, once its cause is gone.")] = False,
     by: Annotated[str, typer.Option(help="Name of the person who releases it.")] = "",
@@ -24,14 +26,14 @@ def stop(
 ) -> None:
     """Stop the robot of a session on the wall clock, until a person releases it.
 
-    It takes seconds to find the session: a robot's own emergency stop is at once.
+    It takes seconds to find the session; the robot's own emergency stop acts at once.
     Exit codes: 0 stopped, or released, 1 the release is refused, 2 invalid input, 3 the watchdog does not answer.
     """
     if release:
         raise typer.Exit(_release_robot(run, by, note))
     for option, value in (("--by", by), ("--note", note)):
         if value:
-            raise ConfigurationError("command line", option, value, "--release beside it")
+            raise ConfigurationError("command line", option, value, "--release as well")
     raise typer.Exit(_ask(_watched_run(run), "stop") if run is not None else _stop_all())
 
 

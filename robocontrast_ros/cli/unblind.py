@@ -26,8 +26,8 @@ def unblind(
 ) -> None:
     """Show which policy ran which trial of a blind session, and whether its blinding was kept.
 
-    A session opens by itself at its end. Opened before, its blinding is broken, which the journal keeps; it has to be
-    interrupted for that, and can be resumed.
+    A session opens by itself at its end. If it is opened earlier, its blinding is broken, and the journal records that.
+    The session must be interrupted before, and can be resumed after that.
     Exit codes: 0 the blinding was kept, 1 it was not, or is not proved, 2 invalid input.
     """
     from robocontrast_ros.runs.blinding import blinding_of, is_of_several_policies

@@ -21,7 +21,7 @@ def understanding(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            help="Run folders with perturbations of what a policy is told or shown; or one name in "
+            help="Run folders with perturbations of the instruction or the images (axis L or O); or one name in "
             "config/understanding/, whose sessions are run first."
         ),
     ],
@@ -30,22 +30,22 @@ def understanding(
         int | None, typer.Option(help="Sessions of a check at a time; by default one per processor.", min=1)
     ] = None,
     margin: Annotated[
-        float | None, typer.Option(help="Loss of the share of successes that does not matter; 0.15.")
+        float | None, typer.Option(help="Loss of the share of successes that does not matter; 0.15 if left out.")
     ] = None,
     chance: Annotated[
         Path | None,
-        typer.Option(help="Run folder of the random policy, which measures chance; else `wrong_instruction` does."),
+        typer.Option(
+            help="Run folder of the random policy, which measures chance; if left out, `wrong_instruction` measures it."
+        ),
     ] = None,
     no_mistakes: Annotated[
         bool,
-        typer.Option(
-            "--no-mistakes", help="Add success to which no mistake led to the table of levels, for every condition."
-        ),
+        typer.Option("--no-mistakes", help="Add success without mistakes to the table of levels, for every condition."),
     ] = False,
 ) -> None:
     """Does it understand? Whether policies keep their success under plausible perturbations, and lose it under others.
 
-    A policy that succeeds all the same where nobody could know what to do is flagged in red.
+    A policy that succeeds although nobody could know what to do is flagged in red.
     """
     if len(runs) == 1 and not runs[0].is_dir():
         for option, value in (("--margin", margin), ("--chance", chance)):
@@ -68,7 +68,7 @@ def understanding(
                 "command line",
                 "RUNS",
                 str(run),
-                "a run with trials that count of a perturbation of what is told or shown (axis L or O)",
+                "a run with trials that count of a perturbation of the instruction or the images (axis L or O)",
                 "Name one, such as `mask_all`, among the session's perturbations.",
             )
         if no_mistakes and WITHOUT_MISTAKES not in result.trials.columns:

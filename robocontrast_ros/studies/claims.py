@@ -29,7 +29,7 @@ class Region:
     about_zero: float | None = Field(
         default=None,
         gt=0,
-        description="it holds where the interval contains zero and reaches no farther than this to either side",
+        description="it holds if the interval contains zero and reaches no farther than this to either side",
     )
 
     def __post_init__(self) -> None:
@@ -77,7 +77,7 @@ class Claim:
     read_as: str = Field(default="", description="how its words are read, where they are ambiguous")
     found: str = Field(default="", description="the number that the source reports; empty where it gives none")
     measure: Annotated[Measure, WrapValidator(read_measure)] = Field(description="the number that it is about")
-    holds: Region = Field(description="where that number has to be")
+    holds: Region = Field(description="the region of that number in which the claim holds")
 
     def decide(self, evidence: Evidence, policy: str, is_control: bool = False) -> Decided:
         """Return the claim, decided by the trials of a policy."""
@@ -151,7 +151,7 @@ def check_claims(claims: Collection[Claim], offered: Offered, source: str) -> No
             if not offered.scores[measure.score]:
                 fitting = ", ".join(("metric", *(name for name, fits in offered.scores.items() if fits)))
                 raise ConfigurationError(
-                    source, f"{key}.score", measure.score, f"a score between 0 and 1, which it is not: {fitting}"
+                    source, f"{key}.score", measure.score, f"a score whose range is 0 to 1: {fitting}"
                 )
 
 

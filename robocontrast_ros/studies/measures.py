@@ -254,7 +254,9 @@ class OfPerturbation(Measure):
 class Controlled(Measure):
     """A number from which the same number of the control may be subtracted."""
 
-    less_control: bool = Field(default=False, description="whether that of the study's control is subtracted")
+    less_control: bool = Field(
+        default=False, description="whether the same number of the study's control is subtracted"
+    )
 
     @property
     def needs_control(self) -> bool:
@@ -537,7 +539,7 @@ class Slope(Controlled):
         default="", description="a measure; scores and `by` are centred among the trials of one value of it"
     )
     base: float | None = Field(
-        default=None, description="the measure `by` of base trials; they are left out without it"
+        default=None, description="value of `by` for base trials; if left out, base trials are left out"
     )
 
     def __post_init__(self) -> None:
@@ -614,8 +616,8 @@ class OfTwoPolicies(Measure):
     The trials of all seeds are pooled, with an interval whose clusters are the base instances.
     """
 
-    policy: str = Field(description="the one whose trials these are, and that is decided for")
-    than: str = Field(description="the one that it is compared with")
+    policy: str = Field(description="the policy whose trials these are, and for which the claim is decided")
+    than: str = Field(description="the policy that it is compared with")
 
     def __post_init__(self) -> None:
         super().__post_init__()

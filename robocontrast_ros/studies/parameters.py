@@ -66,8 +66,8 @@ class StudyParameters:
     )
     beside: tuple[str, ...] = Field(
         default=(),
-        description="further ones of the policies that are shown beside the others, for example one that is told other "
-        "words; claims are not decided for them either",
+        description="some of the policies, shown beside the others, for example one that receives other words; claims "
+        "are not decided for them either",
     )
     seeds: tuple[int, ...] = Field(min_length=1, description="of the test sets; each is a repetition of the study")
     test_set: TestSetParameters
@@ -96,11 +96,11 @@ class StudyParameters:
     cap: float = Field(
         gt=0,
         le=100,
-        description="budget of the other strategies, in units of what `standard` costs with the same seed",
+        description="budget of the other strategies, in units of the cost of `standard` with the same seed",
     )
     bins: int = Field(default=BINS, ge=2, le=1000, description="bins of the error curves")
     resamples: int = Field(default=2000, ge=100, le=100_000, description="bootstrap samples of every interval")
-    claims: str = Field(default="", description="URI or path of the file of claims; none are decided without")
+    claims: str = Field(default="", description="URI or path of the file of claims; without it, no claims are decided")
 
     def __post_init__(self) -> None:
         labels = [strategy.label for strategy in self.strategies]

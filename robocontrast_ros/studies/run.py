@@ -173,8 +173,8 @@ def _alone(folder: StudyFolder) -> Iterator[None]:
             raise ConfigurationError(
                 str(folder.path),
                 "",
-                "a study that is being run by another process",
-                "one that is not",
+                "a study that another process is running",
+                "a study that no other process is running",
                 "Wait for it, end it first, or name another folder with --output.",
             ) from None
         yield

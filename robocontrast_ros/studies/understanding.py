@@ -40,11 +40,15 @@ class CheckParameters:
     name: str = Field(min_length=1, description="name of its folder")
     description: str = Field(default="", description="what it shows, in a sentence")
     session: str = Field(default="", description="session that each policy runs: a name, or the path of a file")
-    sessions: tuple[str, ...] = Field(default=(), description="in its place, several: verdicts pool them")
+    sessions: tuple[str, ...] = Field(
+        default=(), description="several sessions, in place of `session`; verdicts pool them"
+    )
     policies: tuple[str, ...] = Field(min_length=1, description="names, or paths of files")
-    chance: str = Field(description="the one of them whose base trials measure chance")
+    chance: str = Field(description="the policy among them whose base trials measure chance")
     seeds: tuple[int, ...] = Field(
-        min_length=1, description="of the sessions; the second of `sessions` is run with one more, the third with two"
+        min_length=1,
+        description="seeds of the sessions; the second of `sessions` is run with the seed plus 1, the third with the "
+        "seed plus 2",
     )
     margin: float = Field(default=MARGIN, gt=0, lt=1, description="loss of the share of successes that does not matter")
     expected: dict[str, dict[Verdict, tuple[str, ...]]] = Field(
@@ -134,7 +138,7 @@ def _check_names(file: Path, policies: Sequence[str]) -> None:
         described = look_up(find_file("policies", policy, str(file), f"policies.{number}", file.parent)).description
         own = policy if described is None else described.name
         if own in known:
-            expected = f"a policy with another name than '{own}', which that of '{known[own]}' is, too"
+            expected = f"a policy with another name than '{own}', which '{known[own]}' has already"
             raise ConfigurationError(str(file), f"policies.{number}", policy, expected, "Change `name` in its file.")
         known[own] = policy
 
@@ -213,7 +217,7 @@ def checked(parameters: CheckParameters, output: Path, *, no_mistakes: bool = Fa
             no_mistakes=no_mistakes,
         )
         if understanding is None:
-            expected = "a session with a perturbation of what is told or shown (axis L or O)"
+            expected = "a session with a perturbation of the instruction or the images (axis L or O)"
             raise ConfigurationError(parameters.every_session[0], "strategy.perturbations", "none", expected)
         for policy, runs in results.items():
             if not any(run.trials["counts"].any() for run in runs):

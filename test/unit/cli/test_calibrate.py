@@ -248,7 +248,7 @@ def written(folder, content):
     [
         (["--objects", "tabeltop"], "Did you mean 'tabletop'"),
         (["--objects", "language_table"], "by colour and outline"),
-        (["--objects", "tabletop", "--board", "board.yaml"], "nothing, where --objects is given"),
+        (["--objects", "tabletop", "--board", "board.yaml"], "nothing, if --objects is given"),
         (["--objects", "tabletop", "--to", "tags.docx"], "a .pdf or .png file"),
         (["--objects", "tabletop", "--family", "aruco_4x4_50"], "the objects need 186 tags, and ArUco 4x4_50 has 50"),
         (["--objects", "tabletop", "--family", "aruco_5x5"], "Did you mean 'aruco_5x5_50'"),

@@ -272,7 +272,7 @@ OFFERED = Offered(
         (Change, {"families": ("pik",)}, "Did you mean 'pick'"),
         (Agreement, {"policy": "one", "than": "othr"}, "Did you mean 'other'"),
         (Change, {"score": "h_sucess"}, "Did you mean 'h_success'"),
-        (Change, {"score": "nearest_distance"}, "got 'nearest_distance', expected a score between 0 and 1"),
+        (Change, {"score": "nearest_distance"}, "got 'nearest_distance', expected a score whose range is 0 to 1"),
     ],
 )
 def test_what_the_study_does_not_have_is_refused_by_name(kind, keys, words):
