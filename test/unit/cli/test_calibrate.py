@@ -223,7 +223,8 @@ def test_a_file_of_tags_that_somebody_may_have_edited_is_not_written_over(printe
     _, folder = printed
     before = (folder / "few.yaml").read_bytes()
     done = run("print-tags", "--objects", folder / "few.yaml", "--to", folder / "few.pdf")
-    assert done.exit_code == 2 and "few.yaml does not exist yet" in " ".join(done.output.split()).replace(f"{folder}/", "")
+    said = " ".join(done.output.split()).replace(f"{folder}/", "")
+    assert done.exit_code == 2 and "few.yaml does not exist yet" in said
     assert (folder / "few.yaml").read_bytes() == before and not (folder / "few.pdf").exists()
 
 
