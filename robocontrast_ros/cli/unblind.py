@@ -1,4 +1,4 @@
-"""`robocontrast unblind`: which policy ran which trial of a blind session."""
+"""`robocontrast unblind`: the policy of each trial of a blind session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from robocontrast_ros.runs.events import BlindingBegan
 
 BROKEN = 1
-"""Exit code where the blinding was not kept, or is not proved."""
+"""Exit code if the blinding was not kept, or is not proved."""
 
 
 def unblind(
@@ -26,8 +26,8 @@ def unblind(
 ) -> None:
     """Show which policy ran which trial of a blind session, and whether its blinding was kept.
 
-    A session opens by itself at its end. Opened before, its blinding is broken, which the journal keeps; it has to be
-    interrupted for that, and can be resumed.
+    A session opens by itself at its end. If it is opened earlier, its blinding is broken, and the journal records that.
+    The session must be interrupted before, and can be resumed after that.
     Exit codes: 0 the blinding was kept, 1 it was not, or is not proved, 2 invalid input.
     """
     from robocontrast_ros.runs.blinding import blinding_of, is_of_several_policies
@@ -57,7 +57,7 @@ def unblind(
 
 
 def _break(run: RunFolder, began: BlindingBegan, by: str, reason: str) -> None:
-    """Write down that a session is opened before its end."""
+    """Open a session before its end, and write that into the journal."""
     for option, value in (("--by", by), ("--reason", reason)):
         if not value:
             raise ConfigurationError(

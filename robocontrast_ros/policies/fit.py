@@ -86,7 +86,7 @@ def check_fit(
             "",
             description.name,
             f"a policy that fits robot '{robot.name}'",
-            f"`robocontrast policies` shows which fit which robot. What differs:{lines}",
+            f"`robocontrast policies` lists the robots that each policy fits. Differences:{lines}",
         )
 
 

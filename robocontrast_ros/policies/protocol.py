@@ -146,11 +146,12 @@ class PolicyDescription:
                 raise ValueError(f"policy '{self.name}': {key} {' or '.join(get_args(of))}, not {value!r}")
         if self.late == "chunk" and self.executed == self.chunk_length:
             raise ValueError(
-                f"policy '{self.name}': late chunk only where execute ({self.executed}) is less than chunk_length, for "
-                "nothing is left of an answer that was carried out"
+                f"policy '{self.name}': late chunk only if execute ({self.executed}) is less than chunk_length, "
+                "because nothing is left of an answer that was carried out"
             )
         if self.objects and not self.privileged:
-            raise ValueError(f"policy '{self.name}': objects only with privileged, for the scene is the list of them")
+            words = "objects only with privileged, because the scene is the list of them"
+            raise ValueError(f"policy '{self.name}': {words}")
 
     @property
     def shows_objects(self) -> bool:

@@ -299,7 +299,7 @@ def refuse_several_policies(journal: Journal) -> None:
     if is_of_several_policies(journal.events):
         run = journal.path.parent
         raise JournalError(
-            f"{journal.path}: the trials of several policies, of which no mean says anything. Once it is opened, "
+            f"{journal.path}: the trials of several policies, whose common mean has no meaning. Once it is opened, "
             f"`robocontrast results {shlex.quote(str(run))}` writes a run folder for each, {run / 'policies'}/NAME."
         )
 

@@ -549,8 +549,8 @@ class Session:
         if not reason:
             return
         cure = (
-            "a test instance is not left out for the sake of a policy; let one serve that takes it, or begin another "
-            "session, whose task has other sentences"
+            "a test instance is not left out because of a policy; swap to a policy that can read it, or begin "
+            "a session of a task with other sentences"
             if trial.is_base
             else "the trial was chosen before this policy served; resume the session, or let another policy serve"
         )

@@ -27,7 +27,7 @@ def check_description(description: PolicyDescription, session: ResolvedSession, 
             str(session.source),
             "policy",
             description.name,
-            f"one without the ground truth: backend '{backend}' cannot tell the scene of every control step",
+            f"one without the ground truth: backend '{backend}' cannot report the scene of every control step",
             "A policy that sees, or that guesses (`random`), can run there.",
         )
     cameras = {camera.name: (camera.width, camera.height) for camera in session.parameters.cameras or ()}

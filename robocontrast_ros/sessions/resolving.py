@@ -358,7 +358,7 @@ def _wanted_of_all(policies: tuple[Path, ...]) -> dict[str, CameraParameters]:
                     "image_sizes",
                     f"{camera.width}x{camera.height} for '{name}'",
                     f"{other.width}x{other.height}, which another policy of the blind session wants of it",
-                    "Policies that are compared blindly are shown the same images: take others.",
+                    "Policies that are compared blindly must receive the same images: choose other policies.",
                 )
     return wanted
 

@@ -1,4 +1,4 @@
-"""Writes what a study finds: trials, curves, claims, figures and a summary."""
+"""Writing the results of a study: trials, curves, claims, figures and a summary."""
 
 from __future__ import annotations
 

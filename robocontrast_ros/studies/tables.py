@@ -12,7 +12,7 @@ from robocontrast_ros.studies.claims import OURS, Claim, Decided
 from robocontrast_ros.studies.results import PerturbationRow, StudyResults
 
 FORM = ".3f"
-"""Of the numbers of all tables."""
+"""Format of the numbers in all tables."""
 
 STRATEGY_WORDS = (
     "Trials, cost and trials within the cost of the standard evaluation: of each seed. Ratio: trials for the cost "
@@ -38,7 +38,7 @@ POLICY = Column("policy")
 
 
 def errors_block(results: StudyResults) -> TableBlock:
-    """Return a row for each policy and estimator."""
+    """Return the table of errors, a row for each policy and estimator."""
     return TableBlock(
         [
             Column("estimator"),
@@ -53,7 +53,7 @@ def errors_block(results: StudyResults) -> TableBlock:
 
 
 def perturbations_block(results: StudyResults) -> TableBlock:
-    """Return a row for each policy and perturbation."""
+    """Return the table of perturbations, a row for each policy and perturbation."""
 
     def policy(row: PerturbationRow) -> str:
         return f"{row.policy} (control)" if row.policy in (results.control, *results.beside) else row.policy
@@ -81,7 +81,7 @@ def perturbations_block(results: StudyResults) -> TableBlock:
 
 
 def strategies_block(results: StudyResults) -> TableBlock:
-    """Return a row for each policy and strategy."""
+    """Return the table of strategies, a row for each policy and strategy."""
     return TableBlock(
         [
             Column("strategy"),
@@ -100,7 +100,7 @@ def strategies_block(results: StudyResults) -> TableBlock:
 
 
 def claims_block(decided: Sequence[Decided]) -> TableBlock:
-    """Return a row for each claim: its words, the number, where it holds, and each policy's estimate and verdict."""
+    """Return the table of claims, a row for each: words, source, number, region, each policy's estimate and verdict."""
     rows: dict[str, tuple[Claim, dict[str, str]]] = {}
     for one in decided:
         _, of_policies = rows.setdefault(one.claim.id, (one.claim, {}))
@@ -127,7 +127,10 @@ def _estimate(name: str, of: Callable[[Any], Estimate]) -> Column:
 
 
 def _without_equal_ends(estimate: Estimate) -> Estimate:
-    """Return an estimate without an interval of no width: all draws are equal where a strategy is its own standard."""
+    """Return the estimate, without its interval if that has no width.
+
+    All draws are equal if a strategy is compared with itself.
+    """
     return Estimate(estimate.mean) if estimate.low == estimate.high else estimate
 
 
@@ -136,6 +139,6 @@ def _of_seeds(numbers: Iterable[int]) -> str:
 
 
 def _claimed(claim: Claim) -> str:
-    """Return the words of a claim, in quotation marks where they are quoted, and how they are read."""
+    """Return the words of a claim, in quotation marks unless it is our own, and the way in which they are read."""
     words = claim.says if claim.source == OURS else f"“{claim.says}”"
     return f"{words} (read as: {claim.read_as})" if claim.read_as else words

@@ -730,7 +730,7 @@ class TestWhatSlowsTheRobot:
     @pytest.mark.parametrize(
         ("keys", "words"),
         [
-            ({"full": 1.0}, "says 100, more than `full` (1) of `driver.limits`"),
+            ({"full": 1.0}, "reports 100, more than `full` (1) of `driver.limits`"),
             ({"field": "value"}, "std_msgs/msg/Float64 of speed_scaling_state_broadcaster/speed_scaling has no number"),
         ],
     )

@@ -122,7 +122,7 @@ def load_other(thresholds: Thresholds, own_file: Path) -> OtherTask:
                 source,
                 attribute.removeprefix("scenes."),
                 after,
-                f"what the trial ran with, {before!r}",
+                f"the value in the trial, {before!r}",
                 "A recording can be scored under other thresholds, not in another world.",
             )
     was, now = dict(_leaves(own)), dict(_leaves(content))

@@ -33,7 +33,7 @@ class PolicyServerParameters(LedParameters):
         default=0.0,
         ge=0.0,
         le=3600.0,
-        description="How long each call of the policy takes at least, so that nobody can tell policies apart [s].",
+        description="Least duration of each call of the policy, so that nobody can tell policies apart by it [s].",
     )
     blind: bool = Field(default=False, description="Whether the log names no policy.")
     autostart: bool = Field(default=True, description="Whether to configure and activate at start-up.")

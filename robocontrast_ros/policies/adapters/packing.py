@@ -46,8 +46,10 @@ class ActionParameters:
     size: int = Field(ge=1, description="numbers in one action")
     reference: Reference | None = Field(default=None, description="delta, absolute, velocity or discrete")
     frame: Frame | None = Field(default=None, description="world, base, tool or joint")
-    rotation: Rotation | None = Field(default=None, description="form of rotations, none without")
-    gripper: Gripper | None = Field(default=None, description="what a greater number does, none without")
+    rotation: Rotation | None = Field(default=None, description="form of rotations; none without rotations")
+    gripper: Gripper | None = Field(
+        default=None, description="effect of a greater number on the gripper; none without a gripper"
+    )
     rate: float | None = Field(default=None, gt=0, description="control rate that it was trained at [Hz]")
 
 
@@ -62,7 +64,7 @@ class ChunkParameters:
         description="actions carried out before the next request; all, or one with `ensemble`",
     )
     ensemble: float | None = Field(
-        default=None, ge=0, description="decay of temporal ensembling for one action step; none"
+        default=None, ge=0, description="decay of temporal ensembling for one action step; no ensembling if left out"
     )
     late: Late = Field(
         default="hold",

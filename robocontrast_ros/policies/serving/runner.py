@@ -194,7 +194,7 @@ class PolicyRunner:
                 str(self.path),
                 "policy",
                 named_in(self.path),
-                "a policy with reset_segments(segments, seed), since it declares `referents` or `mask`",
+                "a policy with reset_segments(segments, seed), because it declares `referents` or `mask`",
             )
         self.load_time = time.perf_counter() - start
 

@@ -272,7 +272,11 @@ OFFERED = Offered(
         (ChangeFromBase, {"families": ("pik",)}, "Did you mean 'pick'"),
         (PolicyAgreement, {"policy": "one", "than": "othr"}, "Did you mean 'other'"),
         (ChangeFromBase, {"score": "h_sucess"}, "Did you mean 'h_success'"),
-        (ChangeFromBase, {"score": "nearest_distance"}, "got 'nearest_distance', expected a score between 0 and 1"),
+        (
+            ChangeFromBase,
+            {"score": "nearest_distance"},
+            "got 'nearest_distance', expected a score whose range is 0 to 1",
+        ),
     ],
 )
 def test_what_the_study_does_not_have_is_refused_by_name(kind, keys, words):

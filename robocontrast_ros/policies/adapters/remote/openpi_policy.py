@@ -69,7 +69,7 @@ class OpenpiPolicy(ServerPolicy):
         for key, got, expected in self._differences(connection.metadata):
             connection.close()
             cure = f"The server says {got!r}; start the server of the checkpoint that the file describes."
-            raise ConfigurationError(str(path), key, expected, "what the server says of itself", cure)
+            raise ConfigurationError(str(path), key, expected, "the server's own metadata", cure)
         self._connection = connection
 
     @property

@@ -36,7 +36,7 @@ class TextParameters:
         default=None, ge=1, description="tokens of an instruction that it reads, the tokenizer's own marks included"
     )
     tokenizer: str = Field(default="", description="URI of the model's tokenizer.json; empty: no tokens are counted")
-    case: Case = Field(default="any", description="lower where capital letters reach it as small ones")
+    case: Case = Field(default="any", description="lower if it reads capital letters as small ones")
     accepts_empty: bool = Field(default=True, description="whether it takes an empty instruction")
 
 

@@ -157,8 +157,8 @@ class TorchPolicy:
                 path,
                 "input",
                 ", ".join(inputs) or "nothing",
-                f"what the network needs: {', '.join(signature.required)}",
-                f"Say under `images` or `state`, or by `instruction`, what {', '.join(missing)} is.",
+                f"all inputs that the network needs: {', '.join(signature.required)}",
+                f"Describe {', '.join(missing)} under `images`, `state` or `instruction`.",
             )
 
     def _refusal(self, fault: PolicyFault, inputs: dict[str, Any]) -> ConfigurationError:
@@ -175,10 +175,11 @@ class TorchPolicy:
         if fault.fault is Fault.POLICY_UNREADABLE:
             cure = "`key: ''` takes the answer itself, `key: '0'` the first of a tuple."
             return ConfigurationError(
-                path, "output.key", parameters.output.key, f"where the actions are; {fault.detail}", cure
+                path, "output.key", parameters.output.key, f"the key of the actions; {fault.detail}", cure
             )
         if fault.fault is Fault.POLICY_WRONG_SHAPE:
-            return ConfigurationError(path, "action.size", parameters.action.size, f"what fits; {fault.detail}")
+            expected = f"the size of the network's actions; {fault.detail}"
+            return ConfigurationError(path, "action.size", parameters.action.size, expected)
         shapes = ", ".join(self._network.signature.shapes)
         expected = f"inputs that the network takes{': ' * bool(shapes)}{shapes}"
         given = form_of(inputs, parameters.call.batch)
