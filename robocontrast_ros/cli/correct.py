@@ -26,17 +26,16 @@ def correct(
     Its scores are computed again from its bag. The first judgement stays in the journal. While the session runs, trials
     are corrected on the person's page.
     """
+    from robocontrast_ros.analysis.data.run_record import RunRecord
     from robocontrast_ros.analysis.rescoring import corrections
     from robocontrast_ros.domain import Judgement
-    from robocontrast_ros.runs.events import TrialFinished
     from robocontrast_ros.runs.journal import JournalWriter, read_begun
 
     folder, console = RunFolder.open(run), Console()
     read_begun(folder.journal)
     right = Judgement(success, 1.0 if success else progress, by)
     with JournalWriter(folder.journal) as writer:
-        trials = (event for event in writer.past.corrected.events if isinstance(event, TrialFinished))
-        before = {event.trial.trial_id: event.result for event in trials}
+        before = {event.trial.trial_id: event.result for event in RunRecord.of(writer.past.events).finished}
         found = corrections.correct(folder, writer, trial, right, reason)
     for name, value in found.result.scores.items():
         was = before[trial].scores.get(name, math.nan)

@@ -80,7 +80,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
         console.print("", Table(sample_size_block(sample_sizes(results, (within,)))), sep="\n")
     console.path("picture", results.figure)
     # With images in the bags this takes minutes for a long run.
-    write_maps(run, journal.corrected, lambda missing: console.track(missing, "maps"))
+    write_maps(run, results.record, lambda missing: console.track(missing, "maps"))
     if run.maps.is_dir():
         console.path("maps", run.maps)
     console.path("run folder", run.path)

@@ -435,7 +435,7 @@ class SessionParameters:
         if self.policy_server.composed and not self.composed:
             raise ValueError("`composed: true` where `policy_server.composed` is true")
         if self.blind is not None:
-            self._check_blind(self.blind)
+            self._check_blind()
         elif not self.policy and not self.policy_server.external:
             raise ValueError("a `policy`, or `policy_server` with `external: true`")
         if self.policy and self.policy_server.external:
@@ -443,11 +443,16 @@ class SessionParameters:
                 "no `policy`, because a policy server elsewhere has its own; `robocontrast swap` changes it"
             )
 
-    def _check_blind(self, blind: BlindParameters) -> None:
+    @property
+    def least_answer_time(self) -> float:
+        """How long each answer of a policy takes at least [s]; 0 if answers are not held back."""
+        return (self.blind and self.blind.answer_time) or 0.0
+
+    def _check_blind(self) -> None:
         """Refuse parameters that do not fit blind policies."""
         if self.policy or self.policy_server.external:
             raise ValueError("neither `policy` nor `policy_server.external` beside `blind`, which names the policies")
         if self.stop_early is not None:
             raise ValueError("no `stop_early` beside `blind`: its question is about one policy")
-        if (blind.answer_time or 0.0) >= self.timeouts.policy:
+        if self.least_answer_time >= self.timeouts.policy:
             raise ValueError("a `blind.answer_time` below `timeouts.policy`, after which an answer is too late")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from robocontrast_ros.analysis.data.serving_policies import serving_policies
-from robocontrast_ros.domain import TestInstance, Trial
+from robocontrast_ros.domain import Scene, SetupMove, TestInstance, Trial
 from robocontrast_ros.runs.events import (
     Event,
     PolicyLoaded,
@@ -33,6 +34,7 @@ class TrialRecord:
         first: its last event, as the session wrote it down.
         policy: name of the policy that served; empty if unknown.
         set_ups: those for this execution, and for the void attempts of its trial right before it, which then have none.
+        moves: what was moved to set it up; of a repeat that needed no move, to set its instance up.
         spent: cost of all set-ups up to and including these.
         corrected_by: the person who corrected its judgement; None if nobody did.
     """
@@ -41,6 +43,7 @@ class TrialRecord:
     first: TrialFinished | TrialVoid
     policy: str
     set_ups: tuple[SetUp, ...]
+    moves: tuple[SetupMove, ...]
     spent: float
     corrected_by: str | None
 
@@ -53,6 +56,11 @@ class TrialRecord:
     def counts(self) -> bool:
         """Whether it counts: void attempts do not."""
         return isinstance(self.ended, TrialFinished)
+
+    @property
+    def start(self) -> Scene | None:
+        """The scene as it was read back after set-up; None without a set-up."""
+        return self.set_ups[-1].after if self.set_ups else None
 
 
 @dataclass
@@ -117,7 +125,9 @@ class RunRecord:
             self.trials[-1] = replace(self.trials[-1], set_ups=())
         ended = corrected_event(event, self.corrections)
         by = self.corrections[event.trial.trial_id].judgement.by if ended is not event else None
-        self.trials.append(TrialRecord(ended, event, policy, set_ups, spent, by))
+        same = takewhile(lambda one: _instance(one.trial) == _instance(event.trial), reversed(self.set_ups))
+        moves = next((one.moves for one in same if one.moves), ())
+        self.trials.append(TrialRecord(ended, event, policy, set_ups, moves, spent, by))
 
     @property
     def recorded(self) -> RecordedSession:
@@ -128,3 +138,7 @@ class RunRecord:
     def finished(self) -> tuple[TrialFinished, ...]:
         """The trials that count, as they were judged last."""
         return tuple(each.ended for each in self.trials if each.counts)
+
+
+def _instance(trial: Trial) -> tuple[str, str]:
+    return trial.base_id, trial.perturbation

@@ -40,8 +40,7 @@ from robocontrast_ros.analysis.tables.comparison import (
     number_files,
     write_numbers,
 )
-from robocontrast_ros.runs.events import PolicyLoaded
-from robocontrast_ros.runs.journal import Journal, read_begun
+from robocontrast_ros.runs.journal import read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 
 
@@ -142,14 +141,12 @@ class ReadRuns:
 
     Attributes:
         folders: folders of the runs.
-        journals: their journals, with the results and judgements of the last corrections.
         results: results of each.
         labels: label of each, as ``ComparedRun.label``.
         comparisons: the first run with each of the others.
     """
 
     folders: tuple[RunFolder, ...]
-    journals: tuple[Journal, ...]
     results: tuple[Results, ...]
     labels: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
@@ -203,10 +200,7 @@ def read_runs(runs: Sequence[RunFolder]) -> ReadRuns:
     journals = tuple(read_begun(run.journal) for run in runs)
     check_distinct([(str(run.path), journal.started) for run, journal in zip(runs, journals, strict=True)])
     results = tuple(compute_results(journal, draw_test_set(run)) for run, journal in zip(runs, journals, strict=True))
-    journals = tuple(journal.corrected for journal in journals)
-    return ReadRuns(
-        tuple(runs), journals, results, _labels(runs, journals, results), compare_all(results[0], results[1:])
-    )
+    return ReadRuns(tuple(runs), results, _labels(runs, results), compare_all(results[0], results[1:]))
 
 
 def write_comparison_page(
@@ -233,8 +227,8 @@ def write_comparison_page(
     ]
     compared = [_compared(read, number, indices, track) for number, indices in enumerate(wanted)]
     attempts = [
-        _by_index(attempts_of(run, journal, of_run, track, indices))
-        for run, journal, of_run, indices in zip(read.folders, read.journals, results, wanted, strict=True)
+        _by_index(attempts_of(run, of_run, track, indices))
+        for run, of_run, indices in zip(read.folders, results, wanted, strict=True)
     ]
     contrasts = [
         _contrast(number, compared[0], compared[number], comparison, pairs, attempts[0], attempts[number])
@@ -258,10 +252,10 @@ def write_comparison_page(
     write_page(page, to)
 
 
-def _labels(runs: Sequence[RunFolder], journals: Sequence[Journal], results: Sequence[Results]) -> tuple[str, ...]:
+def _labels(runs: Sequence[RunFolder], results: Sequence[Results]) -> tuple[str, ...]:
     """Return the label of each run (``ComparedRun.label``)."""
     labels = [found.summary.policy for found in results]
-    files = [next((e.file for e in journal.events if isinstance(e, PolicyLoaded)), "") for journal in journals]
+    files = [next((loaded.file for loaded in found.record.loaded), "") for found in results]
     for name in {label for label in labels if labels.count(label) > 1}:
         group = [number for number, label in enumerate(labels) if label == name]
         ends = path_ends([files[number] for number in group])
@@ -272,14 +266,14 @@ def _labels(runs: Sequence[RunFolder], journals: Sequence[Journal], results: Seq
 
 
 def _compared(read: ReadRuns, number: int, wanted: set[int], track: Track) -> ComparedRun:
-    run, journal, results = read.folders[number], read.journals[number], read.results[number]
+    run, results = read.folders[number], read.results[number]
     return ComparedRun(
         name=run.name,
         label=read.labels[number],
         results=results,
         headline=next(iter(headlines_of(results.summary)), None),
-        reproduction=reproduction_of(run, journal),
-        no_maps=draw_maps(run, journal, track, wanted),
+        reproduction=reproduction_of(run, results.record),
+        no_maps=draw_maps(run, results.record, track, wanted),
     )
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import yaml
 
-from robocontrast_ros.runs.events import Event, PolicyLoaded
-from robocontrast_ros.runs.journal import Journal
+from robocontrast_ros.analysis.data.run_record import RunRecord
+from robocontrast_ros.runs.events import PolicyLoaded
 from robocontrast_ros.runs.run_folder import RunFolder
 
 
@@ -30,12 +29,12 @@ class Reproduction:
     commands: dict[str, str]
 
 
-def reproduction_of(run: RunFolder, journal: Journal) -> Reproduction:
-    """Return the record to run a session again, from a journal that holds one."""
-    started = journal.started
+def reproduction_of(run: RunFolder, record: RunRecord) -> Reproduction:
+    """Return the record to run a session again, from a run that has one."""
+    started = record.started
     assert started is not None, "compute_results refuses a journal without"
     digests = {"resolved parameters": started.digest}
-    for loaded in policies_loaded(journal.events):
+    for loaded in policies_loaded(record):
         digests[f"policy {loaded.name}"] = loaded.digest
     for file in (*sorted(run.parameters.glob("*.yaml")), run.journal):
         digests[str(file.relative_to(run.path))] = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -54,7 +53,6 @@ def reproduction_of(run: RunFolder, journal: Journal) -> Reproduction:
     )
 
 
-def policies_loaded(events: Sequence[Event]) -> tuple[PolicyLoaded, ...]:
-    """Return the first loading of each policy of a run, in the order of their last loadings."""
-    loaded = [event for event in events if isinstance(event, PolicyLoaded)]
-    return tuple({(event.name, event.digest): event for event in reversed(loaded)}.values())[::-1]
+def policies_loaded(record: RunRecord) -> tuple[PolicyLoaded, ...]:
+    """Return the policies of a run, each where it was loaded for the first time."""
+    return tuple({(event.name, event.digest): event for event in reversed(record.loaded)}.values())[::-1]

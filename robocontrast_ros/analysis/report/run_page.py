@@ -108,9 +108,8 @@ def run_page(
     run: RunFolder, journal: Journal, results: Results, track: Track = no_progress, now: float | None = None
 ) -> str:
     """Return the page of a run; see ``write_report``."""
-    journal = journal.corrected
-    no_maps = draw_maps(run, journal, track)
-    attempts = attempts_of(run, journal, results, track)
+    no_maps = draw_maps(run, results.record, track)
+    attempts = attempts_of(run, results, track)
     made = time.time() if now is None else now
     return render("run.html", **_content(run, journal, results, attempts), no_maps=no_maps, made=made)
 
@@ -130,7 +129,7 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "warning": journal.warning,
         "ended": journal.ended,
         "attempts": attempts,
-        "instances": instances_of(attempts, journal, tuple(symbols)),
+        "instances": instances_of(attempts, results.record, tuple(symbols)),
         "headlines": tuple(headlines_of(summary)),
         "tables": _tables(run, results),
         "charts": _charts(results),
@@ -141,12 +140,12 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "pacing": pacing_of(results.record).words,
         "pose_sources": pose_sources_of(results.record),
         "speed_scaling": speed_scaling_of(results.record),
-        "loaded": policies_loaded(journal.events),
+        "loaded": policies_loaded(results.record),
         "sequential": sequential,
         "sequential_symbol": find_spec(summary.scores, sequential.score).symbol if sequential else "",
         "skips": [skip for _, skip in results.record.skips],
         "run_events": tuple(_run_events(journal.events)),
-        "reproduction": reproduction_of(run, journal),
+        "reproduction": reproduction_of(run, results.record),
     }
 
 

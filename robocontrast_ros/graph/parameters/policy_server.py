@@ -46,12 +46,12 @@ class PolicyServerParameters(LedParameters):
     @classmethod
     def of(cls, session: ResolvedSession) -> Self:
         """Return the parameters of the policy server of a session, which has the policy's file."""
-        timeouts, blind = session.parameters.timeouts, session.parameters.blind
+        given = session.parameters
         return cls(
             policy=session.policy_file,
-            timeout=timeouts.policy,
-            load_timeout=timeouts.load,
-            answer_time=(blind and blind.answer_time) or 0.0,
-            blind=blind is not None,
+            timeout=given.timeouts.policy,
+            load_timeout=given.timeouts.load,
+            answer_time=given.least_answer_time,
+            blind=given.blind is not None,
             leader=LEADER,
         )
