@@ -82,6 +82,7 @@ class Column:
         brief: whether a terminal shows the means of its estimates alone.
         roomy: whether a narrow page leaves it out.
         page: whether a terminal leaves it out.
+        beside: whether it is read with the column before it, so that its heading may be that of another.
         kind: its type in files: str, int, float, bool, or Estimate, which is three columns (``frames``).
         meaning: its meaning in files, in words.
     """
@@ -92,6 +93,7 @@ class Column:
     brief: bool = False
     roomy: bool = False
     page: bool = False
+    beside: bool = False
     kind: type = str
     meaning: str = ""
 
@@ -105,7 +107,7 @@ class Shown:
     """A column with its values, one a row.
 
     Attributes:
-        heading: its heading, which differs from those of the other columns.
+        heading: its heading, which differs from those of the other columns unless it is ``beside`` another.
         column: its description.
         values: its values, in the order of the rows.
     """
@@ -156,18 +158,18 @@ class TableBlock:
     @cached_property
     def shown(self) -> tuple[Shown, ...]:
         """The columns that are shown."""
-        found: dict[str, Shown] = {}
+        found: list[Shown] = []
         for column in self.columns:
             values = tuple(column.value(row) for row in self.rows)
             heading = column.name + (self.mark if any(isinstance(one, Estimate) for one in values) else "")
-            alike = [one for one in found.values() if one.column.name == column.name]
+            alike = [one for one in found if one.column.name == column.name and not column.beside]
             if any(repr(one.values) == repr(values) for one in alike):
                 continue
             number = len(alike) + 1
-            while heading in found:
+            while not column.beside and any(one.heading == heading for one in found):
                 number, heading = number + 1, f"{column.name} ({number})"
-            found[heading] = Shown(heading, column, values)
-        return tuple(found.values())
+            found.append(Shown(heading, column, values))
+        return tuple(found)
 
     def lines(self, put: Callable[[Value, str], str] = words) -> Iterator[tuple[str, list[Line]]]:
         """Return the rows of each group, with the group's heading: empty if there are no groups.

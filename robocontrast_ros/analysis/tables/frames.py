@@ -47,18 +47,19 @@ def columns_of(columns: Iterable[Column]) -> Columns:
 
 def frame(columns: Sequence[Column], rows: Iterable[Any]) -> pl.DataFrame:
     """Return the content of a file: a line for each row."""
-    return make_table([_cells(columns, row) for row in rows], columns_of(columns))
+    return make_table([cells(columns, row) for row in rows], columns_of(columns))
 
 
-def _cells(columns: Sequence[Column], row: Any) -> dict[str, object]:
-    cells: dict[str, object] = {}
+def cells(columns: Sequence[Column], row: Any) -> dict[str, object]:
+    """Return the cells of a row, by the names of ``columns_of``."""
+    found: dict[str, object] = {}
     for column in columns:
         value = column.value(row)
         if column.kind is Estimate:
-            cells |= {_end(column, end): number for end, number in asdict(value).items()}
+            found |= {_end(column, end): number for end, number in asdict(value).items()}
         else:
-            cells[column.name] = value
-    return cells
+            found[column.name] = value
+    return found
 
 
 def _end(column: Column, end: str) -> str:

@@ -10,5 +10,6 @@ def markdown(block: TableBlock) -> str:
     group = [block.group.name] if block.group else []
     head = [*group, *(one.heading for one in block.shown)]
     body = [[*([heading] if group else []), *line.cells] for heading, lines in block.lines() for line in lines]
-    lines = [head, ["---"] * len(head), *([cell.replace("|", "\\|") for cell in line] for line in body)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    cells = [head, *([cell.replace("|", "\\|") for cell in line] for line in body)]
+    first, *lines = (f"| {' | '.join(line)} |" for line in cells)
+    return "\n".join([first, "|---" * len(head) + "|", *lines])

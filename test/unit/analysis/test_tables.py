@@ -124,6 +124,13 @@ def test_a_column_that_repeats_another_is_shown_once_and_one_that_shares_its_hea
     assert [one.heading for one in block.shown] == ["", "success", "success (2)"]
 
 
+def test_a_column_that_is_read_with_the_one_before_it_keeps_its_heading_and_its_place():
+    columns = [Column(name, lambda row: row, beside=name == "steps") for name in ("first", "steps", "second", "steps")]
+    assert markdown(Block(columns, [3])).splitlines() == [
+        *("| first | steps | second | steps |", "|---|---|---|---|", "| 3 | 3 | 3 | 3 |")
+    ]
+
+
 def test_values_are_put_into_words():
     assert words(Estimate(0.714, 0.5, 0.881)) == "0.71 [0.50, 0.88]"
     assert words(difference(Estimate(0.714))) == words(0.714, SIGNED) == "+0.71"
