@@ -25,7 +25,7 @@ import polars as pl
 from robocontrast_ros.analysis.estimates.summary import SummaryRow, summary_rows
 from robocontrast_ros.analysis.estimates.thinking import LatencyCurve, latency_curves
 from robocontrast_ros.analysis.estimates.understanding import Verdict
-from robocontrast_ros.analysis.tables.block import Block, Column, plain
+from robocontrast_ros.analysis.tables.block import Column, TableBlock, plain
 from robocontrast_ros.analysis.tables.markdown import markdown
 from robocontrast_ros.domain import BASE, find_spec
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
@@ -270,7 +270,7 @@ def latency_table(name: str) -> str:
         Column("solved", solved),
         Column("difference to base", lambda point: _bold(point.difference)),
     )
-    return markdown(Block(columns, _curve(Source.folder, name).points))
+    return markdown(TableBlock(columns, _curve(Source.folder, name).points))
 
 
 def latency_answer(name: str) -> str:
@@ -438,10 +438,10 @@ def families_table(*names: str, column: str = "policy", spl: bool = False) -> st
             Column("steps", lambda family, name=name: _steps(name, family), ".0f", beside=True),
             *[Column("SPL", lambda family, name=name: _base(name, family).scores["spl"].mean, beside=True)] * spl,
         ]
-    return markdown(Block(columns, [*_families(names[0]), ""]))
+    return markdown(TableBlock(columns, [*_families(names[0]), ""]))
 
 
-def _base(name: str, family: str) -> Row:
+def _base(name: str, family: str) -> SummaryRow:
     return session(name, family=family)[BASE]
 
 
@@ -521,7 +521,7 @@ def handling_table(*names: str) -> str:
         Column("SPL", lambda row: row[2]["spl"]),
         Column("control steps", lambda row: row[2]["steps"], ".0f"),
     )
-    return markdown(Block(columns, [(values, *found) for values in made for found in values["families"].items()]))
+    return markdown(TableBlock(columns, [(values, *found) for values in made for found in values["families"].items()]))
 
 
 def _share(rate: Estimate) -> str:
@@ -562,7 +562,7 @@ def orders_on_the_table() -> str:
         Column("s an instance", itemgetter("seconds"), ".0f"),
         Column("back in the own scene", lambda row: ", ".join(f"Δ{name} {row['back'][name]}" for name in row["order"])),
     )
-    return markdown(Block(columns, [cheapest, others[len(others) // 2], others[-1]]))
+    return markdown(TableBlock(columns, [cheapest, others[len(others) // 2], others[-1]]))
 
 
 def extremes_of_families(*names: str) -> str:
@@ -1044,7 +1044,7 @@ def adjusted_table() -> str:
         Column(name, itemgetter(number), form, beside=name in ("of adjusted", "width"))
         for number, (name, form) in enumerate(forms)
     ]
-    return markdown(Block(columns, result("coverage").values["adjusted"]))
+    return markdown(TableBlock(columns, result("coverage").values["adjusted"]))
 
 
 def sequences_table() -> str:
@@ -1109,7 +1109,7 @@ def laboratory_table() -> str:
         Column("void", lambda one: len(one["void"])),
         Column("scored alike from the bag", lambda one: f"{one['rescored_equal']}/{one['rescored']}"),
     )
-    return markdown(Block(columns, list(_on_the_wall_clock().values())))
+    return markdown(TableBlock(columns, list(_on_the_wall_clock().values())))
 
 
 def _left_out(images: int, images_missed: int, camera_rate: float, **_: Any) -> str:
@@ -1143,7 +1143,7 @@ def recorded_table() -> str:
         *(Column(key, lambda row, key=key: row[1][key]) for key in ("published", "recorded")),
         Column("lost", lambda row: row[1]["published"] - row[1]["recorded"]),
     )
-    return markdown(Block(columns, list(result("recorder_load").values["topics"].items())))
+    return markdown(TableBlock(columns, list(result("recorder_load").values["topics"].items())))
 
 
 # --- the camera as a judge --------------------------------------------------------------------------------------------

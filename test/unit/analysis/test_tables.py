@@ -126,7 +126,7 @@ def test_a_column_that_repeats_another_is_shown_once_and_one_that_shares_its_hea
 
 def test_a_column_that_is_read_with_the_one_before_it_keeps_its_heading_and_its_place():
     columns = [Column(name, lambda row: row, beside=name == "steps") for name in ("first", "steps", "second", "steps")]
-    assert markdown(Block(columns, [3])).splitlines() == [
+    assert markdown(TableBlock(columns, [3])).splitlines() == [
         *("| first | steps | second | steps |", "|---|---|---|---|", "| 3 | 3 | 3 | 3 |")
     ]
 
