@@ -45,7 +45,7 @@ from robocontrast_ros.tasks.protocol import Task
 TASK = "package://robocontrast_ros/config/tasks/language_table.yaml"
 
 TOKEN = "right-token-right-token"
-PATIENCE = 20.0
+TIME_LIMIT = 20.0
 """How long an answer is waited for [s]."""
 
 WAITING = 0.03
@@ -382,7 +382,7 @@ def _sent(port: int, content: bytes, whole: bool) -> bytes:
         OSError: nothing comes, and the connection stays open.
     """
     received = bytearray()
-    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
+    with socket.create_connection(("127.0.0.1", port), TIME_LIMIT) as connection:
         try:
             connection.sendall(content)
             if not whole:

@@ -1,12 +1,11 @@
 """What the policy server adds to a policy that does nothing; beside it openpi's websocket protocol doing the same.
 
 Ours is the `policy_server` node in a process of its own and a client that does what the rollout does for one answer:
-from camera messages that it has received to an array of actions, over the server's local connection (as the rollout
-does on one machine) and by its service `~/act` (between machines). The other is openpi's protocol as openpi's own
-server and client speak it (websockets without compression, msgpack with arrays as bytes): from camera arrays to an
-array of actions. All policies get the same pixels and joint positions, check their shapes, and answer with zeros.
-One call is timed on the client, with all packing and unpacking on both sides. They take turns, block by block, so
-that other load on the machine affects all of them.
+from camera messages that it has received to an array of actions, by the service `~/act`. The other is openpi's
+protocol as openpi's own server and client speak it (websockets without compression, msgpack with arrays as bytes):
+from camera arrays to an array of actions. All policies get the same pixels and joint positions, check their shapes,
+and answer with zeros. One call is timed on the client, with all packing and unpacking on both sides. They take turns,
+block by block, so that other load on the machine affects all of them.
 
     python benchmark/policy_server.py        (--cameras 1 3 --json numbers.json)
 """
@@ -24,7 +23,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -161,13 +159,13 @@ def ask_openpi(cameras: int, port: int) -> None:
         answer_blocks(act)
 
 
-def ask_ours(cameras: int, by_service: bool) -> None:
-    """Call the policy server as the rollout does, over its local connection or by `~/act`, as often as asked."""
+def ask_ours(cameras: int) -> None:
+    """Call the policy server as the rollout does, as often as asked."""
     import rclpy
-    from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
+    from robocontrast_ros.srv import Act, ResetPolicy
 
     from robocontrast_ros.nodes.conversions.driver import array_to_image, observation_to_msg
-    from robocontrast_ros.nodes.rollout.policy_client import LocalActions, PendingActions, PolicyClient
+    from robocontrast_ros.nodes.rollout.policy_client import PendingActions
     from robocontrast_ros.nodes.runtime.channel import (
         Channel,
         DiscoveryProbe,
@@ -175,35 +173,30 @@ def ask_ours(cameras: int, by_service: bool) -> None:
         call,
         wait_for,
     )
-    from robocontrast_ros.policies.serving.local_connection import LocalClient
 
     images = {name: array_to_image(image, name, 0) for name, image in pixels_of(cameras).items()}
     names = tuple(f"joint_{number}" for number in range(JOINTS))
     rclpy.init()
-    owner = rclpy.create_node("asking_by_service" if by_service else "asking")
+    owner = rclpy.create_node("asking")
     channel = Channel(owner)
-    client, reset, describe = (
+    client, reset = (
         channel.node.create_client(kind, f"policy_server/{name}")
-        for kind, name in ((Act, "act"), (ResetPolicy, "reset"), (DescribePolicy, "describe"))
+        for kind, name in ((Act, "act"), (ResetPolicy, "reset"))
     )
     probe = DiscoveryProbe(channel.node, "policy_server")
     channel.start()
-    for each in (client, reset, describe):
+    for each in (client, reset):
         wait_for(each, TIMEOUT)
     probe.wait(TIMEOUT)
     call(reset, ResetPolicy.Request(instruction="push the block", seed=1), TIMEOUT)
-    local = LocalClient(call(describe, DescribePolicy.Request(), TIMEOUT).line, TIMEOUT)
 
     def act() -> NDArray[np.float64]:
         pose = Pose((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
         observation = Observation(0, {}, names, (0.0,) * JOINTS, pose)
-        if not by_service:
-            return LocalActions(local, replace(observation, images=PolicyClient.shown(images))).result().actions
         request = Act.Request(observation=observation_to_msg(observation, "world", images))
         return PendingActions(PendingResponse(client, request), 0.0, TIMEOUT).result().actions
 
     answer_blocks(act)
-    local.close()
     channel.close()
     owner.destroy_node()
     rclpy.shutdown()
@@ -295,7 +288,6 @@ def compare(cameras: int, blocks: int, calls: int, folder: Path) -> dict[str, li
         port = openpi.stdout.readline().strip()
         clients = {
             "ours": Asking(["--ask-ours", str(cameras)], environment),
-            "ours by ~/act": Asking(["--ask-ours", str(cameras), "--by-service"], environment),
             "openpi": Asking(["--ask-openpi", str(cameras), port], environment),
         }
         for client in clients.values():
@@ -320,14 +312,13 @@ def main() -> None:
     roles.add_argument("--serve-openpi", type=int, help=argparse.SUPPRESS)
     roles.add_argument("--ask-openpi", type=int, nargs=2, help=argparse.SUPPRESS)
     roles.add_argument("--ask-ours", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--by-service", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.serve_openpi:
         serve_openpi(arguments.serve_openpi)
     elif arguments.ask_openpi:
         ask_openpi(*arguments.ask_openpi)
     elif arguments.ask_ours:
-        ask_ours(arguments.ask_ours, arguments.by_service)
+        ask_ours(arguments.ask_ours)
     else:
         load = os.getloadavg()[0]
         with tempfile.TemporaryDirectory() as folder:

@@ -51,7 +51,7 @@ from laboratory import WORLD, laboratory, real_robot  # noqa: E402
 
 SCORES = ("success", "progress")
 QUANTILES = (0.5, 0.95)
-PATIENCE = 5.0
+SILENT_PERIODS = 5.0
 """Control periods of silence between rollout and watchdog after which a trial is void."""
 
 
@@ -117,7 +117,7 @@ def on_the_wall_clock(
     """Run a session in the laboratory; return its run folder, and what the laboratory did."""
     settings = settings | {f"world.{key}": value for key, value in WORLD.items()}
     # Whether the watchdog is in time, stop_times measures; a busy machine must not end a comparison.
-    settings |= {"watchdog.rollout": PATIENCE, "robot": real_robot(compared.robot, folder)}
+    settings |= {"watchdog.rollout": SILENT_PERIODS, "robot": real_robot(compared.robot, folder)}
     words = [word for key, value in settings.items() for word in ("--set", f"{key}={json.dumps(value)}")]
     environment = os.environ | {"PYTHONPATH": str(SUPPORT)}
     with own_domain(), laboratory(resolved(compared, settings, folder), folder, camera_period=1.0 / camera_rate) as lab:

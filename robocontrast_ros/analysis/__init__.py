@@ -1,1 +1,1 @@
-"""What came of a run: scores from its bags, tables, means with intervals, pictures."""
+"""The results of a run: scores from its bags, tables, means with intervals, pictures."""

@@ -24,15 +24,16 @@ def write_results(run: RunFolder, journal: Journal | None = None) -> Results:
     """Write a run's results into its folder.
 
     These are trials.parquet, trials.csv, summary.json, summary.txt, summary.tex, scores.tex, estimates.tex and
-    figures/overview.png, which is drawn where the journal is newer.
+    figures/overview.png, which is drawn unless it is newer than the journal.
 
     Args:
         run: the run folder.
-        journal: the run's, where it was read already.
+        journal: the run's, if it was read already.
 
     Raises:
-        JournalError: the run's journal cannot be read, or holds no session.
-        DiskError: a file cannot be written; each that was there stays as it was.
+        JournalError: the run's journal cannot be read, or holds no session, or a blind one with all its policies.
+        ConfigurationError: a file of config/levels/ does not fit.
+        DiskError: a file cannot be written; an existing one stays as it was.
     """
     results = compute_results(journal or read_begun(run.journal), draw_test_set(run))
     write_trials(results.trials, run.path / "trials.parquet", run.path / "trials.csv", results.summary.scores)
@@ -56,7 +57,7 @@ def write_results(run: RunFolder, journal: Journal | None = None) -> Results:
 
 
 def _is_newer(file: Path, than: Path) -> bool:
-    """Tell whether a file is there and was written after another."""
+    """Return whether a file exists and was written after another."""
     try:
         return file.stat().st_mtime_ns > than.stat().st_mtime_ns
     except OSError:

@@ -1,4 +1,4 @@
-"""What a session's graph needs, whatever session it is: begun while the session is still read and planned."""
+"""The fork server and the ROS domain of a session's graph, started while the session is still read and planned."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from robocontrast_ros.system.opengl import import_mujoco
 
 
 class GraphAhead:
-    """A fork server, and a domain that is probed; to be closed.
+    """A fork server, and a ROS domain that is being probed; the caller closes them.
 
     Attributes:
-        server: forks the nodes; None where they are started one by one.
+        server: forks the nodes; None if each node is a new interpreter.
     """
 
     def __init__(self, namespace: str, fast: bool = False) -> None:
@@ -25,15 +25,15 @@ class GraphAhead:
 
         Args:
             namespace: of the nodes, as the user gave it.
-            fast: whether there will be no graph, as far as is known.
+            fast: whether it is already known that the session has no graph.
         """
         self.server: ForkServer | None = start_fork_server(fast)
         self._domain: Domain | None = None
-        # Whatever is wrong is said when the session is known; it may need no graph.
+        # An error is raised once the session is known, because the session may need no graph.
         with contextlib.suppress(ConfigurationError):
             if not fast:
                 self._domain = Domain.probed(namespace, node_environment(0), self.server)
-        # It changes the environment for a moment, which the thread reads.
+        # The import changes the environment for a moment, so it is done before the thread reads the environment.
         import_mujoco()
         threading.Thread(target=_try_rendering, args=(self.server,), daemon=True).start()
 
@@ -45,7 +45,7 @@ class GraphAhead:
             elsewhere: whether nodes of other machines are to be found.
 
         Raises:
-            ConfigurationError: it is taken, or a variable of the environment is wrong.
+            ConfigurationError: the domain is taken, or a variable of the environment is wrong.
         """
         if self._domain is not None and (self._domain.namespace != namespace or elsewhere):
             self.no_graph()
@@ -53,13 +53,13 @@ class GraphAhead:
         return domain or Domain.probed(namespace, node_environment(0, elsewhere), self.server)
 
     def no_graph(self) -> None:
-        """End what only a graph needs; the domain that was returned is the caller's."""
+        """Close the domain, which only a graph needs; a domain that was returned belongs to the caller."""
         if self._domain is not None:
             self._domain.close()
             self._domain = None
 
     def close(self) -> None:
-        """End all of it."""
+        """Close the domain and the fork server."""
         self.no_graph()
         if self.server is not None:
             self.server.close()
@@ -67,7 +67,7 @@ class GraphAhead:
 
 
 def _try_rendering(server: ForkServer | None) -> None:
-    """Find out which OpenGL platform works, which most sessions ask before they begin."""
+    """Find an OpenGL platform that works, because most sessions need the result before they begin."""
     from robocontrast_ros.images.rendering import RenderingUnavailable, working_backend
 
     with contextlib.suppress(RenderingUnavailable):

@@ -1,4 +1,4 @@
-"""`robocontrast print-tags` and `robocontrast calibrate`: tags for print, and where a camera stands."""
+"""`robocontrast print-tags` and `robocontrast calibrate`: tags for print, and the pose of a camera."""
 
 from __future__ import annotations
 
@@ -39,12 +39,14 @@ def print_tags(
             "the YAML file for `operator.tags` beside them."
         ),
     ] = None,
-    to: Annotated[Path | None, typer.Option(help="PDF or PNG file to write; else board.pdf, or tags.pdf.")] = None,
+    to: Annotated[
+        Path | None, typer.Option(help="PDF or PNG file to write; board.pdf or tags.pdf if left out.")
+    ] = None,
     family: Annotated[
         str | None,
         typer.Option(
-            help="Family of the tags for objects, such as aruco_5x5_250; else apriltag_36h11. That of a board is in "
-            "its file."
+            help="Family of the tags for objects, such as aruco_5x5_250; apriltag_36h11 if left out. The family of "
+            "a board is in its file."
         ),
     ] = None,
 ) -> None:
@@ -53,12 +55,12 @@ def print_tags(
 
     if objects is not None:
         if board is not None:
-            raise ConfigurationError("command line", "--board", str(board), "nothing, where --objects is given")
+            raise ConfigurationError("command line", "--board", str(board), "nothing, if --objects is given")
         _print_object_tags(objects, to or Path("tags.pdf"), family or USUAL)
         return
     if family is not None:
-        cure = f"Write `family: {family}` into a file for --board, which `robocontrast calibrate` takes, too."
-        raise ConfigurationError("command line", "--family", family, "nothing, where --objects is not given", cure)
+        cure = f"Write `family: {family}` into a file for --board; `robocontrast calibrate` takes the same file."
+        raise ConfigurationError("command line", "--family", family, "nothing, unless --objects is given", cure)
     _print_board(board, to or Path("board.pdf"))
 
 
@@ -70,7 +72,7 @@ def _print_board(board_file: Path | None, to: Path) -> None:
         to: the PDF or PNG file.
 
     Raises:
-        ConfigurationError: the board's file is wrong, or the other one no .pdf or .png.
+        ConfigurationError: the board's file is wrong, or the file to write is not a .pdf or .png.
         DiskError: the file cannot be written.
     """
     from PIL import Image
@@ -84,7 +86,7 @@ def _print_board(board_file: Path | None, to: Path) -> None:
     width, height = board.size
     Console().say(
         f"{to}: {1e3 * width:.0f} x {1e3 * height:.0f} mm, {counted(board.tags, 'tag')}.\n"
-        "Print it in its true size (100 %), glue it on something flat, and measure the line of 100 mm. Where that is "
+        "Print it in its true size (100 %), glue it on something flat, and measure the line of 100 mm. If that is "
         "not 100 mm long, write the measured `square` and `tag` in a file for --board.",
     )
 
@@ -112,12 +114,12 @@ def calibrate(
     fixed_tags: Annotated[
         Path | None,
         typer.Option(
-            help="YAML file to write the other tags to that lie on the table beside the board, for the session's "
-            "`operator.fixed_tags`."
+            help="YAML file to write with the other tags, which lie on the table beside the board; for the "
+            "session's `operator.fixed_tags`."
         ),
     ] = None,
 ) -> None:
-    """Find out where a camera stands, from pictures of a printed board; with its error."""
+    """Measure the pose of a camera, and its error, from pictures of a printed board."""
     from robocontrast_ros.domain import Pose
     from robocontrast_ros.images.boards import BoardNotSeen, camera_pose
     from robocontrast_ros.images.camera_info import read_intrinsics
@@ -164,7 +166,7 @@ def calibrate(
         "reprojection_error_pixels": found.reprojection,
         "images": found.images,
         "corners": found.corners,
-        # What a camera that judges trials needs besides its pose, so that one file tells all.
+        # A camera that judges trials needs these values besides its pose, so that one file is enough.
         "width": intrinsics.width,
         "height": intrinsics.height,
         "distortion_model": "rational_polynomial" if intrinsics.distortion.size == 8 else "plumb_bob",
@@ -183,7 +185,7 @@ def _lying_tags(
     """Return the tags beside the board.
 
     Raises:
-        ConfigurationError: there is none, or one of which it is not clear where it is.
+        ConfigurationError: there is no such tag, or the position of one is not clear.
     """
     from robocontrast_ros.perception.fixed_tags import lying_tags
 
@@ -192,10 +194,10 @@ def _lying_tags(
     try:
         lying = lying_tags(images, camera, height, own, board.family)
     except ValueError as error:
-        cure = "Take away or cover what has a tag and is not fixed to the table."
+        cure = "Remove or cover each tag that is not fixed to the table."
         raise ConfigurationError("pictures", "--fixed-tags", str(error), expected, cure) from None
     if not lying:
-        cure = f"Their numbers are others than the board's, {own.start} to {own.stop - 1}."
+        cure = f"Their numbers must differ from those of the board, {own.start} to {own.stop - 1}."
         raise ConfigurationError("pictures", "--fixed-tags", "no tag but the board's is seen", expected, cure)
     return lying
 
@@ -209,7 +211,7 @@ def _write_fixed_tags(tags: tuple[ObjectTag, ...], to: Path, console: Console) -
 
 
 def _apart(images: list[NDArray[np.uint8]], board: Board, intrinsics: Intrinsics, placed: Pose) -> float | None:
-    """Return the greatest distance between the positions that single pictures give [m]; None for one picture."""
+    """Return the greatest distance between the camera's positions from single pictures [m]; None for one picture."""
     from robocontrast_ros.images.boards import camera_pose
 
     if len(images) < 2:
@@ -240,7 +242,7 @@ def _show(found: CameraPose, apart: float | None, frame: str, world: str, consol
 
 
 def _require_page(to: Path) -> None:
-    """Refuse a file that is no page for print."""
+    """Refuse a file whose name does not end in .pdf or .png."""
     if to.suffix.lower() not in (".pdf", ".png"):
         raise ConfigurationError("command line", "--to", str(to), "the name of a .pdf or .png file")
 
@@ -249,7 +251,7 @@ def _write_pages(pages: Iterator[Image.Image], to: Path) -> list[Path]:
     """Write pages for print, as one PDF or as a PNG file each, and return the files."""
     if to.suffix.lower() == ".pdf":
         with new_file(to) as part:
-            # Edges of tags stay sharp.
+            # The quality is so high that the edges of tags stay sharp.
             next(pages).save(part, save_all=True, append_images=pages, resolution=DOTS_PER_INCH, quality=95)
         return [to]
     drawn_pages = list(pages)
@@ -275,13 +277,13 @@ def _print_object_tags(task_name: str, to: Path, family: str) -> None:
 
     Args:
         task_name: name in config/tasks/, or path of a .yaml file.
-        to: the PDF file, or the PNG file, whose name gets a number where there are several pages. The YAML file goes
-            beside it.
+        to: the PDF file, or the PNG file, whose name gets a number if there are several pages. The YAML file is
+            written beside it.
         family: of the tags.
 
     Raises:
-        ConfigurationError: there is no such family or task, its objects need no tags, the file is no .pdf or .png, or
-            the YAML file is there already.
+        ConfigurationError: there is no such family or task, the objects need no tags, the family has too few tags for
+            them, the file is not a .pdf or .png, or the YAML file exists already.
         DiskError: a file cannot be written.
     """
     import yaml
@@ -298,8 +300,8 @@ def _print_object_tags(task_name: str, to: Path, family: str) -> None:
         raise ConfigurationError.unknown("command line", "--family", family, FAMILIES, "family of tags")
     beside = to.with_suffix(".yaml")
     if beside.exists():
-        expected = f"a name for which there is no {beside} yet"
-        cure = "That file may hold what somebody edited: move it, or take another name."
+        expected = f"a name for which {beside} does not exist yet"
+        cure = "Somebody may have edited that file: move it, or choose another name."
         raise ConfigurationError("command line", "--to", str(to), expected, cure)
     task: Task = load_configured("tasks", find_file("tasks", task_name, "command line", "objects", Path.cwd()))
     uris = task.scenes.models.values()
@@ -313,7 +315,7 @@ def _print_object_tags(task_name: str, to: Path, family: str) -> None:
     if not tags:
         expected = "a task whose objects are of a library (config/objects/)"
         raise ConfigurationError(
-            "command line", "--objects", task_name, expected, "The camera tells its objects by colour and outline."
+            "command line", "--objects", task_name, expected, "The camera recognises its objects by colour and outline."
         )
     tagged = [(library[name], own) for name, own in tags.items()]
     pictures, console = {}, Console()

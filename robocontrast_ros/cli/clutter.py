@@ -1,4 +1,4 @@
-"""`robocontrast clutter`: how cluttered pictures look, and where."""
+"""`robocontrast clutter`: the visual clutter of pictures, and its places."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def clutter(
     top_image: Annotated[Path | None, typer.Argument(help="The same scene from above.")] = None,
     to: Annotated[Path, typer.Option(help="PNG file to write.")] = Path("clutter.png"),
 ) -> None:
-    """Measure how cluttered a scene looks, by feature congestion, and draw where."""
+    """Measure the visual clutter of a scene by feature congestion, and draw a map of it."""
     if to.suffix.lower() != ".png":
         raise ConfigurationError("command line", "--to", str(to), "the name of a .png file")
     from robocontrast_ros.images.congestion import SCALES, SMALLEST, feature_congestion

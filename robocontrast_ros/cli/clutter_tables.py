@@ -1,4 +1,4 @@
-"""`robocontrast clutter-tables`: how policies do among distractors."""
+"""`robocontrast clutter-tables`: results of policies among distractors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def clutter_tables(
     console.print(clutter_report(clutter))
     for result in results:
         if stopped := result.summary.stopped:
-            # The policies of these tables may be of several runs.
+            # The line names the policy, because the policies of these tables may be of several runs.
             console.print(f"{result.summary.policy}{stopped} In these tables that is all intervals of its trials.")
     if to is not None:
         # matplotlib takes a second to import.

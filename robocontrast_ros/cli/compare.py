@@ -21,8 +21,8 @@ def compare(
 ) -> None:
     """Compare policies trial by trial on the same test set: numbers, one HTML page, and CSV and JSON beside it.
 
-    The runs need the same task and seed; where they do not match, the exit code is 2.
-    With an oracle's run as the second, the difference in differences is what a perturbation costs beyond the geometry.
+    The runs need the same task and seed; if they do not match, the exit code is 2.
+    With an oracle's run as the second, the difference in differences is the loss by a perturbation beyond the geometry.
     """
     named = [RunFolder.open(run) for run in runs]
     from robocontrast_ros.analysis.estimates.comparison import ComparisonError

@@ -1,4 +1,4 @@
-"""`robocontrast console`: how the page of the person at the robot is opened."""
+"""`robocontrast console`: the link to the page of the person at the robot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def console(run: Annotated[Path, typer.Argument(help="Run folder of a session with a console.")]) -> None:
-    """Show how the page of the person at the robot is opened: its link, and the QR code of it."""
+    """Show the link to the page of the person at the robot, and its QR code."""
     from robocontrast_ros.cli.running import not_running
     from robocontrast_ros.console.access import read_access
     from robocontrast_ros.runs.journal import is_running
@@ -31,32 +31,32 @@ def console(run: Annotated[Path, typer.Argument(help="Run folder of a session wi
             str(folder.path),
             "the folder of a session with a console: one whose `world.backend` asks a person there, or --practice",
         )
-    # After a crash the file of the graph is still there; the lock of the journal is not.
+    # After a crash the file of the graph is still there, but the journal is no longer locked.
     if not is_running(folder.journal):
         raise not_running(folder)
     _print_access(access, Console())
 
 
 def _print_access(access: Access, console: Console) -> None:
-    """Print the link, and the QR code of it, which a phone in the same network reads."""
+    """Print the link and its QR code, which opens the page on a phone in the same network."""
     console.print(access.qr_code(), no_wrap=True)
     console.path("console", access.link)
 
 
 class ConsoleNotice:
-    """Prints the link once the console of a session is there."""
+    """Prints the link once, when the console of a session has written it."""
 
     def __init__(self, run: RunFolder, console: Console) -> None:
-        """Begin before the processes start."""
+        """Note the time, before the processes start."""
         self._run, self._console, self._began = run, console, time.time()
         self._shown = False
 
     def update(self) -> None:
-        """Look, and print it the first time."""
+        """Print the link if it is there and has not been printed yet."""
         from robocontrast_ros.console.access import FILE, read_access
 
         try:
-            # That of an earlier process of a resumed session may have had another port.
+            # An older link, of the process before a session was resumed, may have another port.
             fresh = not self._shown and (self._run.path / FILE).stat().st_mtime >= self._began
         except OSError:
             return

@@ -1,4 +1,4 @@
-"""`robocontrast correct`: how a trial should have been judged."""
+"""`robocontrast correct`: a correction of the judgement of a trial."""
 
 from __future__ import annotations
 
@@ -19,24 +19,23 @@ def correct(
     by: Annotated[str, typer.Option(help="Who corrects it.")],
     reason: Annotated[str, typer.Option(help="Why.")],
     success: Annotated[bool, typer.Option("--success/--failure", help="Whether it is a success.")],
-    progress: Annotated[float, typer.Option(help="How far it came, from 0 to 1, where it is a failure.")] = 0.0,
+    progress: Annotated[float, typer.Option(help="Its progress, from 0 to 1, if it is a failure.")] = 0.0,
 ) -> None:
     """Correct how a person, or a camera, judged a trial.
 
-    Its scores are computed anew from its bag. What was judged first stays in the journal. While the session runs, the
-    person's page corrects trials.
+    Its scores are computed again from its bag. The first judgement stays in the journal. While the session runs, trials
+    are corrected on the person's page.
     """
+    from robocontrast_ros.analysis.data.run_record import RunRecord
     from robocontrast_ros.analysis.rescoring import corrections
     from robocontrast_ros.domain import Judgement
-    from robocontrast_ros.runs.events import TrialFinished
     from robocontrast_ros.runs.journal import JournalWriter, read_begun
 
     folder, console = RunFolder.open(run), Console()
     read_begun(folder.journal)
     right = Judgement(success, 1.0 if success else progress, by)
     with JournalWriter(folder.journal) as writer:
-        trials = (event for event in writer.past.corrected.events if isinstance(event, TrialFinished))
-        before = {event.trial.trial_id: event.result for event in trials}
+        before = {event.trial.trial_id: event.result for event in RunRecord.of(writer.past.events).finished}
         found = corrections.correct(folder, writer, trial, right, reason)
     for name, value in found.result.scores.items():
         was = before[trial].scores.get(name, math.nan)

@@ -53,7 +53,7 @@ def evaluate(
         refuse_unknown(session, overrides)
     from robocontrast_ros.cli.ahead import GraphAhead
 
-    # It takes longer than all that is imported here meanwhile.
+    # It is started first, because it takes longer than all the imports below.
     with closing(GraphAhead(namespace, fast=bool(overrides.fast))) as ahead:
         from robocontrast_ros.cli.session import run_session
         from robocontrast_ros.graph.launch import reopened
@@ -68,7 +68,7 @@ def evaluate(
 
 
 def _refuse_beside_resume(session: str | None, overrides: Overrides) -> None:
-    """Raise ConfigurationError if anything is given for a session that is resumed."""
+    """Raise ConfigurationError if the command line gives a session or an option beside --resume."""
     values = {name: getattr(overrides, name) for name in OPTIONS}
     given = [f"--{name.replace('_', '-')}" for name, value in values.items() if value is not None]
     given += [f"--set {key}" for key in overrides.settings] + (["SESSION"] if session is not None else [])
@@ -81,10 +81,10 @@ def _show_results_of(run: RunFolder, code: int, console: Console) -> int:
     """Show the results of a session, and return the exit code."""
     again = shlex.join(["robocontrast", "results", str(run.path)])
     if code in (128 + signal.SIGTERM, 128 + signal.SIGHUP):
-        # After these signals a supervisor kills the process soon.
+        # A supervisor that sends these signals kills the process soon, so there is no time for results.
         console.say(f"Tables, figure and maps: {again}")
         return code
-    # Tables and figures need large libraries, which must not keep the session waiting.
+    # Tables and figures need large libraries; they are imported here, because they must not delay the session.
     from robocontrast_ros.cli.results import show_results
 
     try:

@@ -31,15 +31,15 @@ def command(run: RunFolder, resume: bool) -> list[str]:
 
 
 def main() -> None:
-    """Run the session of the command line. The log may be on a disk that is full."""
+    """Run the session of the command line; its output may be lost, because the log may be on a full disk."""
     with output_outlasts():
         _main()
 
 
 def _main() -> None:
-    """Run the session; SIGINT ends it, with the trial that is running void.
+    """Run the session; SIGINT ends it, and the trial that is running is void.
 
-    Exit codes: 0 done, 2 invalid input, 3 interrupted (can be resumed).
+    Exit codes: 0 done, 2 invalid input, 3 interrupted or a disk error (can be resumed).
     """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path, help="run folder")
@@ -59,7 +59,7 @@ def _main() -> None:
         raise SystemExit(_said(f"error: {error}", 3)) from None
     except (ConfigurationError, JournalError) as error:
         raise SystemExit(_said(f"error: {error}", 2)) from None
-    except Exception as error:  # a bug of ours: the last line, below its traceback, names it
+    except Exception as error:  # a bug of ours: this line names it, and its traceback follows
         _said(f"the session failed: {type(error).__name__}: {error}", 4)
         raise
     print(end.detail)

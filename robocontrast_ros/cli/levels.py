@@ -1,4 +1,4 @@
-"""`robocontrast levels`: what policies were trained on, and the level of generalisation of the trials of a run."""
+"""`robocontrast levels`: the training data of policies, and the level of generalisation of the trials of a run."""
 
 from __future__ import annotations
 
@@ -22,12 +22,10 @@ def levels(
     run: Annotated[Path | None, typer.Argument(help="Run folder whose trials are sorted by level.")] = None,
     trained_on: Annotated[
         str | None,
-        typer.Option(
-            help="Name in config/levels/, or path of a .yaml file, that says what the run's policies were trained on."
-        ),
+        typer.Option(help="Training data of the run's policies: name in config/levels/, or path of a .yaml file."),
     ] = None,
 ) -> None:
-    """List what policies were trained on; with a run, count its trials by level of generalisation, L1 to L4."""
+    """List the training data of policies; with a run, count its trials by level of generalisation, L1 to L4."""
     folder = None if run is None else RunFolder.open(run)
     from robocontrast_ros.analysis.data.run_record import RunRecord
     from robocontrast_ros.domain import Outcome
@@ -72,7 +70,7 @@ def _of(policy: str, shipped: tuple[Levels, ...], source: str) -> Levels:
         if policy in levels.policies:
             return levels
     known = ", ".join(sorted(name for levels in shipped for name in levels.policies))
-    expected = f"a policy of which config/levels/ says what it was trained on: {known}"
+    expected = f"a policy whose training data are described in config/levels/: {known}"
     raise ConfigurationError(source, "policy", policy, expected, "Name a file of levels with --trained-on.")
 
 

@@ -39,7 +39,7 @@ _WORDS = {
 }
 
 _UNDER_A_TRIAL = " " * 6
-"""What stands before a line that is not about one trial."""
+"""Indentation of a line that is not about one trial."""
 
 
 class Follower:
@@ -50,14 +50,14 @@ class Follower:
     """
 
     def __init__(self, path: Path) -> None:
-        """Begin at the journal's start; it need not be there yet."""
+        """Begin at the start of the journal, whose file need not exist yet."""
         self._path, self.offset = path, 0
         self._file: BinaryIO | None = None
 
     def new_events(self) -> list[Event]:
-        """Return the events that were appended since the last call; an unfinished line waits.
+        """Return the events that were appended since the last call; an unfinished line is returned once it is complete.
 
-        A journal that is moved is followed.
+        A journal that is moved is still read, because its file is held open.
         """
         if self._file is None:
             if not self._path.exists():
@@ -70,7 +70,7 @@ class Follower:
         return [from_line(line) for line in content[:complete].splitlines()]
 
     def close(self) -> None:
-        """Read no more."""
+        """Close the journal's file."""
         if self._file is not None:
             self._file.close()
 
@@ -84,8 +84,8 @@ class LiveView:
         Args:
             console: where to show it.
             journal: the journal to follow.
-            expected: trials that the plan expects.
-            budget: K; infinity when there is none.
+            expected: number of trials that the plan expects.
+            budget: limit K of the cost; infinity if there is none.
             unit: of costs.
         """
         self._console, self._follower = console, Follower(journal)
@@ -133,7 +133,7 @@ class LiveView:
 
     @property
     def began(self) -> bool:
-        """Whether the journal had an event."""
+        """Whether an event of the journal has been read."""
         return self._follower.offset > 0
 
     def _count(self, event: Event) -> None:

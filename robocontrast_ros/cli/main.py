@@ -1,6 +1,6 @@
 """The `robocontrast` command: its commands, help, errors in one line, exit codes.
 
-A command imports what computes when it runs: a help text and a mistake on the command line need no large library.
+A command imports large libraries only when it runs, because a help text and a mistake on the command line need none.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ from robocontrast_ros.system.garbage import YOUNG
 
 
 class _OneLine(TyperGroup):
-    """The command group, which prints a mistake in the options in one line, like every other mistake."""
+    """The command group; it prints a mistake in the options in one line, like every other mistake."""
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
-        """Run the command and end the process, unless not ``standalone_mode``."""
+        """Run the command, and end the process if ``standalone_mode``."""
         gc.set_threshold(YOUNG)
         if not standalone_mode:
             return super().main(*args, standalone_mode=False, **extra)
@@ -63,7 +63,7 @@ class _OneLine(TyperGroup):
             return self._run_and_exit(*args, **extra)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command; name one that is near where there is no such command."""
+        """Return the command; if there is none of that name, the error suggests the nearest name."""
         try:
             return super().resolve_command(ctx, args)
         except typer.TyperException as error:
@@ -75,7 +75,7 @@ class _OneLine(TyperGroup):
         try:
             code = super().main(*args, standalone_mode=False, **extra)
         except typer.TyperException as error:
-            # Without a message, the help was asked for and has been printed.
+            # An error without a message means that the help was requested and has been printed.
             if error.format_message():
                 print(f"error: {_usage(error)}", file=sys.stderr)
             sys.exit(error.exit_code)
@@ -86,7 +86,7 @@ class _OneLine(TyperGroup):
 
 
 def _usage(error: typer.TyperException) -> str:
-    """Return what is wrong with a command's options, and where to look them up, in one line."""
+    """Return the mistake in a command's options, and the command that lists the options, in one line."""
     context, close = getattr(error, "ctx", None), getattr(error, "possibilities", None)
     words = " ".join((error.message if close else error.format_message()).split()).rstrip(".")
     meant = f" Did you mean {' or '.join(close)}?" if close else ""
@@ -126,7 +126,7 @@ Typical use:
 
 
 def _one_line_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """Turn a user's mistake or a disk error into a line on stderr and exit code 2, a signal into its exit code."""
+    """Wrap a command: an expected error is one line on stderr and exit code 2, a signal has its own exit code."""
 
     @functools.wraps(command)
     def wrapped(*args: Any, **kwargs: Any) -> None:

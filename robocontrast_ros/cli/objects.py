@@ -1,4 +1,4 @@
-"""`robocontrast objects`: what can stand on a table, as a list and as a picture."""
+"""`robocontrast objects`: the objects of tables, as a list and as a picture."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _row(variants: list[ObjectModel]) -> tuple[str, ...]:
 
 
 def _uses(model: ObjectModel) -> list[str]:
-    """Return the skills that an object is for; what is fixed looks and carries."""
+    """Return the skills that an object can be used with; a fixed object has none."""
     if model.fixed:
         return []
     can = {

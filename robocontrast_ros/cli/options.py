@@ -1,4 +1,4 @@
-"""Options that several commands share; those of a session are of one table."""
+"""Options that several commands share; the options of a session come from one table."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ BoardOption = Annotated[
 
 
 def takes_overrides(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command these options of a session, and ``--set``, in the place of its parameter ``overrides``."""
+    """Return a decorator that replaces a command's parameter ``overrides`` by these options of a session and --set."""
 
     def with_options(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
@@ -72,7 +72,7 @@ def takes_overrides(*names: str) -> Callable[[Callable[..., None]], Callable[...
 
 
 def refuse_unknown(session: str, overrides: Overrides) -> None:
-    """Raise ConfigurationError if there is no such session, robot or policy; nothing large is imported for it."""
+    """Raise ConfigurationError if there is no such session, robot or policy, without importing a large library."""
     named = (("sessions", "session", session), ("robots", "robot", overrides.robot))
     for kind, key, name in (*named, ("policies", "policy", overrides.policy)):
         if name:

@@ -1,4 +1,4 @@
-"""`robocontrast perturbations`: what can be perturbed, and what comes of it on one test instance."""
+"""`robocontrast perturbations`: all perturbations, and their results on one test instance."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def perturbations(
         str | None, typer.Argument(help="Session whose perturbations are shown on a test instance.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the test instance.", min=0)] = 0,
-    image: Annotated[Path | None, typer.Option(help="PNG file of what the cameras see.")] = None,
+    image: Annotated[Path | None, typer.Option(help="PNG file for the images of the cameras.")] = None,
 ) -> None:
-    """List what can be perturbed; with a session, show what becomes of one of its test instances.
+    """List all perturbations; with a session, show their effect on one of its test instances.
 
-    Those of the session are shown; where it has none, all that its task supports.
+    The perturbations of the session are shown or, if it has none, all that its task supports.
     """
     if session is None:
         if image is not None:
@@ -58,7 +58,7 @@ def perturbations(
 
 
 def _show_all() -> None:
-    # A task may have several files; any of them may have what a perturbation changes.
+    # A task may have several files; a perturbation may support only some of them.
     kinds: dict[type[Task], list[Task]] = {}
     for file in known_names("tasks").values():
         task = load_configured("tasks", file)
@@ -92,7 +92,7 @@ def _expected(perturbation: Perturbation) -> str:
 def _supports(perturbation: Perturbation, task: Task) -> bool:
     try:
         return perturbation.supports(task)
-    except ValueError:  # not with these parameters
+    except ValueError:  # not with the task's parameters
         return False
 
 

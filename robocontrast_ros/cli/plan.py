@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from robocontrast_ros.analysis.tables.block import FAINT, Block, Column
+from robocontrast_ros.analysis.tables.block import FAINT, Column, TableBlock
 from robocontrast_ros.analysis.tables.terminal import Table
 from robocontrast_ros.cli.options import SessionArgument, refuse_unknown, takes_overrides
 from robocontrast_ros.cli.terminal import Console
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from robocontrast_ros.sessions.plan import Plan
 
 LAST = 10
-"""Rows of the table that a terminal shows while the others are planned."""
+"""Number of rows, the last ones, that a terminal shows during planning."""
 
 
 @takes_overrides("robot", "policy", "budget", "seed", "max_trials", "repeats", "size", "strategy")
@@ -66,7 +66,7 @@ def plan(session: SessionArgument, overrides: Overrides) -> None:
 
 
 def _planned(evaluation: Evaluation, console: Console) -> Plan:
-    """Plan the session; a terminal shows the last trials meanwhile, and how many there will be."""
+    """Plan the session; meanwhile a terminal shows the last planned trials and the expected number of trials."""
     from robocontrast_ros.sessions.plan import plan_session
 
     if not console.is_terminal:
@@ -77,9 +77,9 @@ def _planned(evaluation: Evaluation, console: Console) -> Plan:
 
 
 class _Growing:
-    """The table of a plan while it is made.
+    """The table of a plan during planning.
 
-    What a trial within a session's loop costs is what it will cost in the plan.
+    The cost of a trial in the session's loop is also its cost in the plan.
     """
 
     def __init__(self, unit: str) -> None:
@@ -89,7 +89,7 @@ class _Growing:
         self._done, self._spent = 0, 0.0
 
     def add(self, status: SessionStatus) -> None:
-        """Take in where planning stands."""
+        """Add the row of a trial that has been planned, by the loop's status."""
         self._status = status
         if status.trial is None or status.trials_done == self._done:
             return
@@ -98,13 +98,13 @@ class _Growing:
         self._done, self._spent = status.trials_done, spent
 
     def shown(self) -> Group | Text:
-        """Return the last rows, and how far it is."""
+        """Return the last rows and the progress."""
         from robocontrast_ros.domain.words import counted
 
         status = self._status
         if status is None or not self._rows:
             return Text("planning the trials …")
-        # Another thread plans on.
+        # The rows are copied, because another thread goes on planning.
         table = _table(self._unit, tuple(self._rows))
         expected = counted(max(status.trials_expected, status.trials_done), "trial")
         return Group(table, Text(f"planning: {status.trials_done} of {expected} …"))
@@ -126,4 +126,4 @@ def _table(unit: str, rows: Sequence[_Row]) -> Table:
         Column(f"cost [{unit}]", lambda row: row.cost, ".3f"),
         Column(f"sum [{unit}]", lambda row: row.cumulative, ".3f"),
     ]
-    return Table(Block(columns, rows, style=lambda row: "" if row.within_budget else FAINT))
+    return Table(TableBlock(columns, rows, style=lambda row: "" if row.within_budget else FAINT))

@@ -32,8 +32,8 @@ class Place:
     Attributes:
         robot: the robot.
         control_rate: of the session's task [Hz]; None without a session.
-        cameras: those in use, with their sizes where the session says them.
-        usual: size of images where neither session nor policy says it; None without a session.
+        cameras: name of each camera in use -> size of its images; None if the session does not give it.
+        usual: size of images if neither session nor policy gives it; None without a session.
     """
 
     robot: RobotProfile
@@ -100,12 +100,12 @@ def _places(robot: str | None, session: str | None) -> Iterable[Place]:
     for file in files:
         profile = load_profile(file)
         if robot is None and profile.driver is not None:
-            continue  # What fits a robot in simulation fits the real one, whose file has its driver besides.
+            continue  # Policies fit a real robot as they fit it in simulation: its file only has a driver besides.
         yield Place(profile, None, {camera.name: None for camera in profile.cameras})
 
 
 def _row(listed: Listed, places: list[Place], shipped: dict[str, Path]) -> tuple[str, ...]:
-    """Return a row's cells."""
+    """Return the cells of a policy's row."""
     described = listed.description
     file = listed.file.stem if shipped.get(listed.file.stem) == listed.file else listed.file
     needs = "\n".join(listed.needs)
@@ -151,7 +151,7 @@ def _answers(described: PolicyDescription) -> str:
 
 
 def _words(described: PolicyDescription) -> str:
-    """Return how much of an instruction it reads; unknown where a session cannot count it."""
+    """Return the limits on the instructions that a policy reads; "unknown" if its number of tokens is not known."""
     lines = ["unknown"]
     if described.max_tokens is not None:
         tokenizer = Path(described.tokenizer).name or "tokenizer unknown"

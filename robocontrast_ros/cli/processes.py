@@ -22,13 +22,13 @@ from robocontrast_ros.system.processes import die_with_parent
 from robocontrast_ros.system.starting import starting
 
 GRACE = 8.0
-"""Time for a process to end after a signal, before the next, harder one [s]."""
+"""Time for a process to end after a signal, before the next, stronger signal is sent [s]."""
 
 _PREFIX = re.compile(r"^(?:\[(?:DEBUG|INFO|WARN|ERROR|FATAL)\] \[[\d.]+\] \[[^\]]*\]: |error: )")
-"""The prefix of ROS log lines, which is level, time and the node's name, and that of a process without ROS."""
+"""Prefix of a log line: level, time and node name from ROS; "error:" from a process without ROS."""
 
 _ROUTINE = re.compile(r"^\[(?:DEBUG|INFO)\] ")
-"""Start of an informational line, which does not say why a node ended."""
+"""Start of an informational line, which gives no reason for the end of a node."""
 
 
 class ProcessDied(Exception):
@@ -36,19 +36,19 @@ class ProcessDied(Exception):
 
     Attributes:
         process: its name.
-        exit_code: negative for the number of a signal.
-        detail: what happened, in words, with the last line of its log.
+        exit_code: exit code; the negative number of the signal if one killed it.
+        detail: the end of the process, in words, with the last line of its log.
     """
 
     def __init__(self, process: str, exit_code: int, last_line: str) -> None:
-        """Name the process and how it ended."""
+        """Make the words from the name, the exit code and the log's last line."""
         self.process, self.exit_code = process, exit_code
         self.detail = f"process '{process}' {describe_exit(exit_code)}" + (f": {last_line}" if last_line else "")
         super().__init__(self.detail)
 
 
 def describe_exit(code: int) -> str:
-    """Return how a process ended, in words."""
+    """Return the end of a process, in words."""
     return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
 
@@ -66,11 +66,11 @@ class Processes:
         """Start every process.
 
         Args:
-            commands: name -> what to run.
+            commands: name -> command.
             logs: folder for the log files.
             environment: of all of them.
             leader: the process whose end is the session's end.
-            server: forks the processes that it can run; None where each is a new interpreter.
+            server: forks the processes that it can run; None if each process is a new interpreter.
 
         Raises:
             DiskError: the logs cannot be written; no process is left.
@@ -91,11 +91,12 @@ class Processes:
         with writing(log):
             output = open(log, "ab")  # noqa: SIM115
         with output:
-            # Held open: it is read wherever it is by then. A resumed session appends to its logs.
+            # The log is held open, so that it can be read even if it has been moved. Reading begins at its present
+            # end, because a resumed session appends to its logs.
             self._logs_read[name] = said = open(log, "rb")  # noqa: SIM115
             said.seek(0, os.SEEK_END)
             if self._server is not None and forkable(command):
-                # A server that is gone is no reason not to begin.
+                # If the server is gone, the process is a new interpreter.
                 with contextlib.suppress(OSError):
                     self._processes[name] = self._server.start(command, environment, output.fileno())
                     return
@@ -105,13 +106,13 @@ class Processes:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                # Ctrl-C in the terminal reaches this process only, which stops the others in order.
+                # Ctrl-C in the terminal then reaches only this process, which stops the others in order.
                 start_new_session=True,
                 preexec_fn=die_with_parent,
             )
 
     def watch(self, poll: Callable[[], None]) -> int:
-        """Return the leader's exit code when it ends; ``poll`` is called in between.
+        """Return the leader's exit code when it ends; ``poll`` is called while waiting.
 
         Raises:
             ProcessDied: another node ended before, or the leader was killed.
@@ -130,13 +131,16 @@ class Processes:
             time.sleep(0.05)
 
     def _leader_ends(self, code: int, poll: Callable[[], None]) -> bool:
-        """Tell whether another node ended because the leader ends: its node is gone a little before its process."""
+        """Return whether another node ended, with exit code 0, because the leader's node ended just before.
+
+        The leader's process ends a little later than its node.
+        """
         return code == 0 and _all_ended([self._processes[self.leader]], GRACE, poll)
 
     def last_line(self, name: str) -> str:
-        """Return the last line of a process's log, with the indented lines that continue it; empty where none.
+        """Return the last line of a process's log, with the indented lines that continue it; empty if there is none.
 
-        Without the prefix of ROS, and without informational lines, which give no reason for an end.
+        The prefix is removed. Informational lines are left out, because they give no reason for an end.
         """
         log = self._logs_read[name]
         begin = log.tell()
@@ -149,10 +153,10 @@ class Processes:
         return _PREFIX.sub("", "\n".join(lines[first:]).strip()) if lines else ""
 
     def stop(self, poll: Callable[[], None] = lambda: None) -> None:
-        """End every process: the leader first, which still needs the others to stop the robot. Logs are closed."""
+        """End every process and close the logs. The leader ends first: it needs the others to stop the robot."""
         leader = [process for name, process in self._processes.items() if name == self.leader]
         others = [process for name, process in self._processes.items() if name != self.leader]
-        # On SIGINT it cancels the episode and has the bag closed; on SIGQUIT it ends without that.
+        # On SIGINT the leader cancels the episode and has the bag closed; on SIGQUIT it ends without that.
         _stop(leader, {signal.SIGINT: 2 * GRACE, signal.SIGQUIT: GRACE, signal.SIGKILL: GRACE}, poll)
         # If the leader was killed, the others may wait for it for some time: SIGQUIT ends that.
         _stop(others, {signal.SIGINT: 1.0, signal.SIGQUIT: GRACE, signal.SIGKILL: GRACE}, poll)
@@ -172,7 +176,7 @@ def start_nodes(
     """Write the parameter files of a graph's nodes and start every node.
 
     Args:
-        processes: what to start.
+        processes: the nodes to start.
         parameters: folder for the ROS parameter files.
         logs: folder for the log files.
         domain: ROS domain of the graph.
@@ -193,16 +197,16 @@ def start_nodes(
 
 
 def node_command(name: str, *ros_arguments: str, arguments: Sequence[str] = ()) -> list[str]:
-    """Return the command that runs an executable of ours, with its own arguments and with ROS's.
+    """Return the command that runs one of our nodes, with its own arguments and with those of ROS.
 
-    It logs to its output alone.
+    The node logs only to its output, not to ROS's log files.
     """
     main = starting(f"robocontrast_ros.nodes.{name}_node", "main")
     return [sys.executable, "-c", main, *arguments, *NO_LOG_FILES, *ros_arguments]
 
 
 def in_namespace(namespace: str) -> list[str]:
-    """Return ROS's arguments that put a process's nodes into a namespace; none for the root."""
+    """Return the ROS arguments that put a process's nodes into a namespace; none for the root."""
     return ["-r", f"__ns:=/{namespace}"] if namespace else []
 
 

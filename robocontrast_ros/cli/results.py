@@ -32,17 +32,17 @@ def results(
 def show_results(run: RunFolder, console: Console, within: float | None = None) -> None:
     """Write a run's tables, summary, figures and maps into its folder, and show the summary.
 
-    Of a blind session that is opened, those of each policy, into a run folder of its own; of one that is not, nothing
-    is shown but how many trials there are.
+    If the run is an opened blind session, each policy's results go into a run folder of its own. If the session is not
+    opened yet, only its number of trials is shown.
 
     Args:
         run: the run folder.
         console: to print on.
-        within: target half-width; its sample size is shown. None for no target.
+        within: target half-width of the intervals, whose sample size is shown; None for no target.
 
     Raises:
         JournalError: the run's journal cannot be read.
-        ConfigurationError: its copy of the task's file does not fit any more.
+        ConfigurationError: its copy of the task's file does not fit this version.
     """
     from robocontrast_ros.analysis.data.golden import golden_words
     from robocontrast_ros.analysis.data.pacing import pacing_of, pose_sources_of, speed_scaling_of
@@ -80,7 +80,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
         console.print("", Table(sample_size_block(sample_sizes(results, (within,)))), sep="\n")
     console.path("picture", results.figure)
     # With images in the bags this takes minutes for a long run.
-    write_maps(run, journal.corrected, lambda missing: console.track(missing, "maps"))
+    write_maps(run, results.record, lambda missing: console.track(missing, "maps"))
     if run.maps.is_dir():
         console.path("maps", run.maps)
     console.path("run folder", run.path)

@@ -1,4 +1,4 @@
-"""A session that is running, as another command finds it and asks it."""
+"""Requests of other commands to a running session."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from robocontrast_ros.sessions.schema import SessionParameters
 
 
 def graph_of(run: RunFolder, cure: str) -> dict[str, object]:
-    """Return what a run folder says of its graph: the episode manager, the host and the environment of discovery.
+    """Return the description of a session's graph: the episode manager, the host and the environment of discovery.
 
     Args:
         run: the run folder.
-        cure: what to do where the session has no graph.
+        cure: the error's cure if the session has no graph.
 
     Raises:
-        ConfigurationError: its session has no graph, or does not run.
+        ConfigurationError: the session has no graph, or is not running.
     """
     if load_record(SessionParameters, run.session_file).fast:
         raise ConfigurationError(
@@ -40,9 +40,9 @@ def graph_of(run: RunFolder, cure: str) -> dict[str, object]:
 
 
 def not_running(run: RunFolder) -> ConfigurationError:
-    """Return the error for a session that does not run, with what can be done with its run folder."""
+    """Return the error for a session that is not running; its cure is a command for the run folder."""
     end = None
-    # One session whose journal cannot be read must not keep `stop` from the others.
+    # A session whose journal cannot be read must not keep `stop` from stopping the others.
     with contextlib.suppress(JournalError):
         end = read_journal(run.journal).end
     folder = shlex.quote(str(run.path))
@@ -50,7 +50,7 @@ def not_running(run: RunFolder) -> ConfigurationError:
         cure = f"This one has finished; its results: robocontrast results {folder}"
     else:
         resume = f"Resume an interrupted one with: robocontrast evaluate --resume {folder}"
-        cure = resume if end else f"Where it is still starting, ask again in some seconds. {resume}"
+        cure = resume if end else f"If it is still starting, try again in some seconds. {resume}"
     return ConfigurationError("command line", "RUN", str(run.path), "the folder of a session that is running", cure)
 
 
@@ -58,9 +58,9 @@ def ask(graph: dict[str, object], request: str, *arguments: str) -> tuple[int, s
     """Run a module of ``nodes`` in the session's ROS environment; return its exit code and the last line it printed.
 
     Raises:
-        ConfigurationError: it printed nothing, because ROS does not run in this terminal's environment.
+        ConfigurationError: it failed and printed no answer, because ROS does not run in this terminal's environment.
     """
-    # The variables of ROS discovery are the session's, not this terminal's.
+    # The variables of ROS discovery come from the session, not from this terminal.
     present = node_environment(0)
     environment = {k: v for k, v in present.items() if k not in GRAPH_VARIABLES} | graph["environment"]
     main = f"from robocontrast_ros.nodes.{request} import main; main()"

@@ -1,4 +1,4 @@
-"""The runs that a command line names, and what is written of them."""
+"""The runs that a command line names, and the files that are written from them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def results_of_distinct(runs: Sequence[Path]) -> list[Results]:
-    """Return the results of runs, none of which is named twice.
+    """Return the results of runs; refuse a run that is named twice.
 
     Args:
         runs: run folders.
 
     Raises:
-        ConfigurationError: a path is no run folder.
+        ConfigurationError: a path is not a run folder.
         JournalError: a run's journal cannot be read, or holds no session.
         typer.Exit: two runs are the same; code 2, after one line on stderr.
     """
@@ -40,10 +40,12 @@ def results_of_distinct(runs: Sequence[Path]) -> list[Results]:
 
 
 def runs_of_policies(run: RunFolder) -> tuple[RunFolder, ...]:
-    """Return the run folders of the policies of a blind session that is opened; of any other, its own.
+    """Write and return the run folders of the policies of a blind session; return any other session's own run folder.
 
     Raises:
-        JournalError: the run's journal cannot be read, or holds no session.
+        JournalError: the run's journal cannot be read, or holds no session; or the blind session is not opened, or its
+            journal does not prove the opened assignment.
+        DiskError: a run folder cannot be written.
     """
     journal = read_begun(run.journal)
     return write_policy_runs(run, journal) if is_of_several_policies(journal.events) else (run,)
@@ -52,7 +54,7 @@ def runs_of_policies(run: RunFolder) -> tuple[RunFolder, ...]:
 def write_files(
     to: Path, write_tables: Callable[[Path], Iterable[Path]], drawings: Mapping[str, Drawing], console: Console
 ) -> None:
-    """Write tables and figures into a folder, and print where each is.
+    """Write tables and figures into a folder, and print their paths.
 
     Raises:
         DiskError: a file cannot be written.

@@ -1,4 +1,4 @@
-"""`robocontrast score`: scores from bags alone, compared with the journal's, and under other thresholds."""
+"""`robocontrast score`: scores from bags alone, their comparison with the journal, and other thresholds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from robocontrast_ros.analysis.tables.block import TOTAL, Block, Column, Value, words
+from robocontrast_ros.analysis.tables.block import TOTAL, Column, TableBlock, Value, words
 from robocontrast_ros.analysis.tables.terminal import Table
 from robocontrast_ros.cli.terminal import Console
 
@@ -92,7 +92,7 @@ def score(
 
 
 def _names(scores: Sequence[OfflineScore]) -> dict[int, str]:
-    """Return each trial's name, with its run where there are several."""
+    """Return the name of each trial; it includes the run if there are several."""
     runs = {score.run for score in scores}
     return {
         id(score): f"{score.run.name}/{score.trial_id}" if score.run and len(runs) > 1 else score.trial_id
@@ -102,7 +102,7 @@ def _names(scores: Sequence[OfflineScore]) -> dict[int, str]:
 
 @functools.cache
 def _symbols() -> dict[str, str]:
-    """Return the name of each score that is shown, with its heading."""
+    """Return name -> heading of each score that is shown."""
     from robocontrast_ros.domain import find_spec
     from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 
@@ -123,7 +123,7 @@ def _show_problems(scores: Sequence[OfflineScore], names: dict[int, str], consol
 
 
 def _show_trials(scores: Sequence[OfflineScore], names: dict[int, str], console: Console) -> None:
-    # Tables import a large library, which most uses of the command do not need.
+    # Tables import a large library, which is not needed if every bag has a journal.
     from robocontrast_ros.analysis.tables.rescoring import score_means, scores_table
     from robocontrast_ros.domain import Outcome
 
@@ -177,7 +177,7 @@ def _show_means(
     note: str,
     console: Console,
 ) -> None:
-    """Show counts and the value of each score, below the names of run and policy where there are several."""
+    """Show counts and the value of each score, below the names of run and policy if there are several."""
     from robocontrast_ros.analysis.data.trials import ALL
 
     several = len({(mean.run, mean.policy) for mean in means}) > 1
@@ -189,7 +189,7 @@ def _show_means(
     group = Column("of", lambda mean: " · ".join(filter(None, (mean.run, mean.policy)))) if several else None
     style = {ALL: TOTAL}
     console.print(
-        Table(Block(columns, means, note=note, group=group, style=lambda mean: style.get(mean.perturbation, "")))
+        Table(TableBlock(columns, means, note=note, group=group, style=lambda mean: style.get(mean.perturbation, "")))
     )
 
 
@@ -204,7 +204,7 @@ def _words(rescored: Rescored) -> str:
 
 
 def _before_after(of: Rescored | Mean, name: str) -> str:
-    """Return ``0.71 -> 0.52``, or ``0.71 -> 0.34..0.71`` between bounds; one number where nothing changed."""
+    """Return ``0.71 -> 0.52``, or ``0.71 -> 0.34..0.71`` between bounds; one number if nothing changed."""
     before, low, high = (words(getattr(scores, name)) for scores in (of.before, of.low, of.high))
     after = low if low == high else f"{low}..{high}"
     return before if after == before else f"{before} -> {after}"

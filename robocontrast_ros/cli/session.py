@@ -34,23 +34,25 @@ INTERRUPTED = 3
 """Exit code of a session that ended early and can be resumed."""
 
 REFUSED = 2
-"""Exit code of a session that does not fit, and was not started."""
+"""Exit code of a session that does not fit and was not started."""
 
 LEAST = 1 << 16
-"""Bytes written to find out whether the disk is full: as many as some lines of a log and a journal."""
+"""Number of bytes written to find out whether the disk is full, as many as some lines of a log and a journal."""
 
 
 def run_session(
     session: ResolvedSession, folder: RunFolder | None, console: Console, namespace: str, ahead: GraphAhead
 ) -> tuple[RunFolder | None, int]:
-    """Run a session and return its folder, None if no session was begun in it or it is gone, and the exit code.
+    """Run a session; return its run folder and the exit code.
+
+    The folder is None if it has no new results: no session was begun in it, the session was refused, or it is gone.
 
     Args:
         session: the session.
         folder: the run folder of a session that is resumed; None for a new one.
-        console: where it is shown.
+        console: the console that shows it.
         namespace: of its nodes, as the user gave it.
-        ahead: what was begun for its graph; the caller closes it.
+        ahead: the fork server and the domain for its graph; the caller closes it.
 
     Raises:
         ConfigurationError: something does not fit; nothing was started.
@@ -68,7 +70,7 @@ def run_session(
         domain = ahead.domain(place, external)
         environment = node_environment(domain.number, external)
     with domain or nullcontext():
-        # A process looks for another session's graph in that domain meanwhile.
+        # Meanwhile a process looks for another session's graph in that domain.
         with console.status("preparing the session …"):
             launch = prepare(session, domain, ahead.server, folder, environment=environment, planned=True)
         assert launch.plan is not None, "it was asked for"
@@ -96,7 +98,7 @@ def _check_policy_server(session: ResolvedSession) -> None:
 
 
 def _journal(place: OpenPath) -> Journal | None:
-    """Return the journal of the session that was begun in a run folder; None where none was, or the folder is gone.
+    """Return the journal of the session that was begun in a run folder; None if none was, or if the folder is gone.
 
     Raises:
         JournalError: the journal is damaged.
@@ -138,9 +140,9 @@ def _server(session: ResolvedSession) -> str:
 
 
 def _in_one_process(launch: Launch, console: Console, ahead: GraphAhead) -> Callable[[], Processes]:
-    """Return what starts the process of a fast session."""
+    """Return the function that starts the process of a fast session."""
     console.print("fast: one process without ROS; the same trials, scores and bags")
-    # It would bring the world and the bags of a fast session into every other.
+    # The module imports the world and the bags, which the command does not need for a graph.
     from robocontrast_ros.cli import fast
 
     commands, logs = {fast.NAME: fast.command(launch.run, launch.resume)}, launch.run.path / "logs"
@@ -148,12 +150,12 @@ def _in_one_process(launch: Launch, console: Console, ahead: GraphAhead) -> Call
 
 
 def _as_a_graph(launch: Launch, domain: Domain, console: Console, ahead: GraphAhead) -> Callable[[], Processes]:
-    """Say how the graph is found, and return what starts its processes."""
+    """Print the domain and the commands of the graph; return the function that starts its processes."""
     session, run, namespace = launch.session, launch.run, domain.namespace
     external = session.parameters.policy_server.external
     console.print(f"ROS_DOMAIN_ID {domain.number}{f', namespace /{namespace}' if namespace else ''}")
     if not session.world.lockstep:
-        # Asked for in a hurry, before the end of the session would name the folder.
+        # A person may need this command in a hurry, before the end of the session, which prints the folder's name.
         console.say(f"to stop the robot: robocontrast stop {shlex.quote(str(run.path))}")
     if external:
         console.say(
@@ -187,7 +189,7 @@ def _run_processes(
         return None, code
     run = RunFolder(present)
     _print_how_to_resume(run, journal, code, console)
-    # A session that was refused has no results that are new.
+    # A session that was refused has no new results.
     return run if journal is not None and code != REFUSED else None, code
 
 
@@ -219,7 +221,7 @@ def _watch(
             console.print("The session had finished before.")
             return 0
         _journal_death(death, place, console)
-        # A node that refuses its parameters says so with exit code 2, as we do.
+        # A node that refuses its parameters ends with exit code 2, like this command.
         return REFUSED if death.exit_code == REFUSED and not full else INTERRUPTED
     except Stopped as stop:
         console.print(f"{stop.signal.name}: stopping; the current trial is void …")
@@ -234,7 +236,7 @@ def _watch(
 
 
 def _journal_death(death: ProcessDied, place: OpenPath, console: Console) -> None:
-    """Write into the journal which process died, where a session was begun."""
+    """Write into the journal, if a session was begun, which process died."""
     try:
         journal = _journal(place)
         if journal is not None:
@@ -245,9 +247,9 @@ def _journal_death(death: ProcessDied, place: OpenPath, console: Console) -> Non
 
 
 def _disk_problem(place: OpenPath) -> str:
-    """Return why the run folder cannot be written; empty where it can, and where it is gone.
+    """Return the reason why the run folder cannot be written; empty if it can, and if it is gone.
 
-    A node that finds the disk full cannot say so in its log, which is on the same disk.
+    A node that finds the disk full cannot report it in its log, because the log is on the same disk.
     """
     folder = place.present()
     if folder is None:

@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP to the command: one orderly end, and output that outlives its terminal."""
+"""SIGINT, SIGTERM and SIGHUP to the command: one orderly end, even if the terminal is closed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from types import FrameType
 from typing import Any
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that stop the command: from Ctrl-C; `docker stop`, systemd; a terminal that is closed."""
+"""Signals that stop the command. They come from Ctrl-C; from `docker stop` or systemd; from a closed terminal."""
 
 
 class Stopped(KeyboardInterrupt):
-    """The command was asked to end; handled like Ctrl-C.
+    """A signal asked the command to end; it is handled like Ctrl-C.
 
     Attributes:
-        signal: which signal it was.
+        signal: the signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -38,7 +38,7 @@ _AT_THE_END = {
     signal.SIGTERM: signal.SIG_IGN,
     signal.SIGHUP: signal.SIG_IGN,
 }
-"""Handlers of further signals while Python ends: the exit code stays that of the first signal."""
+"""Signal -> its handler while Python ends, so that a further signal does not change the first one's exit code."""
 
 
 class _Signals:
@@ -59,7 +59,7 @@ _signals = _Signals()
 
 @contextlib.contextmanager
 def signals_raise() -> Iterator[None]:
-    """Let each of the signals raise ``Stopped`` in this context; one that is ignored (nohup) stays ignored."""
+    """Let each of the signals raise ``Stopped`` in this context; a signal that is ignored (nohup) stays ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -79,7 +79,8 @@ def signals_raise() -> Iterator[None]:
 def signals_held() -> Iterator[Callable[[], None]]:
     """Hold signals in this context; yield a function that raises ``Stopped`` once, after the first signal.
 
-    After SIGTERM and SIGHUP nothing is started that a further signal could interrupt, so later signals stay held.
+    If the first signal is SIGTERM or SIGHUP, later signals stay held after the context, because the command then starts
+    nothing that a further signal should interrupt.
     """
     raised = False
 
@@ -103,17 +104,17 @@ class Outlasting:
     """
 
     def __init__(self, stream: Any) -> None:
-        """Take the stream's place."""
+        """Replace a stream."""
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write, or lose, a text; return its length."""
+        """Write a text, or lose it if writing fails; return its length."""
         with self._refusals():
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Flush what was written, or lose it."""
+        """Flush the stream; its text is lost if that fails."""
         with self._refusals():
             self._stream.flush()
 
@@ -125,11 +126,11 @@ class Outlasting:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)
-            # The buffer still holds what could not be written: it goes to the null device now.
+            # The buffer still has the text that could not be written; it now goes to the null device.
             self._stream.flush()
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else is the stream's."""
+        """Return an attribute of the stream."""
         return getattr(self._stream, name)
 
 

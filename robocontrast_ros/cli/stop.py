@@ -1,4 +1,4 @@
-"""`robocontrast stop`: stop the robot of a running session, and release it."""
+"""`robocontrast stop`: stop the robot of a running session, and release the stop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from robocontrast_ros.runs.run_folder import RunFolder
 def stop(
     run: Annotated[
         Path | None,
-        typer.Argument(help="Run folder of a session that is running; when left out, all that run on this machine."),
+        typer.Argument(
+            help="Run folder of a session that is running; if left out, all sessions that run on this machine."
+        ),
     ] = None,
     release: Annotated[bool, typer.Option("--release", help="Release the stop, once its cause is gone.")] = False,
     by: Annotated[str, typer.Option(help="Name of the person who releases it.")] = "",
@@ -24,24 +26,25 @@ def stop(
 ) -> None:
     """Stop the robot of a session on the wall clock, until a person releases it.
 
-    It takes seconds to find the session: a robot's own emergency stop is at once.
+    It takes seconds to find the session; the robot's own emergency stop acts at once.
     Exit codes: 0 stopped, or released, 1 the release is refused, 2 invalid input, 3 the watchdog does not answer.
     """
     if release:
         raise typer.Exit(_release_robot(run, by, note))
     for option, value in (("--by", by), ("--note", note)):
         if value:
-            raise ConfigurationError("command line", option, value, "--release beside it")
+            raise ConfigurationError("command line", option, value, "--release as well")
     raise typer.Exit(_ask(_watched_run(run), "stop") if run is not None else _stop_all())
 
 
 def _stop_all() -> int:
     """Stop the robots of all sessions of this machine, and return the exit code.
 
-    One of all that cannot be asked, such as that of another version of this package, keeps no other from being stopped.
+    If one session cannot be asked, for example because it is of another version of this package, its error is printed,
+    and the others are still stopped.
 
     Raises:
-        ConfigurationError: no session runs there whose robot can be stopped.
+        ConfigurationError: no session whose robot can be stopped runs on this machine.
     """
     codes = []
     for run in _running():
@@ -59,10 +62,10 @@ def _stop_all() -> int:
 def _release_robot(folder: Path | None, by: str, note: str) -> int:
     """Release the stop of one session for a person, by name, and return the exit code.
 
-    The session has to be named, also where it is the only one: nobody is to release a robot without looking at it.
+    The session must be named even if it is the only one, because nobody may release a robot without looking at it.
 
     Raises:
-        ConfigurationError: nobody is named, or no session.
+        ConfigurationError: no person is named, or no session.
     """
     if not by.strip():
         raise ConfigurationError("command line", "--by", by or "nothing", "the name of the person who releases it")

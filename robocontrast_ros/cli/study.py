@@ -64,7 +64,7 @@ def study(
 
 
 def _shown(console: Console, status: Status) -> Callable[[StudyProgress], None]:
-    """Return what shows the progress: one line that changes; without a terminal, one line per period."""
+    """Return the function that shows the progress: in one line that changes; without a terminal, a line per period."""
     due = 0.0
 
     def show(progress: StudyProgress) -> None:

@@ -54,7 +54,7 @@ def swap(
 
 
 def _wanted(run: RunFolder, policy: str) -> str:
-    """Return the policy as the policy server finds it; on another machine the name is not checked."""
+    """Return the policy's name or path for the policy server; it is not checked for a server on another machine."""
     from robocontrast_ros.sessions.schema import SessionParameters
 
     if load_record(SessionParameters, run.session_file).policy_server.external:
@@ -64,7 +64,7 @@ def _wanted(run: RunFolder, policy: str) -> str:
 
 
 def _outcome(event: Event, wanted: str, console: Console) -> int | None:
-    """Return the exit code when an event tells the outcome of the request; else None."""
+    """Print the outcome and return the exit code if the event is the outcome of the request; else return None."""
     from robocontrast_ros.runs import events
 
     if isinstance(event, events.PolicyLoaded) and wanted in (event.file, Path(event.file).stem):

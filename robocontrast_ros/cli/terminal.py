@@ -16,7 +16,7 @@ from robocontrast_ros.analysis.tables.terminal import Table
 
 
 def refused(error: object, code: int = 2) -> typer.Exit:
-    """Print an error as one line on stderr, and return what ends the command with an exit code."""
+    """Print an error as one line on stderr; return the exception that ends the command with an exit code."""
     print(f"error: {error}", file=sys.stderr)
     return typer.Exit(code)
 
@@ -24,27 +24,27 @@ def refused(error: object, code: int = 2) -> typer.Exit:
 class Console(rich.console.Console):
     """A console that prints every text as it is.
 
-    Paths, names and sentences of users may have square brackets or colons in them, which rich would take for styles and
-    emoji, and numbers, which it would colour. What has a style is a ``rich.text.Text``.
+    Paths, names and sentences of users may contain square brackets and colons, which rich would take for styles and
+    emoji, and numbers, which it would colour. A text with a style is a ``rich.text.Text``.
     """
 
     def __init__(self, **settings: Any) -> None:
-        """Open it; the settings are rich's."""
+        """Open the console; the settings are those of rich's console."""
         super().__init__(**{"markup": False, "emoji": False, "highlight": False, **settings})
 
     def say(self, text: object, label: str = "", style: str = "red") -> None:
-        """Print a line that may be copied: it is not broken at the terminal's edge.
+        """Print a line that can be copied, because it is not broken at the terminal's edge.
 
         Args:
             text: the line.
-            label: what stands before it, in colour; empty for nothing.
+            label: words before the line, in colour; empty for none.
             style: of the label.
         """
         words = Text.assemble((label, style), " ", str(text)) if label else str(text)
         self.print(words, soft_wrap=True)
 
     def path(self, what: str, path: Path) -> None:
-        """Print where something was written."""
+        """Print the path of something that was written."""
         self.say(f"{what}: {path}")
 
     def table(self, headings: Iterable[str], rows: Iterable[Sequence[Value]], **more: Any) -> None:

@@ -1,4 +1,4 @@
-"""`robocontrast unblind`: which policy ran which trial of a blind session."""
+"""`robocontrast unblind`: the policy of each trial of a blind session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from robocontrast_ros.runs.events import BlindingBegan
 
 BROKEN = 1
-"""Exit code where the blinding was not kept, or is not proved."""
+"""Exit code if the blinding was not kept, or is not proved."""
 
 
 def unblind(
@@ -26,38 +26,38 @@ def unblind(
 ) -> None:
     """Show which policy ran which trial of a blind session, and whether its blinding was kept.
 
-    A session opens by itself at its end. Opened before, its blinding is broken, which the journal keeps; it has to be
-    interrupted for that, and can be resumed.
+    A session opens by itself at its end. If it is opened earlier, its blinding is broken, and the journal records that.
+    The session must be interrupted before, and can be resumed after that.
     Exit codes: 0 the blinding was kept, 1 it was not, or is not proved, 2 invalid input.
     """
+    from robocontrast_ros.analysis.data.run_record import RunRecord
     from robocontrast_ros.runs.blinding import blinding_of, is_of_several_policies
-    from robocontrast_ros.runs.events import BlindingBegan, TrialFinished
     from robocontrast_ros.runs.journal import read_begun
     from robocontrast_ros.runs.policy_runs import write_policy_runs
 
     run_folder, console = RunFolder.open(run), Console()
     events = read_begun(run_folder.journal).events
-    began = next((event for event in events if isinstance(event, BlindingBegan)), None)
-    if began is None or not is_of_several_policies(events):
+    blinding = blinding_of(events)
+    if blinding is None or blinding.began is None or not is_of_several_policies(events):
         raise ConfigurationError(
             "command line", "RUN", str(run), "the run folder of a session with `blind`, which has begun"
         )
-    if blinding_of(events).opened is None:
-        _break(run_folder, began, by, reason)
+    if blinding.opened is None:
+        _break(run_folder, blinding.began, by, reason)
     journal = read_begun(run_folder.journal)
     blinding = blinding_of(journal.events)
     console.say(blinding.words)
     if blinding.problem:
         raise typer.Exit(BROKEN)
     for folder in write_policy_runs(run_folder, journal):
-        trials = [e.trial.trial_id for e in read_begun(folder.journal).events if isinstance(e, TrialFinished)]
+        trials = [e.trial.trial_id for e in RunRecord.of(read_begun(folder.journal).events).finished]
         console.say(f"{folder.name}: trials {', '.join(trials) or 'none'}")
         console.path("run folder", folder.path)
     raise typer.Exit(0 if blinding.kept else BROKEN)
 
 
 def _break(run: RunFolder, began: BlindingBegan, by: str, reason: str) -> None:
-    """Write down that a session is opened before its end."""
+    """Open a session before its end, and write that into the journal."""
     for option, value in (("--by", by), ("--reason", reason)):
         if not value:
             raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""`robocontrast understanding`: does a policy act on what it is told and shown?"""
+"""`robocontrast understanding`: does a policy act on the instruction and the images?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def understanding(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            help="Run folders with perturbations of what a policy is told or shown; or one name in "
+            help="Run folders with perturbations of the instruction or the images (axis L or O); or one name in "
             "config/understanding/, whose sessions are run first."
         ),
     ],
@@ -30,22 +30,22 @@ def understanding(
         int | None, typer.Option(help="Sessions of a check at a time; by default one per processor.", min=1)
     ] = None,
     margin: Annotated[
-        float | None, typer.Option(help="Loss of the share of successes that does not matter; 0.15.")
+        float | None, typer.Option(help="Loss of the share of successes that does not matter; 0.15 if left out.")
     ] = None,
     chance: Annotated[
         Path | None,
-        typer.Option(help="Run folder of the random policy, which measures chance; else `wrong_instruction` does."),
+        typer.Option(
+            help="Run folder of the random policy, which measures chance; if left out, `wrong_instruction` measures it."
+        ),
     ] = None,
     no_mistakes: Annotated[
         bool,
-        typer.Option(
-            "--no-mistakes", help="Add success to which no mistake led to the table of levels, for every condition."
-        ),
+        typer.Option("--no-mistakes", help="Add success without mistakes to the table of levels, for every condition."),
     ] = False,
 ) -> None:
     """Does it understand? Whether policies keep their success under plausible perturbations, and lose it under others.
 
-    A policy that succeeds all the same where nobody could know what to do is flagged in red.
+    A policy that succeeds although nobody could know what to do is flagged in red.
     """
     if len(runs) == 1 and not runs[0].is_dir():
         for option, value in (("--margin", margin), ("--chance", chance)):
@@ -68,7 +68,7 @@ def understanding(
                 "command line",
                 "RUNS",
                 str(run),
-                "a run with trials that count of a perturbation of what is told or shown (axis L or O)",
+                "a run with trials that count of a perturbation of the instruction or the images (axis L or O)",
                 "Name one, such as `mask_all`, among the session's perturbations.",
             )
         if no_mistakes and WITHOUT_MISTAKES not in result.trials.columns:
@@ -90,18 +90,18 @@ def understanding(
 def run_understanding(
     name: str, to: Path | None, processes: int | None, console: Console, *, no_mistakes: bool = False
 ) -> None:
-    """Run the sessions of a check that are not done, show what is found, and compare it with what is expected.
+    """Run the sessions of a check that are not done, show the verdicts, and compare them with the expected ones.
 
     Args:
         name: name in config/understanding/, or path of a file.
         to: folder of runs, tables and figures; None for ``understanding/NAME``.
-        processes: sessions at a time; one per processor when None.
+        processes: number of sessions at a time; None for one per processor.
         console: to print on.
-        no_mistakes: whether the last table has success without mistakes, too.
+        no_mistakes: whether the last table also has success without mistakes.
 
     Raises:
-        ConfigurationError: the check, a session or a policy does not fit, or a session has no score of success without
-            mistakes where that is asked for.
+        ConfigurationError: the check, a session or a policy does not fit, or ``no_mistakes`` is set and a session does
+            not have the score of success without mistakes.
         DiskError: a file cannot be written.
         typer.Exit: a verdict is not the expected one; code 1.
     """
@@ -130,7 +130,7 @@ def run_understanding(
 
 
 def _show(found: Understanding, to: Path | None, console: Console) -> None:
-    """Print what was found, and write it and the figures into a folder, if there is to be one."""
+    """Print the tables; if a folder is given, write them and the figures into it."""
     from robocontrast_ros.analysis.tables.understanding import understanding_report, write_understanding
 
     console.print(understanding_report(found))

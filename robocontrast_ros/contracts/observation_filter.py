@@ -9,7 +9,7 @@ import numpy as np
 
 from robocontrast_ros.contracts.checking import has_all, promise
 from robocontrast_ros.domain import NANOSECONDS, ObjectState, Pose, Scene
-from robocontrast_ros.observations.protocol import ObservationFilter, delays_answers, moves_cameras
+from robocontrast_ros.observations.protocol import ObservationFilter, delays_answers, displaces_cameras
 from robocontrast_ros.policies.protocol import Observation
 
 OBSERVATIONS = 20
@@ -85,9 +85,9 @@ class ObservationFilterContract:
 
     def test_it_changes_something_and_of_images_nothing_else(self) -> None:
         """It does so at each severity; with a camera, only the images of that camera."""
-        if moves_cameras(self.make()):
+        if displaces_cameras(self.make()):
             promise(self.make().of_images, "a filter that moves cameras is one `of_images`")
-        elsewhere = moves_cameras(self.make()) or delays_answers(self.make())
+        elsewhere = displaces_cameras(self.make()) or delays_answers(self.make())
         for severity in () if elsewhere else self.severities():
             cameras = ("", "front") if self.make().of_images else ("",)
             for camera in cameras:
@@ -118,7 +118,7 @@ class ObservationFilterContract:
 
     def test_cameras_are_moved_each_in_the_same_way_whichever_others_there_are(self) -> None:
         """Only a filter that moves cameras is checked; with a camera, only that one moves."""
-        if not moves_cameras(self.make()):
+        if not displaces_cameras(self.make()):
             return
         for severity in self.severities():
             every, front = (self.make()(severity, camera, np.random.default_rng(0)) for camera in ("", "front"))

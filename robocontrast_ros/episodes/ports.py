@@ -67,7 +67,7 @@ class DriverPort(RobotPort, Protocol):
 
     topic: str
 
-    def let_go(self) -> None:
+    def stop_sending(self) -> None:
         """Send nothing more without a new command."""
 
 

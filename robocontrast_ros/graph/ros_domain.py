@@ -325,7 +325,7 @@ def _refused(environment: Mapping[str, str], failure: str) -> ConfigurationError
         "",
         failure,
         "a ROS 2 that runs, with nodes that discover each other",
-        f"Of what ROS reads, these are set: {present or 'none'}. Without ROS: robocontrast evaluate SESSION --fast.",
+        f"Variables of ROS that are set: {present or 'none'}. Without ROS: robocontrast evaluate SESSION --fast.",
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import fields
 from typing import Any
 
 from robocontrast_ros.domain import (
@@ -157,15 +158,7 @@ def judgement_from_msg(message: Any) -> Judgement:
     """
     if not 0.0 <= message.progress <= 1.0:
         raise ValueError(f"judgement: got a progress of {message.progress}, expected a number from 0 to 1")
-    return Judgement(
-        message.success,
-        message.progress,
-        message.by,
-        message.note,
-        message.advises,
-        message.stage,
-        tuple(message.tags),
-    )
+    return Judgement(**_fields(Judgement, message))
 
 
 def progress_from_msg(message: Any) -> Progress:
@@ -204,12 +197,15 @@ def episode_from_msg(result: Any) -> EpisodeRecord:
     return EpisodeRecord(
         observed=Observed(result.observed_instruction, result.image_digest, result.told, result.segments_digest),
         delivered=Delivery(result.delivered),
-        policy_latency=tuple(result.policy_latency),
-        period_errors=tuple(result.period_errors),
-        waits=tuple(result.waits),
-        pose_source=result.pose_source,
         speed_scaling=None if math.isnan(result.speed_scaling) else result.speed_scaling,
+        **_fields(EpisodeRecord, result, "observed", "delivered", "speed_scaling"),
     )
+
+
+def _fields(record: type, message: Any, *others: str) -> dict[str, Any]:
+    """Return what a message has under the names of a record's fields, without the others; lists as tuples."""
+    values = {each.name: getattr(message, each.name) for each in fields(record) if each.name not in others}
+    return {name: value if isinstance(value, (str, int, float)) else tuple(value) for name, value in values.items()}
 
 
 def interventions_from_msg(message: Any) -> dict[str, int]:

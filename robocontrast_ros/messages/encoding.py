@@ -218,7 +218,7 @@ class Encoder:
         return self._make(
             "robocontrast_ros/msg/Judgement",
             header=self.header("", stamp),
-            **{**vars(judgement), "tags": list(judgement.tags)},
+            **_with_lists(vars(judgement)),
         )
 
     def result(self, result: domain.TrialResult, stamp: int) -> Any:
@@ -256,18 +256,21 @@ class Encoder:
 
 def episode_fields(record: domain.EpisodeRecord) -> dict[str, Any]:
     """Return the fields of a result of ``RunEpisode`` about the course of the episode."""
-    return {
-        "observed_instruction": record.observed.instruction,
-        "told": record.observed.told,
-        "segments_digest": record.observed.segments_digest,
-        "image_digest": record.observed.image_digest,
+    values = _with_lists(record.episode)
+    observed = values.pop("observed")
+    return values | {
+        "observed_instruction": observed.instruction,
+        "told": observed.told,
+        "segments_digest": observed.segments_digest,
+        "image_digest": observed.image_digest,
         "delivered": int(record.delivered),
-        "policy_latency": list(record.policy_latency),
-        "period_errors": list(record.period_errors),
-        "waits": list(record.waits),
-        "pose_source": record.pose_source,
         "speed_scaling": math.nan if record.speed_scaling is None else record.speed_scaling,
     }
+
+
+def _with_lists(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values by name, tuples as lists."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 _RESULT = ("optimal_path_length", "steps", "duration", "clamped_steps", "stopped", "subgoals")

@@ -32,8 +32,7 @@ from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED, STATE
-from robocontrast_ros.runs.events import TrialFinished
-from robocontrast_ros.runs.history import as_counted
+from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.control import SessionState
@@ -91,9 +90,9 @@ class Operator(Node):
             console.ask_always,
             self._blind,
         )
-        for event in as_counted(read_journal(run.journal).corrected.events if run.journal.exists() else ()):
-            if isinstance(event, TrialFinished):
-                self._judgements.remember(event.trial, event.trial.instance.scene, event.judgement)
+        past = read_journal(run.journal).corrected.events if run.journal.exists() else ()
+        for event in History.of(past).finished:
+            self._judgements.remember(event.trial, event.trial.instance.scene, event.judgement)
         operator_view = ConsoleOperatorView(
             self._console,
             TableMap(task, session.set_up_tolerances),

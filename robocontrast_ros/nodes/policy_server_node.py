@@ -17,8 +17,8 @@ from robocontrast_ros.nodes.runtime.channel import Channel
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
+from robocontrast_ros.policies.serving import in_process
 from robocontrast_ros.policies.serving.lifecycle import NothingStaged, PolicyLifecycle
-from robocontrast_ros.policies.serving.local_connection import LocalServer
 from robocontrast_ros.policies.serving.runner import Answer, PolicyRunner
 from robocontrast_ros.srv import Act, DescribePolicy, LoadPolicy, ResetPolicy
 
@@ -38,7 +38,7 @@ class PolicyServer(LifecycleNode):
         self.create_service(DescribePolicy, "~/describe", self._describe)
         self.create_service(ResetPolicy, "~/reset", self._reset)
         self.create_service(Act, "~/act", self._act)
-        self._local = LocalServer(self._answer)
+        in_process.serve(self.get_fully_qualified_name(), self._answer)
         # Loading takes long; meanwhile the serving policy goes on answering.
         self._loading = Channel(self)
         self._loading.node.create_service(LoadPolicy, f"{self.get_name()}/load", self._load)
@@ -73,7 +73,7 @@ class PolicyServer(LifecycleNode):
 
     def on_end(self) -> None:
         """Free the policy before the process ends."""
-        self._local.close()
+        in_process.withdraw(self.get_fully_qualified_name())
         self._policies.free(END_TIMEOUT)
         self._loading.close()
 
@@ -90,7 +90,6 @@ class PolicyServer(LifecycleNode):
             _fill(response, self._policies.serving)
         except PolicyFault as error:
             response.fault = fault_to_msg(error.fault, error.detail)
-        response.line = self._local.name
         return response
 
     def _load(self, request: LoadPolicy.Request, response: LoadPolicy.Response) -> LoadPolicy.Response:
@@ -134,7 +133,7 @@ class PolicyServer(LifecycleNode):
         return response
 
     def _answer(self, observation: Observation) -> Answer:
-        """Return the policy's answer, for `~/act`, or on the thread of a local connection."""
+        """Return the policy's answer, for `~/act`, or for a rollout of this process."""
         try:
             return self._policies.serving.act(observation)
         except PolicyFault as error:

@@ -50,8 +50,8 @@ class Rollout(Node):
         if parameters.watchdog and NO_SHARED_MEMORY not in sys.argv:
             sizes = zip(parameters.image_widths, parameters.image_heights, strict=True)
             self.get_logger().warning(
-                "images come through shared memory, since net.core.rmem_max is too small for them: a stop may come a"
-                " second late when this process stands still. Cure: `sysctl -w net.core.rmem_max="
+                "images come through shared memory, because net.core.rmem_max is too small for them: a stop may come a"
+                " second late if this process hangs. Cure: `sysctl -w net.core.rmem_max="
                 f"{wanted_limit(sizes)}`, also on the robot's computer"
             )
         self._bench = RosEpisodeBench(self, parameters)

@@ -190,14 +190,15 @@ def _check(file: ObjectFile, source: str) -> None:
         )
     if file.fixed:
         if file.mass or file.grasps:
-            raise ConfigurationError(source, "fixed", True, "neither mass nor grasps of what never moves")
+            raise ConfigurationError(source, "fixed", True, "neither mass nor grasps for a fixed object")
         return
     if file.lights:
         raise ConfigurationError(source, "lights", "lamps", "`fixed: true` for an object with lamps")
     if not file.mass:
         raise ConfigurationError(source, "mass", file.mass, "a mass above 0 kg", "Weigh it, or set `fixed: true`.")
     if not file.grasps:
-        raise ConfigurationError(source, "grasps", "nothing", "one grasp or more", "Add where a hand can hold it.")
+        cure = "Add a grasp by which a hand can hold it."
+        raise ConfigurationError(source, "grasps", "nothing", "one grasp or more", cure)
 
 
 def _of_parts(file: ObjectFile, type_: str, source: str) -> ObjectModel:
@@ -398,7 +399,7 @@ def _grasps(
                 source,
                 f"grasps.{index}.at",
                 entry.at,
-                f"a point {FINGER_BEYOND * 1000:g} mm or more above the ground, for fingers reach so far beyond it",
+                f"a point {FINGER_BEYOND * 1000:g} mm or more above the ground, because fingers reach so far beyond it",
             )
         for copy in range(entry.around):
             turn = about((0.0, 0.0, 1.0), math.tau * copy / entry.around)

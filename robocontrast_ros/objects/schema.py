@@ -77,7 +77,7 @@ class Part:
     turn: Triple = Field(default=(0.0, 0.0, 0.0), description="roll, pitch, yaw [deg]")
     paint: str = Field(default="body", description="name of its paint")
     weight: float = Field(default=1.0, ge=0.0, le=100.0, description="density compared with other parts")
-    collides: bool = Field(default=True, description="false where it is only seen")
+    collides: bool = Field(default=True, description="false if it is only visible")
     count: int = Field(default=16, ge=6, le=32, description="boxes of a ring")
     flare: float = Field(default=0.0, ge=-60.0, le=60.0, description="lean of a ring's wall [deg]")
 
@@ -91,7 +91,7 @@ class Part:
 
 
 @record
-class Region:
+class ObjectRegion:
     """A flat region, in the frame of the parts: a disc (``diameter``) or a rectangle (``size``)."""
 
     at: Pair = Field(default=(0.0, 0.0), description="centre, x and y")
@@ -104,20 +104,20 @@ class Region:
 
 
 @record
-class CavityRegion(Region):
+class CavityRegion(ObjectRegion):
     """A cavity for other objects."""
 
     floor: float = Field(ge=0.0, description="height of its floor")
     rim: float = Field(gt=0.0, description="height of its rim")
 
     def __post_init__(self) -> None:
-        Region.__post_init__(self)
+        ObjectRegion.__post_init__(self)
         if self.rim <= self.floor:
             raise ValueError("a rim above the floor")
 
 
 @record
-class TopRegion(Region):
+class TopRegion(ObjectRegion):
     """A surface for other objects."""
 
     z: float = Field(ge=0.0, description="its height")
@@ -198,7 +198,7 @@ class Light:
     at: Triple = Field(description="where it is, or where it shines from")
     towards: Triple = Field(default=(0.4, 0.0, 0.0), description="point that it shines at")
     colour: Rgb = Field(default=(0.6, 0.6, 0.6), description="red, green, blue")
-    ambient: Rgb = Field(default=(0.0, 0.0, 0.0), description="what it adds everywhere")
+    ambient: Rgb = Field(default=(0.0, 0.0, 0.0), description="light that it adds everywhere")
     far: bool = Field(default=True, description="whether its rays are parallel")
     shadow: bool = Field(default=True, description="whether it casts shadows in pictures of fine quality")
 
@@ -207,7 +207,7 @@ class Light:
 class Variant:
     """One look of an object."""
 
-    paints: dict[str, PaintChange] = Field(default_factory=dict, description="name of a paint -> what is other")
+    paints: dict[str, PaintChange] = Field(default_factory=dict, description="name of a paint -> its changes")
     nouns: tuple[Word, ...] = Field(default=(), description="names of this variant, before those of all")
     lights: tuple[Light, ...] | None = Field(default=None, description="in place of the object's")
 
@@ -216,9 +216,9 @@ class Variant:
 class ObjectFile:
     """An object in one or more colours."""
 
-    nouns: tuple[Word, ...] = Field(min_length=1, description="what people call it, the usual name first")
+    nouns: tuple[Word, ...] = Field(min_length=1, description="its names, the usual one first")
     category: Word = Field(description="its kind")
-    mass: float = Field(default=0.0, ge=0.0, le=100.0, description="[kg]; 0 for what is fixed")
+    mass: float = Field(default=0.0, ge=0.0, le=100.0, description="[kg]; 0 for a fixed object")
     paints: dict[str, Paint] = Field(default_factory=dict, description="name -> colour and texture")
     parts: tuple[Part, ...] = Field(default=(), description="its shape")
     mesh: str | None = Field(default=None, description="an OBJ or MJCF file in place of parts")
@@ -230,4 +230,4 @@ class ObjectFile:
     fixed: bool = Field(default=False, description="whether it never moves: tables, backgrounds, lights")
     joints: dict[Name, JointEntry] = Field(default_factory=dict, description="name -> moving part of what is fixed")
     lights: tuple[Light, ...] = Field(default=(), description="its lamps")
-    variants: dict[Name, Variant] = Field(min_length=1, description="colour, or `plain` -> what is other")
+    variants: dict[Name, Variant] = Field(min_length=1, description="colour, or `plain` -> its changes")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from robocontrast_ros.domain.geometry import Pose, Vector3
 from robocontrast_ros.objects.frames import about, compose, from_degrees, rotate
-from robocontrast_ros.objects.schema import Part, Region
+from robocontrast_ros.objects.schema import ObjectRegion, Part
 
 Box = tuple[Vector3, Vector3]
 """Least and greatest x, y and z [m]."""
@@ -143,7 +143,7 @@ def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]
     return (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])
 
 
-def region_polygon(region: Region) -> tuple[tuple[float, float], ...]:
+def region_polygon(region: ObjectRegion) -> tuple[tuple[float, float], ...]:
     """Return the polygon of a region; that of a disc lies inside it."""
     x, y = region.at
     if region.size is not None:

@@ -94,7 +94,7 @@ def check_object(model: ObjectModel, source: str) -> ObjectModel:
             source,
             "",
             "an object that tips over, rolls or slides",
-            "one that stays where it stands, upright, on a flat table",
+            "one that stays in its place, upright, on a flat table",
             "Give it a flat base, or turn it so that it lies.",
         )
     if not any(findings.held):

@@ -23,7 +23,7 @@ class MovedCamera:
     description: ClassVar[str] = "each camera stands elsewhere, turned"
     plausible: ClassVar[bool] = True
     of_images: ClassVar[bool] = True
-    moves_cameras: ClassVar[bool] = True
+    displaces_cameras: ClassVar[bool] = True
     amounts = (1, 2, 3, 5, 8)
     levels: ClassVar[tuple[str, ...]] = tuple(
         f"{amount} cm, {amount} degree{'s' if amount > 1 else ''}" for amount in amounts

@@ -57,7 +57,7 @@ class CameraFilter(ObservationFilter, Protocol):
     It is not run if the world moves no cameras.
     """
 
-    moves_cameras: ClassVar[bool]
+    displaces_cameras: ClassVar[bool]
 
     def offset(self, camera: str) -> Pose | None:
         """Return a camera's pose in the optical frame of its own place [m]; None if it stays there.
@@ -95,7 +95,7 @@ class Filters:
             ConfigurationError: one is unknown, or has no such severity.
         """
         made = [_made(wanted, np.random.default_rng([seed, position])) for position, wanted in enumerate(filters)]
-        self._cameras = [each for each in made if moves_cameras(type(each))]
+        self._cameras = [each for each in made if displaces_cameras(type(each))]
         self._delays = [each for each in made if delays_answers(type(each))]
         special = (*self._cameras, *self._delays)
         self._filters = [each for each in made if not any(each is other for other in special)]
@@ -133,9 +133,9 @@ class Filters:
         return observation
 
 
-def moves_cameras(kind: type[ObservationFilter]) -> bool:
+def displaces_cameras(kind: type[ObservationFilter]) -> bool:
     """Return whether a filter is a ``CameraFilter``."""
-    return getattr(kind, "moves_cameras", False)
+    return getattr(kind, "displaces_cameras", False)
 
 
 def delays_answers(kind: type[ObservationFilter]) -> bool:

@@ -3,17 +3,17 @@
 from robocontrast_ros.perception.camera import CalibratedCamera, load_camera
 from robocontrast_ros.perception.estimate import ObjectEstimate, SceneEstimate
 from robocontrast_ros.perception.estimator import SceneEstimator
-from robocontrast_ros.perception.solids import Block, read_block
+from robocontrast_ros.perception.solids import SolidBlock, read_block
 from robocontrast_ros.perception.tags import ObjectTag, Support
 from robocontrast_ros.perception.verdicts import Verdict, verdict
 
 __all__ = [
-    "Block",
     "CalibratedCamera",
     "ObjectEstimate",
     "ObjectTag",
     "SceneEstimate",
     "SceneEstimator",
+    "SolidBlock",
     "Support",
     "Verdict",
     "load_camera",

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.perception.camera import CalibratedCamera, Floats
-from robocontrast_ros.perception.solids import Block
+from robocontrast_ros.perception.solids import SolidBlock
 
 Map = NDArray[np.float32]
 """Covered share of each pixel, 0 to 1, shape (rows, columns)."""
@@ -116,7 +116,7 @@ class _Candidate:
     """One block at one place: pose, and its silhouette in a window."""
 
     name: str
-    block: Block
+    block: SolidBlock
     state: Floats  # x, y, yaw
     window: _Window
     cover: Map
@@ -133,7 +133,7 @@ class BlockFinder:
     def __init__(
         self,
         camera: CalibratedCamera,
-        blocks: Mapping[str, Block],
+        blocks: Mapping[str, SolidBlock],
         table: float = 0.0,
         region: tuple[tuple[float, float], tuple[float, float]] | None = None,
     ) -> None:
@@ -320,7 +320,7 @@ class BlockFinder:
         return float(np.mean(areas))
 
     def _first(
-        self, name: str, block: Block, at: tuple[float, float], cover: Map, others: NDArray[np.bool_] | None
+        self, name: str, block: SolidBlock, at: tuple[float, float], cover: Map, others: NDArray[np.bool_] | None
     ) -> _Candidate:
         """Return the best of a few yaws at a patch; the silhouette has the patch's middle."""
         x, y = self._camera.on_plane([at], self._table + 0.55 * block.height)[0]
@@ -349,7 +349,7 @@ class BlockFinder:
         self._fit(candidate, cover, (), FIRST_STEPS, others, rough=True)
         return candidate
 
-    def _step_to(self, window: _Window, drawn: Map, at: tuple[float, float], block: Block) -> Floats:
+    def _step_to(self, window: _Window, drawn: Map, at: tuple[float, float], block: SolidBlock) -> Floats:
         """Return the displacement that brings a silhouette's middle to a patch's [m], shape (2,)."""
         total = float(drawn.sum())
         if total <= 0.0:
@@ -532,7 +532,7 @@ class BlockFinder:
         return max(depth, 1e-3) / float(self._camera.intrinsics.matrix[0, 0])
 
     def _drawn(
-        self, block: Block, state: Floats, window: _Window | None, fine: int = FINE, margin: int = 2
+        self, block: SolidBlock, state: Floats, window: _Window | None, fine: int = FINE, margin: int = 2
     ) -> tuple[_Window, Map]:
         """Return a block's silhouette: its top and its sides.
 

@@ -15,7 +15,7 @@ from robocontrast_ros.perception.blocks import BlockFinder, Found
 from robocontrast_ros.perception.camera import CalibratedCamera
 from robocontrast_ros.perception.estimate import ObjectEstimate, SceneEstimate
 from robocontrast_ros.perception.pictures import problems_of
-from robocontrast_ros.perception.solids import Block
+from robocontrast_ros.perception.solids import SolidBlock
 from robocontrast_ros.perception.tags import (
     FITS,
     KnownTagReader,
@@ -48,7 +48,7 @@ class SceneEstimator:
         expected: Scene,
         *,
         tags: Mapping[str, Sequence[ObjectTag]] | None = None,
-        blocks: Mapping[str, Block] | None = None,
+        blocks: Mapping[str, SolidBlock] | None = None,
         supports: Mapping[str, Sequence[Support]] | None = None,
         fixed_tags: Sequence[ObjectTag] = (),
         given: Collection[str] = (),

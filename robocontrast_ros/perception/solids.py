@@ -20,7 +20,7 @@ ALIKE = 0.04
 
 
 @dataclass(frozen=True)
-class Block:
+class SolidBlock:
     """An upright prism of one colour. Its frame has z up from the base; it turns about z alone.
 
     Attributes:
@@ -75,7 +75,7 @@ class Block:
 
 
 @lru_cache(maxsize=64)
-def read_block(model: Path) -> Block:
+def read_block(model: Path) -> SolidBlock:
     """Return the block that an MJCF file describes: the union of its visible meshes and boxes, all of one colour.
 
     Args:
@@ -102,7 +102,7 @@ def read_block(model: Path) -> Block:
     level = parts and max(np.ptp(top), np.ptp(bottom), abs(min(bottom))) < 1e-3
     if not (isinstance(outline, shapely.Polygon) and level and len(colours) == 1):
         raise ValueError(f"{model}: expected an upright block of one colour that stands on z = 0")
-    return Block(
+    return SolidBlock(
         tuple((float(x), float(y)) for x, y in outline.exterior.coords[:-1]), float(max(top)), next(iter(colours))
     )
 

@@ -37,7 +37,8 @@ class ExtremeParameters:
 
     changes: Harder = Field(
         default="places",
-        description="places: what is named stands where that is hardest; destination: it is of another kind",
+        description="places: the named objects are at the hardest places; destination: the destination is of another "
+        "kind",
     )
 
 
@@ -46,7 +47,7 @@ class ExtremelyDistractingParameters:
     """Parameters of ``extremely_distracting`` in a session."""
 
     count: int = Field(default=FEWEST, ge=FEWEST, le=100, description="how many distractors are added")
-    changes: Harder = Field(default="places", description="as of extreme")
+    changes: Harder = Field(default="places", description="as for `extreme`")
 
 
 class _Difficulty(NamedPerturbation):

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Expectation, NotApplicable, Perturbed, Scene, TestInstance
-from robocontrast_ros.tasks.protocol import Crowd, Task
+from robocontrast_ros.tasks.protocol import DistractorRequest, Task
 
 USUAL = 4
 """Default number of distractors."""
@@ -42,7 +42,7 @@ class Distractors:
     def __init__(self, parameters: DistractorParameters | None = None) -> None:
         """Take the session's parameters; the defaults without them."""
         p = parameters or DistractorParameters()
-        self._crowd = Crowd(p.count, p.similar, p.occluder, p.looks)
+        self._request = DistractorRequest(p.count, p.similar, p.occluder, p.looks)
         further = (("alike", p.similar == "alike"), ("unlike", p.similar == "unlike"))
         further = [word for word, said in (*further, ("occluder", p.occluder), ("looks", p.looks)) if said]
         self.name = "_".join(("distractors", str(p.count), *further))
@@ -57,8 +57,8 @@ class Distractors:
         """
         if task.clutter is None:
             return False
-        room = task.clutter.most(self._crowd.count)
-        if room < self._crowd.count:
+        room = task.clutter.most(self._request.count)
+        if room < self._request.count:
             raise ValueError(f"at most {room} distractors, for which there is room in the task '{task.name}'")
         return True
 
@@ -68,7 +68,7 @@ class Distractors:
         """Add the distractors."""
         if scene.objects != base.scene.objects:
             return NotApplicable("distractors are added to the scene of the test instance itself")
-        answer = task.clutter.add(base, self._crowd, rng)
+        answer = task.clutter.add(base, self._request, rng)
         if isinstance(answer, NotApplicable):
             return answer
         return replace(answer, instance=replace(answer.instance, instance_id=f"{base.instance_id}-{self.name}"))

@@ -45,7 +45,8 @@ def load_perturbation(entry: Entry, source: str, key: str) -> Perturbation:
         maker = load_plugin("perturbations", name, source, where)
         taken = getattr(maker, "parameters", None)
     if taken is None:
-        raise ConfigurationError(source, f"{key}.{next(iter(given))}", given, f"no parameters, for '{name}' has none")
+        expected = f"no parameters, because '{name}' has none"
+        raise ConfigurationError(source, f"{key}.{next(iter(given))}", given, expected)
     try:
         return maker(parse_record(taken, given, source))
     except ConfigurationError as error:

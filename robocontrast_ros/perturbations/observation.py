@@ -21,7 +21,7 @@ MIDDLE = 3
 class FilterParameters:
     """Parameters of an observation filter in a session."""
 
-    severity: int | None = Field(default=None, ge=1, le=5, description="1 (least) to 5; 3 where it is not said")
+    severity: int | None = Field(default=None, ge=1, le=5, description="1 (least) to 5; 3 if left out")
     camera: str = Field(default="", description="the camera whose images it changes; empty for all")
 
 
@@ -47,7 +47,7 @@ class ObservationPerturbation(NamedPerturbation):
         if severity > most:
             raise ConfigurationError("session", "severity", severity, f"1 to {most} for '{filter_name}'")
         if p.camera and not kind.of_images:
-            raise ConfigurationError("session", "camera", p.camera, f"none, for '{filter_name}' changes no images")
+            raise ConfigurationError("session", "camera", p.camera, f"none, because '{filter_name}' changes no images")
         self._filter = Filter(filter_name, severity, p.camera)
         self.camera = p.camera
         level = str(severity) if most > 1 else ""

@@ -1,4 +1,4 @@
-"""What a policy's description says for each action space of the built-in policies."""
+"""Descriptions of the action spaces of the built-in policies, without their names."""
 
 from robocontrast_ros.policies.protocol import PolicyDescription
 

@@ -1,4 +1,4 @@
-"""The policies that are installed and what each needs, without loading them where possible."""
+"""The installed policies and their requirements, without loading them if possible."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Listed:
 
     Attributes:
         file: the file.
-        description: what the policy needs and answers with; None where unknown here.
+        description: the policy's inputs and outputs; None if unknown here.
         needs: requirements besides the robot, in a few words each.
         by_file: whether the description is from the file alone; else the policy was loaded.
-        problem: why there is no description; empty where there is one.
+        problem: the reason why there is no description; empty if there is one.
     """
 
     file: Path
@@ -35,10 +35,10 @@ class Listed:
 
 
 def look_up(file: Path) -> Listed:
-    """Return what is known about the policy of a parameter file.
+    """Return the entry of a parameter file's policy.
 
-    Weights are loaded, and servers asked, only for a policy without ``describe_file``. Nothing is raised, since a
-    policy that cannot be loaded here is listed, too.
+    Weights are loaded, and servers asked, only for a policy without ``describe_file``. Nothing is raised, because a
+    policy that cannot be loaded here is also listed.
     """
     needs: tuple[str, ...] = ()
     try:

@@ -78,10 +78,10 @@ Restored = TypeVar("Restored", bound="Network")
 
 @contextmanager
 def pytorch_needed(path: Path, policy: str) -> Iterator[None]:
-    """Import within what needs PyTorch.
+    """Context for imports that need PyTorch.
 
     Raises:
-        ConfigurationError: it is not installed; names the parameter file and its key ``policy``.
+        ConfigurationError: it is not installed; the error names the parameter file and its key ``policy``.
     """
     try:
         yield
@@ -99,9 +99,9 @@ def restored(kind: type[Restored], parameters: Any, key: str, path: Path) -> Res
     """Return the network of a checkpoint's file, which holds names, numbers and tensors, no code.
 
     Args:
-        kind: of the network.
+        kind: class of the network.
         parameters: content of the parameter file that names the checkpoint.
-        key: of its URI there.
+        key: key of the checkpoint's URI there.
         path: the parameter file.
 
     Raises:

@@ -14,7 +14,7 @@ from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.profile import RobotProfile
 
 Cameras = Mapping[str, tuple[int, int] | None]
-"""Camera in use -> (width, height) of its images [pixel]; None where the size is not known."""
+"""Camera in use -> (width, height) of its images [pixel]; None if the size is not known."""
 
 RATE_TOLERANCE = 1e-3
 """Relative difference up to which two rates count as equal: a period such as 1/30 s is rounded."""
@@ -26,7 +26,7 @@ class Difference:
 
     Attributes:
         what: field of the description, or of its conventions.
-        text: the policy's value and the robot's, with the cure where the session can solve it.
+        text: the policy's value and the robot's, with the cure if the session can solve it.
         brief: the same in a few words, for tables.
     """
 
@@ -41,14 +41,14 @@ class Difference:
 def find_differences(
     description: PolicyDescription, robot: RobotProfile, control_rate: float | None, cameras: Cameras
 ) -> tuple[Difference, ...]:
-    """Return all differences between a policy and a robot; none where it fits.
+    """Return all differences between a policy and a robot; none if it fits.
 
     Fields that the description leaves open fit.
 
     Args:
         description: the policy's, loaded here or received from a policy server.
         robot: the robot.
-        control_rate: of actions [Hz]; None where unknown.
+        control_rate: of actions [Hz]; None if unknown.
         cameras: the cameras in use.
     """
     return tuple(
@@ -86,7 +86,7 @@ def check_fit(
             "",
             description.name,
             f"a policy that fits robot '{robot.name}'",
-            f"`robocontrast policies` shows which fit which robot. What differs:{lines}",
+            f"`robocontrast policies` lists the robots that each policy fits. Differences:{lines}",
         )
 
 

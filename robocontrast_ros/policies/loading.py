@@ -1,4 +1,4 @@
-"""Make and describe a policy: whatever its class raises or returns there is one error that names its file and cause."""
+"""Make and describe a policy: any failure of its class becomes one error that names its file and cause."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from robocontrast_ros.policies.protocol import PolicyDescription, PolicyFault
 
 
 def description_by_file(maker: Any, file: Path) -> PolicyDescription | None:
-    """Return the description by the parameter file alone; None where the class has no ``describe_file``.
+    """Return the description by the parameter file alone; None if the class has no ``describe_file``.
 
     Args:
         maker: the class, from ``find_configured``.
@@ -55,11 +55,11 @@ def load_and_describe(maker: Any, file: Path) -> PolicyDescription:
 
 
 def describe(file: Path, load: Callable[[Any, Path], PolicyDescription] = load_and_describe) -> PolicyDescription:
-    """Return the description of the policy of a parameter file; it is loaded where it has no ``describe_file``.
+    """Return the description of the policy of a parameter file; it is loaded if it has no ``describe_file``.
 
     Args:
         file: the parameter file.
-        load: what loads and describes it, as ``load_and_describe`` does.
+        load: function that loads and describes it, as ``load_and_describe`` does.
 
     Raises:
         ConfigurationError: as the functions above.
@@ -70,11 +70,11 @@ def describe(file: Path, load: Callable[[Any, Path], PolicyDescription] = load_a
 
 @contextlib.contextmanager
 def own_code(file: Path, what: str) -> Iterator[None]:
-    """Turn what a user's code raises in this context into a ``ConfigurationError``; only Ctrl-C goes on.
+    """Turn any exception of a user's code in this context, except Ctrl-C, into a ``ConfigurationError``.
 
     Args:
         file: the policy's parameter file.
-        what: what the policy does in it, after "a policy that".
+        what: the policy's action in it, in words that follow "a policy that".
     """
     try:
         yield
@@ -85,7 +85,7 @@ def own_code(file: Path, what: str) -> Iterator[None]:
 
 
 def failed(file: Path, what: str, error: BaseException, located: bool = True) -> ConfigurationError:
-    """Return the error for what a user's code raised, with its file and line if ``located``; see ``own_code``."""
+    """Return the error for an exception of a user's code, with its file and line if ``located``; see ``own_code``."""
     cause = error.detail if isinstance(error, PolicyFault) else raised(error, located)
     return ConfigurationError(str(file), "policy", named_in(file), f"a policy that {what}", f"It raised {cause}.")
 
@@ -97,7 +97,7 @@ def named_in(file: Path) -> object:
 
 
 def checked(told: Any, file: Path, method: str) -> PolicyDescription:
-    """Return what a policy's method told as the description that it is.
+    """Return the checked description that a policy's method returned.
 
     Raises:
         ConfigurationError: it is none, or has impossible values.

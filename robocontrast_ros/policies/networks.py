@@ -1,4 +1,4 @@
-"""What the networks of learned policies share: checkpoints, batches, and one processor core."""
+"""Common parts of the networks of learned policies: checkpoints, batches, and one processor core."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Batch:
 
 
 def joined(parts: Iterable[Sequence[NDArray[Any]]]) -> tuple[Tensor, ...]:
-    """Return the arrays of several parts, which each has in the same order, one part after the other."""
+    """Return the first arrays of all parts, concatenated, then the second ones, and so on."""
     return tuple(torch.from_numpy(np.concatenate(column)) for column in zip(*parts, strict=True))
 
 
@@ -38,7 +38,7 @@ class Network(nn.Module):
     """A network that a checkpoint makes again: a mapping of names, numbers and tensors alone.
 
     Attributes:
-        PARTS: arguments of the constructor, which are attributes, too, and what each is made by from what is stored.
+        PARTS: name of each constructor argument, also an attribute -> function that makes it from its stored form.
         HALF: whether weights are stored in half precision; validation is of the network as it is restored.
     """
 
@@ -76,8 +76,8 @@ def _made(kind: Callable[..., Any], stored: Any) -> Any:
 def one_thread() -> Iterator[None]:
     """Let PyTorch use one thread; a context manager and a decorator.
 
-    Networks this small gain nothing from more threads; where other processes use the cores, as a simulator does,
-    threads that wait for each other take ten times as long. One thread also gives the same sums on every machine.
+    Networks this small gain nothing from more threads; if other processes use the cores, as a simulator does, threads
+    that wait for each other take ten times as long. One thread also gives the same sums on every machine.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)

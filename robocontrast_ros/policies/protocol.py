@@ -21,7 +21,7 @@ Late = Literal["hold", "chunk", "stop"]
 
 @dataclass(frozen=True)
 class Observation:
-    """What the robot senses at one instant.
+    """The robot's sensor data of one instant.
 
     Attributes:
         stamp: time of the sensors, whole nanoseconds of whichever clock stamps them [ns].
@@ -31,7 +31,7 @@ class Observation:
         tool_pose: pose of the tool (or of the base) in the world frame.
         scene: ground truth; None unless the policy's description asks for it (``privileged``).
         gripper_width: distance between the finger tips [m]; None without a gripper.
-        gripper_closed: how far the gripper is closed, 0 (wide open) to 1; None without a gripper.
+        gripper_closed: closure of the gripper, 0 (wide open) to 1 (closed); None without a gripper.
     """
 
     stamp: int
@@ -58,7 +58,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class PolicyDescription:
-    """What a policy needs and what it answers with.
+    """A policy's inputs and outputs.
 
     A robot that does not fit is refused at start-up (``sessions.policy_check``).
 
@@ -69,28 +69,28 @@ class PolicyDescription:
         chunk_length: actions in one answer, at most.
         cameras: camera names whose images it must receive.
         privileged: whether it needs the ground-truth scene (an oracle does).
-        conventions: meaning of its numbers, where the action space leaves it open.
+        conventions: meaning of its numbers, if the action space leaves it open.
         rate: control rate that it was made for [Hz]; None for any.
         image_sizes: (width, height) that each camera's images must have [pixel], in the order of ``cameras``; None
             for any. Empty for any size of all.
-        joints: number of joints whose positions it reads; None when it reads none, or any number.
+        joints: number of joints whose positions it reads; None if it reads none, or any number.
         observes: names of the observation channels (``domain.channels.OBSERVATIONS``) that it cannot do without.
         execute: actions of an answer that are carried out before the next request; None for all, or for one with
             ``ensemble``.
         ensemble: temporal ensembling (Zhao et al. 2023, ACT, section IV-A): all answers about an action step
             are averaged with the weights exp(-ensemble * i), i = 0 for the oldest; None without it.
-        max_tokens: tokens of an instruction that it reads, those that its tokenizer adds included; None where that is
+        max_tokens: tokens of an instruction that it reads, those that its tokenizer adds included; None if that is
             not known, or nothing is ever cut off.
-        tokenizer: what they are counted with: ``configuration.minilm.MINILM``, or the path of a ``tokenizer.json``;
-            empty where it is not known. Then nothing is counted.
-        case: ``lower`` where capital letters reach it as small ones.
+        tokenizer: the tokenizer that counts them: ``configuration.minilm.MINILM``, or the path of a
+            ``tokenizer.json``; empty if it is not known. Then nothing is counted.
+        case: ``lower`` if capital letters reach it as small ones.
         accepts_empty: whether an empty instruction is one that it takes.
         objects: whether it is shown the objects as a list; None for every policy that is ``privileged``.
-        referents: ``crop`` where it takes a picture of a referent in place of its words.
-        mask: what becomes of masked parts of an instruction: ``omit`` where it never gets them, ``native`` where it
-            gets them marked as not visible, and masks them itself, such as in its attention.
-        late: what the robot does while an answer takes longer than a control period, where the world does not wait:
-            ``hold`` where it is; go on with the rest of the last answer (``chunk``), then hold; or ``stop``, which ends
+        referents: ``crop`` if it takes a picture of a referent in place of its words.
+        mask: treatment of masked parts of an instruction: ``omit`` if it never gets them, ``native`` if it gets them
+            marked as not visible, and masks them itself, such as in its attention.
+        late: the robot's behaviour while an answer takes longer than a control period, if the world does not wait:
+            ``hold`` its place; go on with the rest of the last answer (``chunk``), then hold; or ``stop``, which ends
             the trial as failed. Actions of a step that has passed are dropped with ``chunk``; with ``hold`` no action
             step passes.
     """
@@ -118,7 +118,7 @@ class PolicyDescription:
     late: Late = "hold"
 
     def __post_init__(self) -> None:
-        """Refuse impossible values, since user code makes descriptions, too."""
+        """Refuse impossible values, because user code also makes descriptions."""
         for key in ("rate", "ensemble"):
             value = getattr(self, key)
             if value is not None and not (math.isfinite(value) and value >= 0):
@@ -146,11 +146,12 @@ class PolicyDescription:
                 raise ValueError(f"policy '{self.name}': {key} {' or '.join(get_args(of))}, not {value!r}")
         if self.late == "chunk" and self.executed == self.chunk_length:
             raise ValueError(
-                f"policy '{self.name}': late chunk only where execute ({self.executed}) is less than chunk_length, for "
-                "nothing is left of an answer that was carried out"
+                f"policy '{self.name}': late chunk only if execute ({self.executed}) is less than chunk_length, "
+                "because nothing is left of an answer that was carried out"
             )
         if self.objects and not self.privileged:
-            raise ValueError(f"policy '{self.name}': objects only with privileged, for the scene is the list of them")
+            words = "objects only with privileged, because the scene is the list of them"
+            raise ValueError(f"policy '{self.name}': {words}")
 
     @property
     def shows_objects(self) -> bool:
@@ -181,8 +182,8 @@ class PolicyFault(Exception):
 class Policy(Protocol):
     """A language-guided policy f(l, s).
 
-    A policy is made by its entry point: ``Policy.from_file(path)`` reads its parameter file. What it may have besides
-    is in ``FullPolicy``.
+    A policy is made by its entry point: ``Policy.from_file(path)`` reads its parameter file. ``FullPolicy`` has its
+    optional methods.
     """
 
     @classmethod
@@ -190,11 +191,11 @@ class Policy(Protocol):
         """Load the policy that a parameter file describes.
 
         Raises:
-            ConfigurationError: the file does not fit, or what it names cannot be loaded or reached.
+            ConfigurationError: the file does not fit, or a file or server that it names cannot be loaded or reached.
         """
 
     def describe(self) -> PolicyDescription:
-        """Return what it needs and answers with."""
+        """Return its inputs and outputs."""
 
     def reset(self, instruction: str, seed: int) -> None:
         """Begin a trial: the words, and the seed of all its randomness."""
@@ -208,7 +209,7 @@ class Policy(Protocol):
 
 
 class FullPolicy(Policy, Protocol):
-    """What a policy may have besides, each alone; it is called where it exists."""
+    """Optional methods of a policy, independent of each other; each is called if it exists."""
 
     @classmethod
     def describe_file(cls, path: Path) -> PolicyDescription:
@@ -226,7 +227,7 @@ class FullPolicy(Policy, Protocol):
         """Answer once to made-up input, so that no trial waits for the first, slow answer; it changes no later one."""
 
     def reset_segments(self, segments: tuple[Segment, ...], seed: int) -> None:
-        """Begin a trial, in place of ``reset``, with what ``policies.segments.as_told`` says.
+        """Begin a trial, in place of ``reset``, with the segments that ``policies.segments.as_told`` returns.
 
         A policy that declares ``referents: crop`` or ``mask: native`` must have it.
         """

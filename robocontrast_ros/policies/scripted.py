@@ -19,7 +19,7 @@ from robocontrast_ros.tasks.protocol import Task
 
 @record
 class PolicyParameters:
-    """What every parameter file of a scripted policy has."""
+    """Keys of the file of every scripted policy."""
 
     policy: str = Field(description="plug-in that reads this file")
     name: str = Field(min_length=1, description="name of the policy in results")
@@ -27,14 +27,14 @@ class PolicyParameters:
 
 @record
 class OracleParameters(PolicyParameters):
-    """What every parameter file of an oracle has."""
+    """Keys of the file of every oracle."""
 
     task: str = Field(description="URI of the task's file")
 
 
 @record
 class ByOracleParameters(PolicyParameters):
-    """What every parameter file of a policy has that acts as an oracle does."""
+    """Keys of the file of every policy that acts as an oracle does."""
 
     oracle: str = Field(description="URI of the oracle's parameter file")
 
@@ -51,7 +51,7 @@ class ScriptedPolicy(ABC):
     answers: ClassVar[PolicyDescription]
 
     def __init__(self, parameters: Any) -> None:
-        """Take the file's record. Before the first trial nothing was told, and the seed is 0."""
+        """Take the file's record. Before the first trial there is no instruction, and the seed is 0."""
         self._p = parameters
         self._text: str | None = None
         self._rng = np.random.default_rng(0)
@@ -75,7 +75,7 @@ class ScriptedPolicy(ABC):
         return replace(cls.answers, name=load_record(cls.parameters, path).name)
 
     def describe(self) -> PolicyDescription:
-        """Return what it needs and answers with."""
+        """Return its inputs and outputs."""
         return replace(self.answers, name=self._p.name)
 
     def reset(self, instruction: str, seed: int) -> None:
@@ -118,7 +118,7 @@ class OraclePolicy(ScriptedPolicy):
             ConfigurationError: one of both files does not fit.
         """
         parameters = load_record(cls.parameters, path)
-        # Its module is large; a policy's description asks for parameters alone.
+        # Its module is large, and a policy's description does not need it.
         task = load_plugin("tasks", cls.of_task, str(path), "task")
         return parameters, task.from_file(resolve_uri(parameters.task, path.parent))
 
@@ -132,7 +132,7 @@ class OraclePolicy(ScriptedPolicy):
 
         Raises:
             ValueError: reset was not called, the observation lacks something, the text is not of the task's grammar,
-                or what it asks for cannot be done.
+                or it cannot be carried out.
         """
         name = self.describe().name
         if self._text is None:
@@ -144,14 +144,14 @@ class OraclePolicy(ScriptedPolicy):
         return self.step(observation)
 
     def lacking(self, observation: Observation) -> str:
-        """Return what an observation does not have, and who needs it; empty if it has everything."""
+        """Return the missing part of an observation, and the need for it, in words; empty if nothing is missing."""
         return "scene; it needs the ground truth" if observation.scene is None else ""
 
     def first_skill(self, text: str, start: Scene) -> Any:
         """Return the skill of a trial.
 
         Raises:
-            ValueError: the text is not of the task's grammar, or what it asks for cannot be done.
+            ValueError: the text is not of the task's grammar, or it cannot be carried out.
         """
         return self.skill(self._task.language.parse(text, start), start)
 
@@ -169,7 +169,7 @@ class OraclePolicy(ScriptedPolicy):
 
 
 class ByOracle(OraclePolicy):
-    """An oracle that understands, or acts, in a way of its own; its file names the oracle's. Inherit from that, too.
+    """An oracle that understands, or acts, in its own way; its file names the oracle's. Subclasses inherit from both.
 
     Attributes:
         oracle: the oracle.
@@ -178,7 +178,7 @@ class ByOracle(OraclePolicy):
     oracle: ClassVar[type[OraclePolicy]]
 
     def __init__(self, own: Any, parameters: Any, task: Any) -> None:
-        """Take the record of its own file, then what the oracle takes."""
+        """Take the record of its own file, then the oracle's record and task."""
         super().__init__(parameters, task)
         self._own = own
 

@@ -1,4 +1,4 @@
-"""What of an instruction a policy is given: its text, or its segments (seed 004, section III)."""
+"""The form in which a policy gets an instruction: its text, or its segments (seed 004, section III)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from robocontrast_ros.tasks.wording import taken_apart
 
 @dataclass(frozen=True)
 class Told:
-    """What a policy is told.
+    """An instruction in the form in which a policy gets it.
 
     Attributes:
-        text: the words; with segments, those of the segments, so that they do not say what a picture shows.
+        text: the words; with segments, those of the segments, so that they do not name a thing that a picture shows.
         segments: in place of the text; None for a policy that takes text alone.
     """
 
@@ -25,20 +25,20 @@ class Told:
 
     @property
     def sent(self) -> Observed:
-        """What is sent, before any image."""
+        """The record of the words that are sent, before any image."""
         return Observed(self.text, segments_digest="" if self.segments is None else segments_digest(self.segments))
 
 
 def one_segment(text: str) -> tuple[Segment, ...]:
-    """Return a text that was not taken apart as segments: one of words, or none where it is empty."""
+    """Return a text that was not taken apart as segments: one of words, or none if it is empty."""
     return (Segment(SegmentKind.TEXT, text),) if text else ()
 
 
 def to_send(instruction: Instruction, task: Task, description: PolicyDescription | None) -> tuple[Segment, ...]:
-    """Return the segments of an instruction that leave the bench, without what a referent is.
+    """Return the segments of an instruction that leave the bench, without the entities that referents are.
 
-    An instruction that has none is taken apart by the task, so that a perturbed one differs from it in what is
-    perturbed alone. There are none for a policy that takes text alone, and where the task cannot take the words apart.
+    An instruction that has none is taken apart by the task, so that a perturbed one differs from it in the perturbed
+    parts alone. There are none for a policy that takes text alone, and none if the task cannot take the words apart.
     """
     if description is None or not description.takes_segments:
         return ()
@@ -46,14 +46,14 @@ def to_send(instruction: Instruction, task: Task, description: PolicyDescription
 
 
 def as_told(text: str, segments: Iterable[Segment], description: PolicyDescription) -> Told:
-    """Return what a policy is told.
+    """Return an instruction in the form in which a policy gets it.
 
     One that takes pictures gets no words for a referent that is shown by a picture. With ``mask: omit`` masked segments
     are left out.
 
     Args:
-        text: what a policy is told that takes text alone.
-        segments: its parts; empty where it was not taken apart.
+        text: the words for a policy that takes text alone.
+        segments: its parts; empty if it was not taken apart.
         description: the policy's.
     """
     if not description.takes_segments:

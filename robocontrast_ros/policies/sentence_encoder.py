@@ -29,7 +29,7 @@ WORDS = "embeddings.word_embeddings.weight"
 
 
 def encoder_reads() -> dict[str, Any]:
-    """Return what a ``PolicyDescription`` says of a policy whose words go through the shipped encoder alone.
+    """Return the fields of a ``PolicyDescription`` if the policy's words go through the shipped encoder alone.
 
     Raises:
         ConfigurationError: the package is not installed.
@@ -47,7 +47,7 @@ class SentenceEncoder:
 
     def __init__(self, folder: Path) -> None:
         """Load `model.safetensors`, `tokenizer.json` and `config.json` of a folder."""
-        # Libraries of their own; a policy's description asks for what the encoder reads alone.
+        # Libraries that a policy's description does not need.
         from safetensors.numpy import load_file
         from tokenizers import Tokenizer
 
@@ -86,7 +86,7 @@ class SentenceEncoder:
         return self._weights[WORDS][ids]
 
     def _encode(self, sentence: str) -> Matrix:
-        # Large; a policy's description asks for tokens alone.
+        # A large module, which a policy's description does not need.
         from scipy.special import erf
 
         ids = self.tokens(sentence)
@@ -128,7 +128,7 @@ class SentenceEncoder:
 
 
 def _in_double(name: str, weight: NDArray[np.float32]) -> Matrix:
-    """Return a weight in double precision; a layer's matrix transposed, as it is multiplied in an eighth less time."""
+    """Return a weight in double precision; a layer's matrix transposed, because a product then takes 1/8 less time."""
     return np.array(weight.T if name.startswith("encoder.") else weight, dtype=np.float64, order="C")
 
 

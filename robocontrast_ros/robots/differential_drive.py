@@ -136,11 +136,12 @@ class DifferentialDriveProfile(RobotProfile):
     gyro_resolution: float = Field(ge=0.0, description="Resolution of the gyro's heading [rad]; 0 for exact.")
     mount: CameraMount = Field(description="The camera on the mast.")
     command: TwistInterface = Field(description="Where the driver takes commands.")
-    driver: BaseDriver | None = Field(default=None, description="What ports other than `topics` have to know.")
+    driver: BaseDriver | None = Field(default=None, description="Settings of ports other than `topics`.")
     state: OdometryInterface = Field(description="Where the driver publishes odometry.")
     joint_states_topic: str = Field(min_length=1, description="sensor_msgs/msg/JointState of the wheels.")
     contacts_topic: str = Field(
-        description="robocontrast_ros/msg/Contacts: what the robot touches; empty where nobody says so."
+        description="robocontrast_ros/msg/Contacts: the entities that the robot touches; empty if no node publishes "
+        "them."
     )
 
     def __post_init__(self) -> None:

@@ -42,7 +42,8 @@ class FrankaRecovery:
 
     recover: bool = Field(
         default=False,
-        description="Whether the port recovers from an error before the first motion of a trial; else a person does.",
+        description="Whether the port recovers from an error before the first motion of a trial; otherwise a person "
+        "must do it.",
     )
     error_recovery: str = Field(
         default="action_server/error_recovery", min_length=1, description="franka_msgs/action/ErrorRecovery."
@@ -82,7 +83,8 @@ class Streaming:
 
     controller: str = Field(min_length=1, description="Name of the controller.")
     interface: Literal["position", "velocity"] = Field(
-        default="position", description="What the controller commands; compared with its parameter `interface_name`."
+        default="position",
+        description="Quantity that the controller commands; compared with its parameter `interface_name`.",
     )
     rate: float = Field(default=100.0, ge=20.0, le=1000.0, description="Of the stream between control steps [Hz].")
 
@@ -121,7 +123,7 @@ class CmdVel:
 
     rate: float = Field(default=10.0, ge=1.0, le=100.0, description="How often a velocity is repeated [Hz].")
     map_frame: str = Field(
-        default="map", min_length=1, description="Frame in which a localiser says where the base is."
+        default="map", min_length=1, description="Frame in which a localiser reports the pose of the base."
     )
     localiser_timeout: float = Field(
         default=5.0, gt=0.0, description="Age of its newest transform beyond which it counts as lost [s]."
@@ -130,10 +132,12 @@ class CmdVel:
         default=(0.0, 0.0, 0.0), description="Of `map_frame` in the world frame: x and y [m], yaw [rad]."
     )
     start_tolerance: float = Field(
-        default=0.2, gt=0.0, description="How far from its start a localised base may begin a trial [m]."
+        default=0.2,
+        gt=0.0,
+        description="Greatest distance from its start at which a localised base may begin a trial [m].",
     )
     start_turn_tolerance: float = Field(
-        default=0.2, gt=0.0, description="How far it may be turned from its heading there [rad]."
+        default=0.2, gt=0.0, description="Greatest difference from its heading at the start [rad]."
     )
 
 
@@ -150,11 +154,13 @@ class OutsideLimit:
         default=None,
         gt=0.0,
         allow_inf_nan=False,
-        description="Its value at full speed, where it is a share of that: 100.0 for percent, 1.0 for a fraction.",
+        description="Value of the number at full speed, if it is a share of full speed: 100.0 for percent, 1.0 for a "
+        "fraction.",
     )
     free: tuple[int, ...] = Field(
         default=(),
-        description="Where it is a mode, the values with which the robot is free to move; false is 0, true is 1.",
+        description="Values of the number with which the robot is free to move, if it is a mode; false is 0, true is "
+        "1.",
     )
     cure: str = Field(min_length=1, description="What a person does about it.")
 
@@ -176,7 +182,9 @@ class DriverSettings:
         "time.",
     )
     limits: tuple[OutsideLimit, ...] = Field(
-        default=(), description="Where the driver says what slows or holds the robot from outside, such as a slider."
+        default=(),
+        description="Messages in which the driver reports that something outside, such as a slider, slows or holds the "
+        "robot.",
     )
     settings: Mapping[str, Any] = Field(default_factory=dict, description="Of a port of your own.")
 
@@ -187,7 +195,7 @@ class ArmDriver(DriverSettings):
 
     controller_manager: str = Field(
         default="controller_manager",
-        description="Node that says which controllers are active, and switches them; empty where there is none.",
+        description="Node that lists the active controllers and switches controllers; empty if there is none.",
     )
     restore_controllers: bool = Field(
         default=False, description="Whether controllers that were deactivated are activated again at the end."

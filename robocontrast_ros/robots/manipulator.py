@@ -159,7 +159,7 @@ class ManipulatorProfile(RobotProfile):
     end_effector: Annotated[SerializeAsAny[EndEffector], BeforeValidator(read_end_effector)] = Field(
         description="A rod or a hand: name or path of a file of config/grippers/, or its keys."
     )
-    mount: HandCamera | None = Field(default=None, description="The camera on the hand, where there is one.")
+    mount: HandCamera | None = Field(default=None, description="The camera on the hand, if there is one.")
     servo: Servo = Field(description="Joint servos in the embedded simulator.")
     workspace: Workspace = Field(description="Bounds of the tool's tip.")
     safety: Annotated[ArmSafety, BeforeValidator(reads(ArmSafety))] = Field(
@@ -167,15 +167,17 @@ class ManipulatorProfile(RobotProfile):
         description="Limits of what is commanded: name or path of a file of config/safety/, or its keys.",
     )
     command: TrajectoryInterface = Field(description="Where the driver takes commands.")
-    driver: ArmDriver | None = Field(default=None, description="What ports other than `topics` have to know.")
+    driver: ArmDriver | None = Field(default=None, description="Settings of ports other than `topics`.")
     gripper_command: GripperInterface | None = Field(
-        default=None, description="Where the hand's driver takes commands; with a hand alone."
+        default=None, description="Where the hand's driver takes commands; only for a robot with a hand."
     )
     state: JointStateInterface = Field(
         description="Where the driver publishes the joints: the arm's, then those of a hand."
     )
     contacts_topic: str = Field(
-        default="", description="robocontrast_ros/msg/Contacts: what arm and hand touch; empty where nobody says so."
+        default="",
+        description="robocontrast_ros/msg/Contacts: the entities that arm and hand touch; empty if no node publishes "
+        "them.",
     )
 
     @model_validator(mode="before")

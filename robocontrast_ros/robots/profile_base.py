@@ -56,8 +56,8 @@ class StateInterface:
     staleness: float = Field(
         default=0.2,
         gt=0.0,
-        description="On the wall clock: how old the state may be when it is used [s], beyond its least delay of the "
-        "last half minute. An older one is not used, a newer one waited for.",
+        description="On the wall clock: greatest age of a state that is used, beyond its least delay of the last half "
+        "minute [s]. If the state is older, rollout waits for a newer one.",
     )
 
 
@@ -71,16 +71,16 @@ class CameraInterface:
     frame_id: str = Field(min_length=1, description="Optical frame (REP-105).")
     transport: Literal["raw", "compressed"] = Field(
         default="raw",
-        description="What is received: images of `image_topic`, or, of `<image_topic>/compressed`, "
-        "sensor_msgs/msg/CompressedImage as image_transport names them.",
+        description="`raw`: images of `image_topic`; `compressed`: sensor_msgs/msg/CompressedImage of "
+        "`<image_topic>/compressed`, as image_transport names it.",
     )
 
     staleness: float | None = Field(
         default=None,
         gt=0.0,
-        description="On the wall clock: how much older than the robot's state an image may be [s]; null for half a "
-        "control period. An older one is not used, a newer one waited for. Its clock may be ahead of the state's by "
-        "as much, or 0.1 s, whichever is more.",
+        description="On the wall clock: greatest age of an image, compared with the robot's state [s]; null for half a "
+        "control period. If the image is older, rollout waits for a newer one. The camera's clock may be ahead "
+        "of the state's by as much, or by 0.1 s if that is more.",
     )
 
     @property
@@ -114,9 +114,9 @@ class RobotProfile:
     )
     port: str = Field(
         default=SIMULATED_PORT,
-        description="What talks to the driver: `topics`, by those above, or another port's name.",
+        description="Port that talks to the driver: `topics`, by the topics above, or another port's name.",
     )
-    driver: DriverSettings | None = Field(default=None, description="What ports other than `topics` have to know.")
+    driver: DriverSettings | None = Field(default=None, description="Settings of ports other than `topics`.")
 
     def __post_init__(self) -> None:
         names = tuple(camera.name for camera in self.cameras)

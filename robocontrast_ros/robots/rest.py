@@ -1,11 +1,10 @@
-"""The command to stop at the robot's place, which no policy asks for."""
+"""The command to an arm to stop at its place, which no policy asks for."""
 
 from __future__ import annotations
 
-from robocontrast_ros.robots.commands import JointTrajectoryCommand, TwistCommand
-from robocontrast_ros.robots.differential_drive import DifferentialDriveProfile
+from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
-from robocontrast_ros.robots.state_estimation import JointReading, OdometryReading
+from robocontrast_ros.robots.state_estimation import JointReading
 
 
 def stop_arm(profile: ManipulatorProfile, reading: JointReading, period: float) -> JointTrajectoryCommand:
@@ -13,8 +12,3 @@ def stop_arm(profile: ManipulatorProfile, reading: JointReading, period: float) 
     arm = [joint for joint in zip(reading.names, reading.positions, strict=True) if joint[0] in profile.joint_names]
     names, positions = zip(*arm, strict=True)
     return JointTrajectoryCommand(names, positions, period)
-
-
-def stop_base(profile: DifferentialDriveProfile, reading: OdometryReading, period: float) -> TwistCommand:
-    """Return the command to a base to stop."""
-    return TwistCommand()

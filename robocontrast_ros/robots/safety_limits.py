@@ -22,7 +22,10 @@ class Limit:
     """A limit, in the unit of its key."""
 
     limit: float | None = Field(
-        default=None, gt=0.0, allow_inf_nan=False, description="Greatest value; empty for none beside the robot's own."
+        default=None,
+        gt=0.0,
+        allow_inf_nan=False,
+        description="Greatest value; empty if only the robot's own limit holds.",
     )
     action: Remedy = Field(default="slow", description="`slow`: the robot goes less far; `stop`: the episode ends.")
 
@@ -67,7 +70,9 @@ class KeepOut:
     """Forbidden areas of a base."""
 
     areas: tuple[Area, ...] = Field(default=(), description="Rectangles that no part of the base may enter.")
-    margin: float = Field(default=0.0, ge=0.0, allow_inf_nan=False, description="Kept between them and the base [m].")
+    margin: float = Field(
+        default=0.0, ge=0.0, allow_inf_nan=False, description="Distance that is kept between them and the base [m]."
+    )
     action: Remedy = Field(default="slow", description="`slow`: the base goes less far; `stop`: the episode ends.")
 
 
@@ -88,7 +93,7 @@ class ArmSafety(_Safety):
     velocity: Limit = Field(default=Limit(), description="Of each joint [rad/s]; never more than its own `velocity`.")
     acceleration: Limit = Field(default=Limit(), description="Of each joint, commanded [rad/s^2].")
     jerk: Limit = Field(default=Limit(), description="Of each joint, commanded [rad/s^3].")
-    jump: Jump = Field(default=Jump(), description="From where a joint is measured to its target.")
+    jump: Jump = Field(default=Jump(), description="Distance from a joint's measured position to its target.")
     force: Limit = Field(
         default=Limit(action="stop"), description="At the tool [N], where the driver reports it; `slow` holds the arm."
     )
@@ -96,7 +101,7 @@ class ArmSafety(_Safety):
         default=0.5,  # a fifth of the speed of the slowest joint of the shipped arms
         gt=0.0,
         allow_inf_nan=False,
-        description="Speed of the joint that has the longest way to where an episode starts [rad/s].",
+        description="Speed of the joint that has the longest way to the start of an episode [rad/s].",
     )
 
 
@@ -114,7 +119,7 @@ class BaseSafety(_Safety):
     angular_acceleration: Limit = Field(default=Limit(), description="Commanded [rad/s^2].")
     linear_jerk: Limit = Field(default=Limit(), description="Commanded [m/s^3].")
     angular_jerk: Limit = Field(default=Limit(), description="Commanded [rad/s^3].")
-    keep_out: KeepOut = Field(default=KeepOut(), description="Where it must not go.")
+    keep_out: KeepOut = Field(default=KeepOut(), description="Areas that it must not enter.")
 
 
 def reads(kind: type) -> Callable[[Any, ValidationInfo], Any]:

@@ -33,8 +33,8 @@ def share_of(limit: OutsideLimit, value: float) -> float:
         return math.nan
     if share > 1.0 + TOLERANCE:
         raise ValueError(
-            f"{limit.topic} says {value:g}, more than `full` ({limit.full:g}) of `driver.limits` in the robot's file: "
-            "correct it; 100.0 for percent, 1.0 for a fraction"
+            f"{limit.topic} reports {value:g}, more than `full` ({limit.full:g}) of `driver.limits` in the robot's "
+            "file: correct it; 100.0 for percent, 1.0 for a fraction"
         )
     return min(share, 1.0)
 

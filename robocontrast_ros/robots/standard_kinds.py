@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from robocontrast_ros.robots.commands import TwistCommand
 from robocontrast_ros.robots.controllers.discrete_navigation import DiscreteNavigationController
 from robocontrast_ros.robots.controllers.joint_positions import JointPositionsController, JointVelocitiesController
 from robocontrast_ros.robots.controllers.planar_delta import PlanarDeltaController
@@ -12,7 +13,7 @@ from robocontrast_ros.robots.kinds import RobotKind
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.reach import check_reach
 from robocontrast_ros.robots.readings import joints, odometry
-from robocontrast_ros.robots.rest import stop_arm, stop_base
+from robocontrast_ros.robots.rest import stop_arm
 from robocontrast_ros.robots.safety.arm import ArmFilter
 from robocontrast_ros.robots.safety.base import BaseFilter
 from robocontrast_ros.robots.state_estimation import ArmState, BaseState
@@ -21,7 +22,7 @@ DIFFERENTIAL_DRIVE = RobotKind(
     profile=DifferentialDriveProfile,
     estimator=BaseState,
     controllers={"discrete_navigation": DiscreteNavigationController},
-    stop=stop_base,
+    stop=lambda profile, reading, period: TwistCommand(),
     way=None,  # a base may not find its way: a person brings it there
     safety=BaseFilter,
     check_reach=None,

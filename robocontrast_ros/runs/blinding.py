@@ -27,7 +27,6 @@ from robocontrast_ros.runs.events import (
     BlindSwap,
     Event,
     PolicyLoaded,
-    SessionFinished,
     SessionStarted,
     TrialCorrected,
     TrialFinished,
@@ -213,7 +212,6 @@ class Blinding:
         opened: its first opening; None if it is not opened.
         problem: why the journal does not prove that the assignment was fixed before the first trial; empty if it does,
             or if it is not opened.
-        finished: whether the session is finished.
         trials: trials that count.
         after: of them, those that came after it was opened.
         leaks: of each policy, once it is opened.
@@ -222,7 +220,6 @@ class Blinding:
     began: BlindingBegan | None
     opened: BlindingOpened | None
     problem: str
-    finished: bool
     trials: int
     after: int = 0
     leaks: tuple[Leak, ...] = ()
@@ -280,13 +277,12 @@ def blinding_of(events: Sequence[Event]) -> Blinding | None:
     if began is None and (started is None or not started.recorded.blind_policies):
         return None
     opened = next((event for event in events if isinstance(event, BlindingOpened)), None)
-    finished = any(isinstance(event, SessionFinished) for event in events)
     trials = sum(isinstance(event, TrialFinished) for event in events)
     later = events[events.index(opened) :] if opened is not None else ()
     after = sum(isinstance(event, TrialFinished) for event in later)
     problem = _problem(events, began, opened) if opened is not None else ""
     leaks = _leaks(events, began, opened) if opened is not None and not problem else ()
-    return Blinding(began, opened, problem, finished, trials, after, leaks)
+    return Blinding(began, opened, problem, trials, after, leaks)
 
 
 def is_of_several_policies(events: Sequence[Event]) -> bool:
@@ -299,7 +295,7 @@ def refuse_several_policies(journal: Journal) -> None:
     if is_of_several_policies(journal.events):
         run = journal.path.parent
         raise JournalError(
-            f"{journal.path}: the trials of several policies, of which no mean says anything. Once it is opened, "
+            f"{journal.path}: the trials of several policies, whose common mean has no meaning. Once it is opened, "
             f"`robocontrast results {shlex.quote(str(run))}` writes a run folder for each, {run / 'policies'}/NAME."
         )
 

@@ -22,8 +22,9 @@ from robocontrast_ros.runs.events import (
     TrialFinished,
 )
 from robocontrast_ros.runs.history import History
-from robocontrast_ros.sessions.blinding import HIDDEN, Blind, orders
+from robocontrast_ros.sessions.blinding import HIDDEN, orders
 from robocontrast_ros.sessions.control import SessionState
+from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.resume_checks import refuse_other_policy
 
 MARGIN = 1.5
@@ -35,8 +36,7 @@ class BlindPolicies:
 
     def __init__(
         self,
-        blind: Blind,
-        seed: int,
+        evaluation: Evaluation,
         bench: Bench,
         history: History,
         append: Callable[[Event], None],
@@ -47,8 +47,7 @@ class BlindPolicies:
         """Take the parts of a session.
 
         Args:
-            blind: the policies.
-            seed: the session's.
+            evaluation: the session's, which names the policies.
             bench: where they run. A bench with one policy for the whole session, as that of a plan, loads nothing; then
                 nothing is written down.
             history: of the session.
@@ -57,18 +56,18 @@ class BlindPolicies:
             clock: seconds since the epoch.
             file: file of the assignment; None to keep it in memory.
         """
-        self._blind, self._seed, self._history = blind, seed, history
+        self._session, self._files, self._history = evaluation.session, evaluation.blind_files, history
         self._bench = bench if isinstance(bench, PolicyBench) else None
         self._append, self._report, self._clock, self._file = append, report, clock, file
         self._secret: Secret | None = None
-        self._descriptions: tuple[PolicyDescription | None, ...] = (None,) * len(blind.policies)
+        self._descriptions: tuple[PolicyDescription | None, ...] = (None,) * self.each
         self.shown = HIDDEN
         """The code that replaces the name of the policy that serves."""
 
     @property
     def each(self) -> int:
         """Number of policies that run each trial."""
-        return len(self._blind.policies)
+        return len(self._files)
 
     def begin(self, trials: Callable[[], int]) -> None:
         """Load each policy once, as a check, and commit to the assignment of policies to trials; or go on as before.
@@ -86,7 +85,7 @@ class BlindPolicies:
         self._bench.show_policy_as(HIDDEN)
         self._report(SessionState.RUNNING, "loading each policy once")
         loaded, slowest = [], 0.0
-        for policy in self._blind.policies:
+        for policy in map(str, self._files):
             began = time.monotonic()
             try:
                 loaded.append(self._bench.stage_policy(policy))
@@ -103,12 +102,12 @@ class BlindPolicies:
             return
         policies = tuple(PolicyLoaded(**vars(p), digest=p.digest, time=self._clock()) for p in loaded)
         named = tuple(zip(policy_names(policies), (policy.digest for policy in policies), strict=True))
-        self._secret = Secret(Assignment(named, orders(self._seed, self.each, trials())), policies)
+        self._secret = Secret(Assignment(named, orders(self._session.seed, self.each, trials())), policies)
         if self._file is not None:
             write_secret(self._file, self._secret)
-        swap_time = MARGIN * slowest if self._blind.swap_time is None else self._blind.swap_time
-        commitment, answer_time = self._secret.commitment, self._blind.answer_time
-        self._append(BlindingBegan(commitment, self.each, swap_time, answer_time, self._clock()))
+        commitment, wanted = self._secret.commitment, self._session.blind.swap_time
+        swap_time, held = MARGIN * slowest if wanted is None else wanted, self._session.least_answer_time
+        self._append(BlindingBegan(commitment, self.each, swap_time, held, self._clock()))
 
     def serve_for(self, trial: Trial) -> None:
         """Load the policy of an attempt, even if it already serves, and take as long as for any other.

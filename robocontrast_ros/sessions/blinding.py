@@ -10,28 +10,12 @@ session, "A" and "B", would let a person learn that A is the good one, and treat
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 
 from robocontrast_ros.sessions.seeding import generator
 from robocontrast_ros.strategies.protocol import Completed, Proposal, Skipped, StrategyRun
 
 HIDDEN = "blind"
 """Replaces a policy's name before the first trial."""
-
-
-@dataclass(frozen=True)
-class Blind:
-    """Policies and times of a blind evaluation.
-
-    Attributes:
-        policies: parameter file of each policy, two or more.
-        swap_time: least time of each change of the policy [s]; None to take it from the first loads.
-        answer_time: least time of each answer [s]; the bench enforces it.
-    """
-
-    policies: tuple[str, ...]
-    swap_time: float | None = None
-    answer_time: float = 0.0
 
 
 def orders(seed: int, policies: int, trials: int) -> tuple[tuple[int, ...], ...]:

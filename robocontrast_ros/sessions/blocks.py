@@ -57,7 +57,7 @@ class TrialSequence:
 
 
 @dataclass
-class Block:
+class RunBlock:
     """A block that was run, with the values that settle its budget.
 
     Attributes:
@@ -91,16 +91,16 @@ class SettledTrial:
     within_budget: bool
 
 
-def blocks_of(events: Iterable[Event]) -> tuple[Block, ...]:
+def blocks_of(events: Iterable[Event]) -> tuple[RunBlock, ...]:
     """Return the blocks of a session's events, with the trials that count."""
-    blocks: dict[int, Block] = {}
+    blocks: dict[int, RunBlock] = {}
     costs: list[float] = []
     for event in events:
         if isinstance(event, SetUp) and not event.restore:
             if event.trial.block in blocks:
                 costs.append(event.cost)
             else:
-                blocks[event.trial.block] = Block(event.trial.block, event.target)
+                blocks[event.trial.block] = RunBlock(event.trial.block, event.target)
         elif isinstance(event, TrialFinished):
             block = blocks[event.trial.block]
             block.costs.append(costs)
@@ -109,7 +109,7 @@ def blocks_of(events: Iterable[Event]) -> tuple[Block, ...]:
 
 
 def settle(
-    blocks: Iterable[Block], before: Scene, budget: Budget, cost_model: CostModel, tolerance: AnyTolerance
+    blocks: Iterable[RunBlock], before: Scene, budget: Budget, cost_model: CostModel, tolerance: AnyTolerance
 ) -> tuple[SettledTrial, ...]:
     """Return which trials a budget allows, as the loop of a session does that runs one block after another.
 

@@ -223,7 +223,7 @@ def begin_stopping(evaluation: Evaluation, begun: SessionStarted | None = None) 
                 str(journal.path),
                 "",
                 "several base trials of an instance",
-                "one, as when the session began that is compared with it",
+                "one, as it was when the session that is compared with it began",
                 "Start a new session.",
             )
         return Stopping(parameters, score, repeats, reference, begun.pairs)

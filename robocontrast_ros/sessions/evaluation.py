@@ -7,12 +7,12 @@ import json
 import math
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 from robocontrast_ros.domain import ScoreSpec, TestInstance, find_spec
 from robocontrast_ros.episodes.scoring import STANDARD, Score
 from robocontrast_ros.perturbations.protocol import Perturbation
-from robocontrast_ros.sessions.blinding import Blind
 from robocontrast_ros.sessions.schema import SessionParameters
 from robocontrast_ros.sessions.seeding import generator
 from robocontrast_ros.strategies.effort import AnyTolerance, CostModel, MetresMoved, Tolerance
@@ -34,7 +34,8 @@ class Evaluation:
         cost_model: what a set-up costs.
         tolerance: how far an object may be from its wanted pose and still stay.
         scores: those of the session, in the order of tables.
-        blind: the policies of which each runs every trial, and nobody is to know which runs; None where one runs.
+        blind_files: parameter files of the policies of which each runs every trial, and nobody is to know which runs;
+            empty where one runs.
         features: what the world can do; a person who sets scenes up is told the moves in the cheapest order.
         parameters: the resolved parameters, by file, as JSON; a resumed session must have the same.
     """
@@ -48,7 +49,7 @@ class Evaluation:
     tolerance: AnyTolerance = field(default_factory=Tolerance)
     scores: tuple[type[Score], ...] = STANDARD
     features: BackendFeatures = field(default_factory=lambda: BackendFeatures(moves_cameras=True))
-    blind: Blind | None = None
+    blind_files: tuple[Path, ...] = ()
     parameters: dict[str, Any] = field(default_factory=dict)
 
     @property

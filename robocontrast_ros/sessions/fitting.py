@@ -126,8 +126,8 @@ def check_answer_time(parameters: SessionParameters, world: LoadedWorld, origin:
     """
     if parameters.blind is None or world.lockstep or parameters.blind.answer_time is not None:
         return
-    expected = "how long each answer takes at least [s], longer than the slowest policy needs; 0 to hold none back"
-    cure = "`policy_latency_max_s` in trials.csv of a run of each policy tells how long its answers took."
+    expected = "the least duration of each answer [s], longer than the slowest policy needs; 0 to hold no answer back"
+    cure = "`policy_latency_max_s` in trials.csv of a run of each policy has the duration of its answers."
     raise ConfigurationError(*origin("blind.answer_time")[:2], "nothing", expected, cure)
 
 
@@ -166,8 +166,8 @@ def check_tolerances(
     for key, usual in ((f.name, getattr(unused, f.name)) for f in fields(SetupParameters)):
         value = getattr(parameters.setup, key)
         if world.features.person and value != usual:
-            cure = f"Say it by `operator.{key}`: what stands within that is not to be moved."
-            expected = "no tolerances of `setup` where a person sets scenes up"
+            cure = f"Set `operator.{key}` instead: objects within it need not be moved."
+            expected = "no tolerances of `setup` if a person sets scenes up"
             raise ConfigurationError(*origin(f"setup.{key}")[:2], value, expected, cure)
     models = task.scenes.models
     if unknown := next((model for model in parameters.operator.tolerances if model not in models), None):
@@ -192,8 +192,8 @@ def check_port(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> Non
             "port",
             robot.port,
             f"`port: {SIMULATED_PORT}` in a world that our simulator plays, or that is stepped",
-            f"In simulation name the robot's file that this one extends; on the real robot, of which '{robot.port}' "
-            "talks to the driver, take a `world.backend` for it, and set world.pacing to wall_clock.",
+            "In simulation, name the robot's file that this one extends. On the real robot, whose driver is reached "
+            f"by '{robot.port}', choose a `world.backend` for it, and set world.pacing to wall_clock.",
         )
 
 
@@ -218,7 +218,7 @@ def check_transports(robot: RobotProfile, robot_file: Path, world: LoadedWorld) 
                 str(robot_file),
                 f"cameras.{index}.transport",
                 camera.transport,
-                "raw, for the embedded simulator compresses no images",
+                "raw, because the embedded simulator compresses no images",
                 "For sessions in simulation write a robot's file that `extends` this one, with its `cameras`.",
             )
 
@@ -313,10 +313,10 @@ def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -
     pacer = load_plugin("pacers", parameters.pacing, *origin("world.pacing")[:2])
     judge: Judge = make_plugin("judges", parameters.judge, *origin("world.judge")[:2])
     if pacer.steps_world and not features.steps:
-        expected = f"a pacing that steps no world, for backend '{parameters.backend}' cannot be stepped"
+        expected = f"a pacing that steps no world, because backend '{parameters.backend}' cannot be stepped"
         raise ConfigurationError(*origin("world.pacing")[:2], parameters.pacing, expected, "Take `wall_clock`.")
     if features.embedded and parameters.simulator != "simulator":
-        expected = f"simulator, for backend '{parameters.backend}' has its own"
+        expected = f"simulator, because backend '{parameters.backend}' has its own simulator"
         cure = "For a simulator that runs already take `backend: simulation_interfaces`."
         raise ConfigurationError(*origin("world.simulator")[:2], parameters.simulator, expected, cure)
     _check_judge(parameters, judge, features, origin)
@@ -360,7 +360,7 @@ def checked_metric(
     where = origin("metric")[:2] if named else (str(task_file), "metric")
     metric = specs.get(named or task.metric)
     if metric is None:
-        cure = "A score beside the task's own is one once the session's `scores` name it."
+        cure = "To use a score that is not the task's own, name it in the session's `scores`."
         raise ConfigurationError.unknown(*where, named or task.metric, specs, "score of the session", cure)
     if getattr(strategy, "needs_bounds", False) and not metric.bounded:
         raise ConfigurationError(
@@ -427,7 +427,7 @@ def loaded_perturbations(
             source,
             key,
             list(parameters.perturbations),
-            f"none, for strategy '{strategy.name}' uses no perturbations",
+            f"none, because strategy '{strategy.name}' uses no perturbations",
             "Take `contrast_set`, or leave them out.",
         )
     found = tuple(_loaded(entry, task, source, key) for entry in parameters.perturbations)
@@ -445,7 +445,7 @@ def loaded_perturbations(
                 key,
                 perturbation.name,
                 f"perturbations that task '{task.name}' supports: {', '.join(_supported(task)) or '(none)'}",
-                "Leave it out, or give the task what it needs (the perturbation's documentation says what).",
+                "Leave it out, or add to the task the parts that the perturbation needs (see its documentation).",
             )
         camera = getattr(perturbation, "camera", "")
         if camera and camera not in cameras:

@@ -35,7 +35,7 @@ def _simulated(robot: str, folder: Path) -> str:
                 "port",
                 port,
                 f"with --practice `port: {SIMULATED_PORT}`, or a robot's file that `extends` one that has it",
-                "Write a file of the simulated robot, and let the real one's say `extends`, `port` and `driver`.",
+                "Write a file of the simulated robot, and give the real robot's file `extends`, `port` and `driver`.",
             )
         path = find_file("robots", extends, str(path), "extends", path.parent)
     return str(path) if path != own or is_path(robot) else robot
@@ -55,8 +55,8 @@ def given_keys(parameters: SessionParameters, overrides: Overrides, source: Path
             "command line",
             "policy",
             overrides.policy,
-            "nothing beside a policy server elsewhere, which has its own",
-            "Name it to `robocontrast serve`, or to `robocontrast swap` while the session runs.",
+            "nothing, because a policy server elsewhere has its own policy",
+            "Name it in `robocontrast serve`, or in `robocontrast swap` while the session runs.",
         )
     if overrides.practice:
         world = {key: str(given.get(f"world.{key}", getattr(parameters.world, key))) for key in ("judge", "backend")}

@@ -73,7 +73,7 @@ from robocontrast_ros.strategies.protocol import (
     StrategyRun,
     solved_at_start,
 )
-from robocontrast_ros.strategies.tour import in_cheapest_order
+from robocontrast_ros.strategies.visit_order import in_cheapest_order
 from robocontrast_ros.system.disk import DiskError
 from robocontrast_ros.system.numerics import machine
 
@@ -111,7 +111,7 @@ def run_session(
             with one policy.
         DiskError: the journal cannot be written any more.
     """
-    if evaluation.blind is not None and not isinstance(bench, PolicyBench):
+    if evaluation.blind_files and not isinstance(bench, PolicyBench):
         cure = "Run it by `robocontrast evaluate`, or on another bench."
         expected = "a bench that loads policies"
         raise ConfigurationError(evaluation.session.name, "blind", type(bench).__name__, expected, cure)
@@ -179,11 +179,7 @@ class Session:
         self._control, self._observer, self._clock = control, observer, clock
         self._history = History()
         parts = bench, self._history, self._append, self._report, clock
-        self._policies = (
-            PolicySwapping(*parts)
-            if evaluation.blind is None
-            else BlindPolicies(evaluation.blind, evaluation.session.seed, *parts, secret)
-        )
+        self._policies = BlindPolicies(evaluation, *parts, secret) if evaluation.blind_files else PolicySwapping(*parts)
         self._restore = False
         self._begun: _Begun | None = None
         self._void_fault, self._void_detail = Fault.NONE, ""
@@ -304,14 +300,14 @@ class Session:
     def _steps(self, context: StrategyContext) -> StrategyRun:
         """Return the strategy's proposals, for each policy of a blind session."""
         steps = self._evaluation.strategy.run(context)
-        return steps if self._evaluation.blind is None else run_by_each(steps, self._policies.each)
+        return run_by_each(steps, self._policies.each) if self._evaluation.blind_files else steps
 
     def _sequence(self) -> TrialSequence:
         # A trial of a blind session keeps the indices of all its runs, whichever of them count.
         each = self._policies.each
         firsts = {index // each * each for index in self._history.retracted}
         taken = {index for first in firsts for index in range(first, first + each)}
-        return TrialSequence(self._evaluation.session.seed, self._evaluation.blind is None, taken)
+        return TrialSequence(self._evaluation.session.seed, not self._evaluation.blind_files, taken)
 
     def _follow(self, context: StrategyContext) -> None:
         """Send results to the strategy until it has no more trials.
@@ -362,7 +358,7 @@ class Session:
 
     def _as_read(self, perturbation: Perturbation) -> Perturbation:
         """Return a perturbation that applies only if each policy of the next trial takes in its result."""
-        readers = self._policies.readers() if self._evaluation.blind is not None else (self._next_policy,)
+        readers = self._policies.readers() if self._evaluation.blind_files else (self._next_policy,)
         for reader in readers:
             perturbation = AsRead(perturbation, reader, self._evaluation.features.moves_cameras)
         return perturbation
@@ -549,8 +545,8 @@ class Session:
         if not reason:
             return
         cure = (
-            "a test instance is not left out for the sake of a policy; let one serve that takes it, or begin another "
-            "session, whose task has other sentences"
+            "a test instance is not left out because of a policy; swap to a policy that can read it, or begin "
+            "a session of a task with other sentences"
             if trial.is_base
             else "the trial was chosen before this policy served; resume the session, or let another policy serve"
         )

@@ -27,7 +27,7 @@ def check_description(description: PolicyDescription, session: ResolvedSession, 
             str(session.source),
             "policy",
             description.name,
-            f"one without the ground truth: backend '{backend}' cannot tell the scene of every control step",
+            f"one without the ground truth: backend '{backend}' cannot report the scene of every control step",
             "A policy that sees, or that guesses (`random`), can run there.",
         )
     cameras = {camera.name: (camera.width, camera.height) for camera in session.parameters.cameras or ()}
@@ -65,7 +65,6 @@ def loading_of(session: ResolvedSession, file: Path, own_thread: bool) -> Loadin
         file: the policy's parameter file.
         own_thread: see ``PolicyRunner``.
     """
-    timeouts, blind = session.parameters.timeouts, session.parameters.blind
-    answer_time = (blind.answer_time or 0.0) if blind is not None else 0.0
-    path = file.expanduser().absolute()
-    return Loading(path, timeouts.policy, timeouts.load, own_thread, answer_time, blind is None)
+    given, path = session.parameters, file.expanduser().absolute()
+    timeouts = given.timeouts
+    return Loading(path, timeouts.policy, timeouts.load, own_thread, given.least_answer_time, given.blind is None)

@@ -10,7 +10,7 @@ import numpy as np
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin
 from robocontrast_ros.domain import NotApplicable, Perturbed, Scene, TestInstance
-from robocontrast_ros.observations.protocol import ObservationFilter, moves_cameras
+from robocontrast_ros.observations.protocol import ObservationFilter, displaces_cameras
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.perturbations.tokens import Tokens
 from robocontrast_ros.policies.protocol import PolicyDescription
@@ -54,7 +54,7 @@ def unread(description: PolicyDescription | None, instance: TestInstance) -> str
 
 def unmoved(instance: TestInstance) -> str:
     """Return why a world that moves no cameras cannot show a test instance, in words; empty if it can."""
-    moving = [name for name, kind in _filters(instance) if moves_cameras(kind)]
+    moving = [name for name, kind in _filters(instance) if displaces_cameras(kind)]
     return f"the world moves no cameras, as '{moving[0]}' needs" if moving else ""
 
 

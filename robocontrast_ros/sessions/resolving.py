@@ -25,7 +25,6 @@ from robocontrast_ros.episodes.scoring import Score, load_scores
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.runs.run_folder import TEST_SET, RunFolder
-from robocontrast_ros.sessions.blinding import Blind
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.fitting import (
     LoadedWorld,
@@ -210,14 +209,9 @@ class ResolvedSession:
             tolerance=self.tolerance,
             scores=self.scores,
             features=self.world.features,
-            blind=self._blind,
+            blind_files=self.blind_files,
             parameters=self.snapshot(),
         )
-
-    @property
-    def _blind(self) -> Blind | None:
-        blind = self.parameters.blind
-        return blind and Blind(tuple(map(str, self.blind_files)), blind.swap_time, blind.answer_time or 0.0)
 
 
 def resolve(session: str | Path, overrides: Overrides | None = None) -> ResolvedSession:
@@ -358,7 +352,7 @@ def _wanted_of_all(policies: tuple[Path, ...]) -> dict[str, CameraParameters]:
                     "image_sizes",
                     f"{camera.width}x{camera.height} for '{name}'",
                     f"{other.width}x{other.height}, which another policy of the blind session wants of it",
-                    "Policies that are compared blindly are shown the same images: take others.",
+                    "Policies that are compared blindly must receive the same images: choose other policies.",
                 )
     return wanted
 

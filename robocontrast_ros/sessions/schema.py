@@ -36,8 +36,8 @@ class StrategyParameters:
     )
     perturbations: tuple[str | dict[str, Any], ...] = Field(
         default=(),
-        description="perturbation set P, in the order they are applied; for contrast_set and adaptive, and "
-        "for cost_ordered where it is wanted: names, or for one with parameters {name: …, parameter: …}",
+        description="perturbation set P, in the order of application: names, or {name: …, parameter: …} for one with "
+        "parameters; for contrast_set and adaptive, and optionally for cost_ordered",
     )
 
 
@@ -48,12 +48,15 @@ class TestSetParameters:
     __test__ = False  # not a pytest class
 
     size: int | None = Field(
-        default=None, ge=1, le=100_000, description="number of test instances; with `file`, all of it when left out"
+        default=None,
+        ge=1,
+        le=100_000,
+        description="number of test instances; if left out with `file`, all instances of the file",
     )
     families: tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
-        description="families of the task to draw from, in turn; as the task draws them when left out",
+        description="families of the task to draw from, in turn; if left out, the task chooses them",
     )
     file: str | None = Field(
         default=None, min_length=1, description="file of recorded instances, in place of drawn ones; path of a file"
@@ -79,10 +82,10 @@ class SetupParameters:
     """Tolerances within which an object is not moved; if a person sets scenes up, those of `operator` hold."""
 
     position_tolerance: float = Field(
-        default=0.002, ge=0, le=1, description="an object this near to where it is wanted may stay [m]"
+        default=0.002, ge=0, le=1, description="distance from its wanted place up to which an object may stay [m]"
     )
     orientation_tolerance: float = Field(
-        default=0.05, ge=0, le=math.pi, description="… and turned by no more than this [rad]"
+        default=0.05, ge=0, le=math.pi, description="… and angle from its wanted orientation [rad]"
     )
 
 
@@ -92,15 +95,15 @@ class PolicyServerParameters:
 
     external: bool = Field(
         default=False,
-        description="whether a policy server that runs elsewhere is waited for, instead of one being started",
+        description="whether the session waits for a policy server that runs elsewhere, instead of starting one",
     )
     node: str = Field(
         default="policy_server", min_length=1, description="name of that server's node, with its namespace"
     )
     composed: bool = Field(
         default=False,
-        description="whether it is in the process of rollout, scorer and sim_bridge: faster, but a policy that crashes "
-        "takes these with it",
+        description="whether it runs in the process of rollout, scorer and sim_bridge: faster, but a crash of the "
+        "policy also ends these",
     )
 
     def __post_init__(self) -> None:
@@ -118,7 +121,8 @@ class WorldParameters:
     backend: str = Field(
         default="embedded",
         min_length=1,
-        description="who sets scenes up: embedded, simulation_interfaces (a simulator that runs already), or a plug-in",
+        description="backend that sets scenes up: embedded, simulation_interfaces (a simulator that runs already), or "
+        "a plug-in",
     )
     pacing: str = Field(
         default="lockstep",
@@ -128,13 +132,13 @@ class WorldParameters:
     judge: str = Field(
         default="true_scene",
         min_length=1,
-        description="who says success and progress: true_scene, outside (a person or a camera), or a plug-in",
+        description="judge of success and progress: true_scene, outside (a person or a camera), or a plug-in",
     )
     simulator: str = Field(
         default="simulator",
         min_length=1,
-        description="where simulation_interfaces finds a simulator's services: its node's name, or / for none before "
-        "the services' own",
+        description="name of the simulator's node, which is put before the names of the services of "
+        "simulation_interfaces; / for none",
     )
 
 
@@ -147,7 +151,9 @@ class TimeoutParameters:
     sensors: float = Field(default=10.0, gt=0, le=3600, description="sensors and scene after a control step [s]")
     set_up: float = Field(default=30.0, gt=0, le=86400, description="one set-up; a person may need long [s]")
     scoring: float = Field(default=10.0, gt=0, le=3600, description="one answer of the scorer [s]")
-    judge: float = Field(default=600.0, gt=0, le=86400, description="one answer of whoever judges from outside [s]")
+    judge: float = Field(
+        default=600.0, gt=0, le=86400, description="one answer of the person or camera that judges from outside [s]"
+    )
     recording: float = Field(
         default=30.0,
         gt=0,
@@ -197,27 +203,30 @@ class OperatorParameters:
         default=PERSON.position,
         gt=0,
         le=1,
-        description="how far the person may leave an object from where it should be [m]; what stands within it stays",
+        description="distance from its wanted place up to which the person may leave an object [m]; an object within "
+        "it need not be moved",
     )
-    orientation_tolerance: float = Field(default=PERSON.orientation, gt=0, le=math.pi, description="… and turned [rad]")
+    orientation_tolerance: float = Field(default=PERSON.orientation, gt=0, le=math.pi, description="… and angle [rad]")
     tolerances: dict[str, OwnTolerance] = Field(
         default_factory=dict,
-        description="model -> position [m] and orientation [rad] for its objects alone; what is round may be turned by "
-        "any angle when it is not named",
+        description="model -> position [m] and orientation [rad] for objects of that model; round objects that are not "
+        "named may have any angle",
     )
-    checklist: tuple[str, ...] = Field(default=(), description="what is checked before the first trial, in words")
+    checklist: tuple[str, ...] = Field(default=(), description="checks before the first trial, in words")
     camera: str = Field(default="", description="camera whose picture the page shows; the first in use when left out")
     calibration: str = Field(
-        default="", description="file that `robocontrast calibrate` wrote for it, for scenes that it reads"
+        default="", description="file that `robocontrast calibrate` wrote for the camera, if the camera reads scenes"
     )
-    tags: str = Field(default="", description="file of the tags on the objects; without one, blocks are told by colour")
+    tags: str = Field(
+        default="", description="file of the tags on the objects; without it, blocks are recognised by colour"
+    )
     fixed_tags: str = Field(
         default="",
         description="file of tags fixed to the table, which show whether the camera was moved; not used in practice",
     )
     ask_always: bool = Field(
         default=False,
-        description="whether the person judges every trial, too, to compare both, where the camera judges",
+        description="whether, if the camera judges, the person also judges every trial, so that both can be compared",
     )
 
     def __post_init__(self) -> None:
@@ -264,15 +273,15 @@ class BlindParameters:
         default=None,
         ge=0,
         le=86400,
-        description="how long each change of the policy takes at least; when left out, half as long again as the "
-        "slowest takes at the start [s]",
+        description="least duration of each change of the policy; if left out, 1.5 times that of the slowest one at "
+        "the start [s]",
     )
     answer_time: float | None = Field(
         default=None,
         ge=0,
         le=3600,
-        description="how long each answer of a policy takes at least [s]; 0: answers are not held back. Required on "
-        "the wall clock, where pauses tell policies apart; in lockstep 0 when left out",
+        description="least duration of each answer of a policy [s]; 0: answers are not held back. Required on the wall "
+        "clock, because pauses could show which policy runs; in lockstep 0 if left out",
     )
 
     def __post_init__(self) -> None:
@@ -313,14 +322,14 @@ class StopEarlyParameters:
     compare_with: str | None = Field(
         default=None,
         min_length=1,
-        description="run folder of the same seed, task and test set, relative to the session's file: whether "
-        "the mean is higher or lower than there",
+        description="whether the mean is higher or lower than in this run folder of the same seed, task and test set; "
+        "relative to the session's file",
     )
     half_width: float | None = Field(
         default=None,
         gt=0,
         allow_inf_nan=False,
-        description="the mean, to within this much more or less; less than half of the score's range",
+        description="half-width of the interval in which the mean is; less than half of the score's range",
     )
 
     def __post_init__(self) -> None:
@@ -341,7 +350,7 @@ class SessionParameters:
     robot: str = Field(min_length=1, description="name in config/robots/, or path of a file")
     policy: str = Field(
         default="",
-        description="name in config/policies/, or path of a file; left out where policy_server.external is true",
+        description="name in config/policies/, or path of a file; left out if policy_server.external is true",
     )
     blind: BlindParameters | None = Field(
         default=None, description="policies to be compared blindly, in place of `policy`; none when left out"
@@ -350,8 +359,8 @@ class SessionParameters:
     world: WorldParameters = Field(default_factory=WorldParameters)
     composed: bool | Literal["all"] = Field(
         default=True,
-        description="whether rollout, scorer and sim_bridge are in one process, which is faster, or each in its own; "
-        "all: simulator and policy server, too, which is fastest, in lockstep with the embedded simulator alone",
+        description="whether rollout, scorer and sim_bridge run in one process, which is faster, or each in its own; "
+        "all: also simulator and policy server, which is fastest, and only in lockstep with the embedded simulator",
     )
     strategy: StrategyParameters
     test_set: TestSetParameters
@@ -377,8 +386,8 @@ class SessionParameters:
     compare_within: float | None = Field(
         default=None,
         ge=0,
-        description="cost within which the summary counts the trials of this session and of a standard "
-        "evaluation; the budget when left out, and without one what the standard evaluation costs",
+        description="cost within which the summary counts the trials of this session and of a standard evaluation; if "
+        "left out, the budget, or without a budget the cost of the standard evaluation",
     )
     max_trials: int | None = Field(default=None, ge=1, description="trials after which it ends; no limit when left out")
     fast: bool = Field(
@@ -388,8 +397,8 @@ class SessionParameters:
     void_retries: int = Field(default=2, ge=0, le=100, description="how often a void trial is tried again")
     speed_scaling: SpeedScalingRule = Field(
         default="void_when_lowered",
-        description="which trials are void where something outside slows the robot, as its driver says: "
-        "void_when_lowered (below where it was when the session began), void_below_full, or mark (none)",
+        description="trials that are void if the robot's driver reports that something outside slows the robot: "
+        "void_when_lowered (slower than when the session began), void_below_full, or mark (none)",
     )
     stop_early: StopEarlyParameters | None = Field(
         default=None, description="the question after whose answer the session ends; none when left out"
@@ -406,12 +415,12 @@ class SessionParameters:
     )
     camera_images: Literal["every_step", "when_asked"] = Field(
         default="every_step",
-        description="whether cameras take images at every control step, or when the policy is asked; "
-        "the policy sees the same",
+        description="whether cameras take images at every control step, or only when the policy is asked; the policy "
+        "receives the same images",
     )
     recording: Annotated[
         RecordingParameters | None, BeforeValidator(_recording), WrapSerializer(_recording_in_words)
-    ] = Field(default_factory=RecordingParameters, description="what goes into the bags, or `none` for no bags")
+    ] = Field(default_factory=RecordingParameters, description="contents of the bags, or `none` for no bags")
     output: str = Field(
         default="runs",
         min_length=1,
@@ -426,17 +435,24 @@ class SessionParameters:
         if self.policy_server.composed and not self.composed:
             raise ValueError("`composed: true` where `policy_server.composed` is true")
         if self.blind is not None:
-            self._check_blind(self.blind)
+            self._check_blind()
         elif not self.policy and not self.policy_server.external:
             raise ValueError("a `policy`, or `policy_server` with `external: true`")
         if self.policy and self.policy_server.external:
-            raise ValueError("no `policy`, for a policy server elsewhere has its own; `robocontrast swap` changes it")
+            raise ValueError(
+                "no `policy`, because a policy server elsewhere has its own; `robocontrast swap` changes it"
+            )
 
-    def _check_blind(self, blind: BlindParameters) -> None:
+    @property
+    def least_answer_time(self) -> float:
+        """How long each answer of a policy takes at least [s]; 0 if answers are not held back."""
+        return (self.blind and self.blind.answer_time) or 0.0
+
+    def _check_blind(self) -> None:
         """Refuse parameters that do not fit blind policies."""
         if self.policy or self.policy_server.external:
             raise ValueError("neither `policy` nor `policy_server.external` beside `blind`, which names the policies")
         if self.stop_early is not None:
             raise ValueError("no `stop_early` beside `blind`: its question is about one policy")
-        if (blind.answer_time or 0.0) >= self.timeouts.policy:
+        if self.least_answer_time >= self.timeouts.policy:
             raise ValueError("a `blind.answer_time` below `timeouts.policy`, after which an answer is too late")

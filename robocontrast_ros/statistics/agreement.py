@@ -22,7 +22,7 @@ from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estima
 
 
 @dataclass(frozen=True)
-class Agreement:
+class JudgeAgreement:
     """The agreement of two judges about the same trials.
 
     Attributes:
@@ -39,7 +39,9 @@ class Agreement:
     kappa: Estimate
 
 
-def agreement(first: ArrayLike, second: ArrayLike, clusters: ArrayLike, confidence: float = CONFIDENCE) -> Agreement:
+def agreement(
+    first: ArrayLike, second: ArrayLike, clusters: ArrayLike, confidence: float = CONFIDENCE
+) -> JudgeAgreement:
     """Return the agreement of two judges about the success of trials.
 
     Args:
@@ -58,13 +60,13 @@ def agreement(first: ArrayLike, second: ArrayLike, clusters: ArrayLike, confiden
     (no_no, no_yes), (yes_no, yes_yes) = np.bincount(2 * a + b, minlength=4).reshape(2, 2).tolist()
     table = (no_no, no_yes), (yes_no, yes_yes)
     if not len(a):
-        return Agreement(table, NO_ESTIMATE, None, NO_ESTIMATE)
+        return JudgeAgreement(table, NO_ESTIMATE, None, NO_ESTIMATE)
     n, first_yes, second_yes = len(a), yes_no + yes_yes, no_yes + yes_yes
     # Pairs of a trial of each judge, as whole numbers, so that rounding loses neither 0 nor the exchange of judges.
     unequal = first_yes * (n - second_yes) + (n - first_yes) * second_yes
     observed = cluster_mean(a == b, labels, confidence)
     kappa = _kappa(a, b, labels, unequal, confidence) if unequal else NO_ESTIMATE
-    return Agreement(table, observed, 1.0 - unequal / n**2, kappa)
+    return JudgeAgreement(table, observed, 1.0 - unequal / n**2, kappa)
 
 
 def _kappa(a: NDArray[np.int64], b: NDArray[np.int64], labels: NDArray, unequal: int, confidence: float) -> Estimate:

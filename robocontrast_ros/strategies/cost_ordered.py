@@ -21,7 +21,7 @@ from robocontrast_ros.strategies.protocol import (
     StrategyRun,
     solved_at_start,
 )
-from robocontrast_ros.strategies.tour import shortest_path
+from robocontrast_ros.strategies.visit_order import shortest_path
 
 MARGIN = 0.05
 """Share of the budget kept for the extra cost of failures: a block that a policy left in another place is farther from
@@ -37,7 +37,7 @@ class CostOrdered(Strategy):
     than the budget is expected to suffice for, if every trial succeeds. Only their *order* is planned: a
     travelling-salesman path from the scene that an instance's last trial leaves to the next instance's own scene. If a
     path through the whole test set ended with the budget, the instances on it would be those of cheap neighbourhoods
-    (crowded parts of the space of scenes), and their mean no estimate of the test set's. For the same reason, if trials
+    (dense parts of the space of scenes), and their mean no estimate of the test set's. For the same reason, if trials
     cost more than planned, the last instances in the shuffled order are left out, wherever they are on the path. The
     rest of the budget at the end of the path goes to the next instances of the shuffled order, in the same way.
 

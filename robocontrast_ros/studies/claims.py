@@ -21,15 +21,15 @@ Verdict = Literal["holds", "does not hold", "undecided", "same trials"]
 
 
 @record
-class Region:
-    """Where the number has to be for the claim to hold."""
+class ClaimedRange:
+    """The range of the number in which the claim holds."""
 
     above: float | None = Field(default=None, description="it holds above this")
     below: float | None = Field(default=None, description="it holds below this")
     about_zero: float | None = Field(
         default=None,
         gt=0,
-        description="it holds where the interval contains zero and reaches no farther than this to either side",
+        description="it holds if the interval contains zero and reaches no farther than this to either side",
     )
 
     def __post_init__(self) -> None:
@@ -41,7 +41,7 @@ class Region:
 
     @property
     def words(self) -> str:
-        """Where the claim holds."""
+        """The region, in words."""
         if self.about_zero is not None:
             return f"not significantly off 0, and surely within ±{self.about_zero:g}"
         if self.above is None:
@@ -51,8 +51,9 @@ class Region:
     def verdict(self, estimate: Estimate) -> Verdict:
         """Decide by the interval.
 
-        Bounds: the claim holds if the whole interval is in the region, and does not if it is wholly outside.
-        About zero: it does not hold if the interval excludes zero. Without an interval it is undecided.
+        With ``above`` or ``below``, the claim holds if the whole interval is in the region, and does not hold if the
+        whole interval is outside. With ``about_zero``, it holds if the interval contains zero and is in the region, and
+        does not hold if the interval excludes zero. Otherwise, and without an interval, it is undecided.
         """
         low, high = estimate.low, estimate.high
         if low is None or high is None:
@@ -76,10 +77,10 @@ class Claim:
     read_as: str = Field(default="", description="how its words are read, where they are ambiguous")
     found: str = Field(default="", description="the number that the source reports; empty where it gives none")
     measure: Annotated[Measure, WrapValidator(read_measure)] = Field(description="the number that it is about")
-    holds: Region = Field(description="where that number has to be")
+    holds: ClaimedRange = Field(description="the region of that number in which the claim holds")
 
     def decide(self, evidence: Evidence, policy: str, is_control: bool = False) -> Decided:
-        """Decide it by the trials of a policy."""
+        """Return the claim, decided by the trials of a policy."""
         measure = self.measure
         return Decided(self, policy, measure.estimate(evidence), measure.same_trials(evidence), is_control)
 
@@ -105,7 +106,7 @@ class Decided:
         policy: name of the policy.
         estimate: the number, with its interval.
         same_trials: whether it compares trials with themselves.
-        control: whether the policy is the study's control, about which nothing is claimed.
+        control: whether no claim is made about the policy: it is the study's control, or named in ``beside``.
     """
 
     claim: Claim
@@ -116,21 +117,21 @@ class Decided:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the claim holds with this policy."""
+        """The verdict with this policy."""
         return "same trials" if self.same_trials else self.claim.holds.verdict(self.estimate)
 
 
 def check_claims(claims: Collection[Claim], offered: Offered, source: str) -> None:
-    """Refuse claims about what the study does not have.
+    """Refuse a claim that names something that the study does not have.
 
     Args:
         claims: of the file.
-        offered: what they may name.
+        offered: the names that claims may use.
         source: the file, for the error.
 
     Raises:
-        ConfigurationError: a strategy, a perturbation, a measure, a score, a family, a policy or the control is not
-            there, or a score's range is not 0 to 1.
+        ConfigurationError: the study lacks a strategy, a perturbation, a measure, a score, a family, a policy or the
+            control that a claim names, or a score's range is not 0 to 1.
     """
     for claim in claims:
         key, measure = f"claims.{claim.id}.measure", claim.measure
@@ -150,7 +151,7 @@ def check_claims(claims: Collection[Claim], offered: Offered, source: str) -> No
             if not offered.scores[measure.score]:
                 fitting = ", ".join(("metric", *(name for name, fits in offered.scores.items() if fits)))
                 raise ConfigurationError(
-                    source, f"{key}.score", measure.score, f"a score between 0 and 1, which it is not: {fitting}"
+                    source, f"{key}.score", measure.score, f"a score whose range is 0 to 1: {fitting}"
                 )
 
 

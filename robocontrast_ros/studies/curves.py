@@ -24,8 +24,8 @@ class Curve:
         strategy: label of the strategy.
         estimator: ``plain`` (mean of all trials), ``base`` (of the base trials) or ``adjusted``.
         errors: absolute error in each bin of cost.
-        trials: mean number of trials at the end of each bin, over the seeds that reach it, shape (bins,); NaN
-            where none does.
+        trials: mean number of trials at the end of each bin, over the seeds whose costs reach the bin, shape (bins,);
+            NaN if no seed's costs reach it.
     """
 
     strategy: str
@@ -95,7 +95,10 @@ def _errors(seed_runs: Sequence[SeedRun], label: str, bins: int, end: float, bas
 
 
 def _adjusted_errors(seed_runs: Sequence[SeedRun], label: str, bins: int, end: float) -> ErrorCurve:
-    """Return the errors at the end of each bin; an estimate at every trial would take long and look the same."""
+    """Return the errors at the end of each bin.
+
+    There is no estimate at every trial, because that would take long and look the same.
+    """
     edges = np.linspace(0.0, end, bins + 1)
     errors = np.full((len(seed_runs), bins), np.nan)
     for row, seed_run in zip(errors, seed_runs, strict=True):
@@ -125,5 +128,5 @@ def _trials(seed_runs: Sequence[SeedRun], label: str, bins: int, end: float) -> 
 
 
 def _reached(cost: Array, edges: Array) -> NDArray[np.int64]:
-    """Return how many trials are done at the end of each bin, shape (bins,)."""
+    """Return the number of trials that are done at the end of each bin, shape (bins,)."""
     return np.searchsorted(cost, edges[1:] + ROUNDING, side="right")

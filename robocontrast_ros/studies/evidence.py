@@ -2,7 +2,8 @@
 
 A base instance is drawn together with its trials in every strategy, their costs, and its share in the test-set
 mean. So strategies that ran the same instances are compared in pairs, and a contrast set's error is relative to the
-mean of the instances drawn. Instances are drawn within each seed, and every number is the mean over seeds.
+mean of the instances drawn. Instances are drawn within each seed. The numbers that ``Evidence`` draws are means over
+seeds; measures of paired differences and slopes pool the instances of all seeds instead.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ class Seed:
 
     Attributes:
         run: its sessions.
-        weights: how often each draw has each base instance, shape (resamples + 1, size); the first is no draw: every
-            instance once.
+        weights: number of times that each draw has each base instance, shape (resamples + 1, size). The first row is
+            not drawn: it has every instance once.
     """
 
     run: SeedRun
     weights: Array
 
     def sums(self, label: str, values: Array, chosen: NDArray[np.bool_] | None = None) -> tuple[Array, Array]:
-        """Return sum and number of the chosen trials' values, for each draw."""
+        """Return the sum of the chosen trials' values and their number, for each draw."""
         instance = self.run.sessions[label].instance
         if chosen is not None:
             instance, values = instance[chosen], values[chosen]
@@ -62,7 +63,8 @@ class Evidence:
     Attributes:
         seeds: one per seed.
         bins: number of costs at which errors at equal cost are taken.
-        control: the same for the study's control, with the same instances drawn.
+        control: the evidence of the study's control, with the same instances drawn; None for the control itself and
+            in a study without one.
         others: the trials of another policy, by its name, with the same score and the same seeds.
     """
 
@@ -102,7 +104,7 @@ class Evidence:
 
         Args:
             values: the number itself, then each draw.
-            comparisons: how many intervals are to hold simultaneously (Bonferroni).
+            comparisons: number of intervals that are to hold simultaneously (Bonferroni).
         """
         value, drawn = float(values[0]), values[1:][np.isfinite(values[1:])]
         if not np.isfinite(value):
@@ -140,12 +142,12 @@ class Evidence:
         return self._expected[asked]
 
     def applied(self, label: str, perturbation: str) -> tuple[int, int]:
-        """Return how many base instances a perturbation could be applied to, and to how many it could not."""
+        """Return the number of base instances to which a perturbation could be applied, and to which it could not."""
         masks = [run.applied(label, perturbation) for run in self.seed_runs]
         return sum(int(yes.sum()) for yes, _ in masks), sum(int(no.sum()) for _, no in masks)
 
     def base_means(self, label: str, perturbation: str) -> tuple[Estimate, Estimate]:
-        """Return the mean base score of the instances that a perturbation was applied to, and of the others."""
+        """Return the mean base score of the instances to which a perturbation could be applied, and could not."""
         groups: tuple[list[Array], list[Array]] = ([], [])
         for run in self.seed_runs:
             trials = run.sessions[label]

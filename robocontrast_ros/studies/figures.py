@@ -18,7 +18,7 @@ from robocontrast_ros.studies.curves import Curve
 from robocontrast_ros.studies.orders import ESTIMATORS, Estimator, ExpectedError
 from robocontrast_ros.studies.seed_run import SeedRun
 
-# The palette of Okabe and Ito, distinct under the common forms of colour blindness; grey instead of their yellow.
+# The palette of Okabe and Ito is distinct under the common forms of colour blindness; grey replaces their yellow.
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#7F7F7F")
 DASHES: tuple[object, ...] = (
     "-",
@@ -33,13 +33,13 @@ DASHES: tuple[object, ...] = (
 """Lines differ in more than colour: print may be black and white, and two curves may coincide."""
 
 EARLY = 0.04
-"""Errors in this first share of the cost axis, those of the very first trials, do not stretch the error axis."""
+"""First share of the cost axis whose errors, those of the very first trials, do not set the range of the error axis."""
 
 BINS = 6
-"""Bins of a measure of scenes, where it has more values."""
+"""Number of bins of a measure of scenes that has more values than this."""
 
 UPRIGHT = 5
-"""Perturbations up to which their names have room side by side."""
+"""Greatest number of perturbations whose names fit side by side; more names are turned upright."""
 
 STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False, "pdf.fonttype": 42}
 
@@ -50,15 +50,15 @@ class Picture:
 
     Attributes:
         policy: its name.
-        contrast: label of the strategy whose perturbations are picture.
+        contrast: label of the strategy whose perturbations are drawn.
         symbols: its perturbations -> their symbols.
-        metric: how the score is named.
+        metric: name of the score.
         unit: of costs.
         seed_runs: one per seed.
         curves: error and trials against cost.
         expected: error of each estimator of the contrast set over random orders, beside the standard evaluation's.
-        control: name of the study's control; empty where there is none.
-        controls: the control's trials, one per seed; none for the control itself.
+        control: name of the study's control; empty if there is none.
+        controls: the control's trials, one per seed; empty for the control itself and in a study without one.
     """
 
     policy: str
@@ -77,7 +77,7 @@ def draw_estimate(picture: Picture, path: Path) -> None:
     """Draw each perturbation beside the test-set mean, and error against cost (figures 3, 5 and 7).
 
     Args:
-        picture: what is drawn.
+        picture: the data.
         path: of the PDF and the PNG, without suffix.
     """
     seed_runs, curves = picture.seed_runs, picture.curves
@@ -179,7 +179,7 @@ FIGURES: Mapping[str, Callable[[Picture, Path], None]] = {
     "trials": draw_trials,
     "estimators": draw_estimators,
 }
-"""Start of a file's name -> what draws it."""
+"""Start of a file's name -> the function that draws it."""
 
 
 def _perturbed(picture: Picture, measure: str) -> tuple[NDArray[np.float64], ...]:
@@ -262,7 +262,7 @@ def _draw_error(axes: Axes, curve: Curve, label: str, colour: str, dash: object)
 
 
 def _where_all(curve: Curve, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values where no seed has ended: a mean over fewer seeds would make the line jump."""
+    """Return the values in the bins that all seeds reach, else NaN, because a mean over fewer seeds would jump."""
     return np.where(curve.errors.runs == curve.errors.runs.max(), values, np.nan)
 
 

@@ -31,7 +31,7 @@ INTERRUPTED = "interrupted"
 
 
 class StudyError(RuntimeError):
-    """The study cannot go on; the message says why, and what to do."""
+    """The study cannot continue; the message has the cause, and a cure if there is one."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class JobProgress:
 
     Attributes:
         asked: trials that strategies asked for so far.
-        simulated: those that were simulated; the others were known already.
-        share: estimated share that is done, 0 to 1.
+        simulated: number of them that were simulated; the others were known already.
+        share: estimated share of the job that is done, 0 to 1.
     """
 
     asked: int = 0
@@ -67,20 +67,20 @@ class JobProgress:
 
 @dataclass(frozen=True)
 class SessionOfStudy:
-    """One session of a study, as it ended.
+    """One session of a study, after its end.
 
     Attributes:
         policy: name of the policy.
         seed: of the test set.
         strategy: label of the strategy.
-        reason: how it ended: a reason of ``SessionFinished``, or ``interrupted``.
-        detail: the same in words.
+        reason: why it ended: a reason of ``SessionFinished``, or ``interrupted``.
+        detail: the reason in words.
         budget: limit of the cost; None without one.
         cost: of all set-ups.
         trials: trials that count.
-        simulated: those that were simulated for it; the others were known already.
+        simulated: trials that were simulated for it; the others were known already.
         void: void attempts.
-        skipped: perturbations and instances that could not be applied.
+        skipped: number of its ``TrialSkipped`` events: a perturbation could not be applied to a base instance.
     """
 
     policy: str
@@ -105,17 +105,17 @@ class JobFiles:
 
     @property
     def trials(self) -> Path:
-        """The trials of all its sessions."""
+        """The file of the trials of all sessions of the job."""
         return self.folder / f"{self.job}.parquet"
 
     @property
     def sessions(self) -> Path:
-        """How its sessions ended; there when the job is done."""
+        """The file of the ends of its sessions; it exists once the job is done."""
         return self.folder / f"{self.job}.json"
 
     @property
     def memory(self) -> Path:
-        """Executions that were simulated."""
+        """The file of the executions that were simulated."""
         return self.folder / f"{self.job}.executions.jsonl"
 
     @property
@@ -137,14 +137,14 @@ def run_job(
     The standard evaluation comes first: the budget of the others is a multiple of its cost.
 
     Args:
-        job: which policy and seed.
+        job: the policy and the seed.
         study: the study.
         folder: of the files of jobs.
         tell: called with the job's progress after every trial.
         stopped: called after every trial; True ends the job.
 
     Raises:
-        Stopped: ``stopped`` returned True; what was simulated is kept.
+        Stopped: ``stopped`` returned True; executions that were simulated are kept.
         StudyError: the standard evaluation was interrupted or has no trial.
         ConfigurationError: the policy cannot be loaded, or does not fit.
     """
@@ -198,7 +198,7 @@ class _SessionRunner:
         self._ended = 0
 
     def run(self, session: ResolvedSession, job: Job, label: str) -> tuple[pl.DataFrame, SessionOfStudy]:
-        """Return the trials of a session, and how it ended.
+        """Run a session; return its trials, and the record of its end.
 
         Raises:
             Stopped: the study is ending.
@@ -258,7 +258,7 @@ class _SessionRunner:
 
 @dataclass(frozen=True)
 class _Drawn(Evaluation):
-    """An evaluation whose test set has been drawn before, since drawing it takes as long as many trials."""
+    """An evaluation whose test set has been drawn before, because drawing it takes as long as many trials."""
 
     drawn: tuple[TestInstance, ...] = ()
 

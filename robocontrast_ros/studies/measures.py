@@ -1,6 +1,6 @@
 """The numbers that claims may be about: a record for each kind, which estimates its number from the evidence.
 
-Intervals are percentiles of the bootstrap's draws (``evidence``) unless a docstring says otherwise.
+Intervals are percentiles of the bootstrap's draws (``evidence``) unless a docstring names another one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from robocontrast_ros.studies.orders import ESTIMATORS, Estimator, expected_tria
 from robocontrast_ros.studies.seed_run import ROUNDING, Cost, SeedRun, Trials
 
 Named = tuple[Iterable[str], Collection[str], str]
-"""Names that the study has to have, those that it has, and what they are, for "a known …"."""
+"""Names that the study must have, names that it has, and the words for their kind in an error, such as "policy"."""
 
 _FAMILY = "family of the study's test set"
 
@@ -38,13 +38,13 @@ _UNITS: Mapping[Cost, str] = {"budget": "", "metres": " [m]", "seconds": " [s]"}
 
 @dataclass(frozen=True)
 class Offered:
-    """What the claims about a study may name.
+    """The names that the claims about a study may use.
 
     Attributes:
         perturbations: label of each strategy -> its perturbations.
         measures: label of each strategy -> the measures that scenes of its perturbations have.
-        control: the study's control; empty where it has none.
-        policies: names.
+        control: the study's control; empty if it has none.
+        policies: names of the policies.
         families: of the test instances.
         scores: each score of the sessions -> whether its range is 0 to 1.
     """
@@ -59,10 +59,10 @@ class Offered:
 
 @record
 class Measure:
-    """A number that a claim is about. A record with a default ``kind`` is that kind's.
+    """A number that a claim is about. A record with a default ``kind`` is the record of that kind.
 
     Attributes:
-        WORDS: the number; the record is ``0``, with what ``words`` adds.
+        WORDS: template of the number's words; the record is its argument ``0``, and ``words`` gives the named ones.
         SEVERAL: keys that may name several strategies; any other key of strategies names one.
     """
 
@@ -99,11 +99,11 @@ class Measure:
 
     @property
     def needs_control(self) -> bool:
-        """Whether the study has to have a control, for which the number is not there."""
+        """Whether the number needs a control in the study; the control itself then has no such number."""
         return False
 
     def is_for(self, policy: str) -> bool:
-        """Tell whether the claim is decided for a policy."""
+        """Return whether the claim is decided for a policy."""
         return True
 
     def names(self, offered: Offered) -> Iterator[Named]:
@@ -112,11 +112,11 @@ class Measure:
             yield labels, offered.perturbations, "strategy of the study"
 
     def estimate(self, evidence: Evidence) -> Estimate:
-        """Return the number with its interval; without one where too few draws yield a number."""
+        """Return the number with its interval; it has no interval if too few draws yield a number."""
         raise NotImplementedError
 
     def same_trials(self, evidence: Evidence) -> bool:
-        """Tell whether the compared strategies ran the same trials."""
+        """Return whether the compared strategies ran the same trials."""
         return False
 
     @property
@@ -137,7 +137,7 @@ class CostPerTrial(Measure):
     kind: Literal["cost_per_trial"] = "cost_per_trial"
 
     def estimate(self, evidence: Evidence) -> Estimate:
-        """Return it without the first scene, which has no cost."""
+        """Return the cost per trial, without the first scene of a session, whose cost is not known."""
         return evidence.interval(evidence.price(self.label))
 
 
@@ -149,7 +149,7 @@ class PerturbingCost(Measure):
     kind: Literal["perturbing_cost"] = "perturbing_cost"
 
     def estimate(self, evidence: Evidence) -> Estimate:
-        """Return it over the instances that the strategy completed."""
+        """Return the cost per test instance, over the instances that the strategy completed."""
         return evidence.interval(evidence.over_seeds(self.label, self._cost))
 
     def _cost(self, seed: Seed, trials: Trials) -> Array:
@@ -171,7 +171,7 @@ class Comparing(Measure):
         return {"of": self.of, "against": self.against}
 
     def same_trials(self, evidence: Evidence) -> bool:
-        """Tell whether two strategies ran the same trials; of more than two that is not asked."""
+        """Return whether two strategies ran the same trials; False unless exactly two are compared."""
         one, other = self.label, self.against[0]
         return len({*self.of, *self.against}) == 2 and all(
             seed.run.sessions[one].same(seed.run.sessions[other]) for seed in evidence.seeds
@@ -210,7 +210,7 @@ class TrialsWithin(Comparing):
 
 @record
 class CostRatio(Comparing):
-    """Cost of a trial over that of the cheapest of some others."""
+    """Cost of a trial of a strategy, divided by that of the cheapest of some other strategies."""
 
     WORDS = "cost of a trial of {of}, over that of the cheapest of {against}"
     SEVERAL = ("against",)
@@ -229,7 +229,7 @@ class CostRatio(Comparing):
 
 @record
 class TotalCostRatio(CostRatio):
-    """Cost of all trials over that of the cheapest of some others."""
+    """Cost of all trials of a strategy, divided by that of the cheapest of some other strategies."""
 
     WORDS = "cost of all trials of {of}, over that of the cheapest of {against}"
     kind: Literal["total_cost_ratio"] = "total_cost_ratio"
@@ -252,24 +252,26 @@ class OfPerturbation(Measure):
 
 @record
 class Controlled(Measure):
-    """A number from which the control's may be subtracted."""
+    """A number from which the same number of the control may be subtracted."""
 
-    less_control: bool = Field(default=False, description="whether that of the study's control is subtracted")
+    less_control: bool = Field(
+        default=False, description="whether the same number of the study's control is subtracted"
+    )
 
     @property
     def needs_control(self) -> bool:
-        """Whether the control's is subtracted."""
+        """Whether the number of the control is subtracted."""
         return self.less_control
 
     def estimate(self, evidence: Evidence) -> Estimate:
-        """Return the number, minus the control's if that is asked for; empty without a control."""
+        """Return the number, minus the control's if ``less_control``; that difference is empty without a control."""
         values = self._values(evidence)
         if not self.less_control:
             return self._interval(values, evidence)
         return NO_ESTIMATE if evidence.control is None else self._beyond(values, evidence, evidence.control)
 
     def _values(self, evidence: Evidence) -> Array:
-        """Return that of which the estimate is made: the number and its draws, or a value of each base instance."""
+        """Return the data of the estimate: the number and its draws, or a value of each base instance."""
         raise NotImplementedError
 
     def _interval(self, values: Array, evidence: Evidence) -> Estimate:
@@ -304,7 +306,11 @@ class SensitivityInSet(Controlled, OfPerturbation):
 
 @record
 class PairedChange(Controlled):
-    """Mean change of a score from the instance's own base trial, over all instances that have both."""
+    """Mean change of a score from the instance's own base trial, over all instances that have both.
+
+    The instances of all seeds are pooled, with the interval of ``cluster_mean``; minus the control, with that of
+    ``difference_in_differences``.
+    """
 
     def _interval(self, values: Array, evidence: Evidence) -> Estimate:
         return instance_mean(values, DIFFERENCES)
@@ -328,7 +334,7 @@ class PairedSensitivity(PairedChange, OfPerturbation):
 
 @record
 class Selection(OfPerturbation):
-    """Mean base score of the instances that a perturbation could be applied to, minus that of the others."""
+    """Mean base score of the instances to which a perturbation could be applied, minus that of the others."""
 
     WORDS = (
         "{mean} of the base trials of {of} that {0.perturbation} could be applied to, minus that of those that "
@@ -337,7 +343,7 @@ class Selection(OfPerturbation):
     kind: Literal["selection"] = "selection"
 
     def estimate(self, evidence: Evidence) -> Estimate:
-        """Return the difference between two disjoint groups of base instances, seeds pooled."""
+        """Return the difference of two disjoint groups of base instances, seeds pooled (``unpaired_difference``)."""
         return unpaired_difference(*evidence.base_means(self.label, self.perturbation))
 
 
@@ -361,7 +367,7 @@ class Bias(OfEstimator):
     kind: Literal["bias"] = "bias"
 
     def estimate(self, evidence: Evidence) -> Estimate:
-        """Return the bias; that of the adjusted mean has the estimator's own intervals."""
+        """Return the bias; for the adjusted mean, its interval is made of the estimator's own intervals."""
         if self.estimator == "adjusted":
             return self._adjusted(evidence.seed_runs)
         return evidence.interval(evidence.off(self.label, BASE if self.estimator == "base" else ""))
@@ -381,7 +387,7 @@ class Bias(OfEstimator):
 
 @record
 class Closer(Comparing):
-    """The least absolute bias of some strategies minus the greatest of others."""
+    """The least absolute bias of the strategies ``against`` minus the greatest of the strategies ``of``."""
 
     WORDS = "absolute bias at the end: the least of {against}, minus the greatest of {of}"
     SEVERAL = ("of", "against")
@@ -396,8 +402,8 @@ class Closer(Comparing):
     def _nearer(evidence: Evidence, one: str, other: str, comparisons: int) -> Estimate:
         """Return the absolute bias of ``other`` minus that of ``one``.
 
-        A bootstrap of absolute values would be biased, since noise makes them greater. But |b| - |a| is the smaller
-        of |b - a| and |b + a|, positive where these have the same sign; and both of these are means.
+        A bootstrap of absolute values would be biased, because noise makes them greater. But |b| - |a| is the smaller
+        of |b - a| and |b + a|, positive if b - a and b + a have the same sign, and both of these are means.
         """
         a, b = evidence.off(one), evidence.off(other)
         less, more = (evidence.interval(values, comparisons) for values in (b - a, b + a))
@@ -420,8 +426,8 @@ class ErrorAtEqualCost(Comparing):
     def estimate(self, evidence: Evidence) -> Estimate:
         """Return the difference.
 
-        Errors are absolute values, which resampling makes greater: the draws give the spread of the difference, not
-        its location.
+        Errors are absolute values, which resampling makes greater. So the draws give only the spread of the
+        difference, and they are shifted to have the difference as their mean.
         """
         own, other = (self._mean_error(evidence, label) for label in (self.label, self.against[0]))
         values = own - other
@@ -440,7 +446,7 @@ class ErrorAtEqualCost(Comparing):
             last = np.maximum(reached, 1) - 1
             weights = seed.weights[:, trials.instance]
             running = (np.cumsum(weights * trials.score, axis=1) / np.cumsum(weights, axis=1))[:, last]
-            # NaN while none of the trials so far was drawn.
+            # The running mean is NaN while none of the trials so far was drawn.
             return np.nanmean(np.abs(running - seed.target[:, None]), axis=1)
 
         return evidence.over_seeds(label, of_seed)
@@ -461,13 +467,13 @@ class ErrorOverOrders(Comparing, OfEstimator):
         return evidence.expected_error(self.label, self.estimator, self.against[0]).difference
 
     def same_trials(self, evidence: Evidence) -> bool:
-        """Tell whether two plain means are those of the same trials."""
+        """Return whether both are plain means of the same trials."""
         return self.estimator == "plain" and super().same_trials(evidence)
 
 
 @record
-class Change(PairedChange):
-    """Mean of all perturbed trials of an instance minus its own base trial."""
+class ChangeFromBase(PairedChange):
+    """Mean of all perturbed trials of an instance minus the mean of its own base trials."""
 
     WORDS = "{mean} of all perturbed trials of {of}{0._of_families}, minus that of the instances' own base trials"
     kind: Literal["change"] = "change"
@@ -506,7 +512,7 @@ class FamilyDifference(Measure):
         yield (*self.families, *self.other_families), offered.families, _FAMILY
 
     def estimate(self, evidence: Evidence) -> Estimate:
-        """Return the difference between two disjoint groups of base instances, seeds pooled."""
+        """Return the difference of two disjoint groups of base instances, seeds pooled (``unpaired_difference``)."""
         groups = (_changes(evidence, self.label, families=group) for group in (self.families, self.other_families))
         return unpaired_difference(*(instance_mean(changes, DIFFERENCES) for changes in groups))
 
@@ -533,7 +539,7 @@ class Slope(Controlled):
         default="", description="a measure; scores and `by` are centred among the trials of one value of it"
     )
     base: float | None = Field(
-        default=None, description="the measure `by` of base trials; they are left out without it"
+        default=None, description="value of `by` for base trials; if left out, base trials are left out"
     )
 
     def __post_init__(self) -> None:
@@ -553,7 +559,7 @@ class Slope(Controlled):
         found = evidence.interval(values)
         spread = 0.0 if found.low is None else float(np.nanstd(values[1:]))
         if spread <= ROUNDING:
-            # Scores that are all equal, also within one value of a measure, do not say how much others would vary.
+            # Equal scores, also if they are equal only within each value of `within`, give no estimate of the spread.
             return Estimate(found.mean)
         instances = [len(np.unique(instance)) for _, _, instance, _ in self._placed(evidence)]
         quantile = student_quantile(0.5 + CONFIDENCE / 2, max(sum(instances) - len(instances), 1))
@@ -561,7 +567,7 @@ class Slope(Controlled):
         return Estimate(found.mean, found.mean - reach, found.mean + reach)
 
     def _values(self, evidence: Evidence) -> Array:
-        """Return the slope and its draws, shape (resamples + 1,); NaN where the measure does not vary."""
+        """Return the slope and its draws, shape (resamples + 1,); NaN for a draw in which the measure does not vary."""
         chosen = self._placed(evidence)
         levels = np.unique(np.concatenate([level for _, _, _, level in chosen]))
         number = len(levels)
@@ -570,15 +576,15 @@ class Slope(Controlled):
         for seed, (x, y, instance, level) in zip(evidence.seeds, chosen, strict=True):
             size = seed.run.size
             cells = instance * number + np.searchsorted(levels, level)
-            # Around the means rounding is smallest, and equal scores have no slope at all.
+            # Centred values have the smallest rounding errors, and the slope of equal scores is exactly zero.
             x, y = x - middle, y - mean
             for total, values in zip(sums, (np.ones_like(x), x, y, x * x, x * y), strict=True):
                 total += seed.weights @ np.bincount(cells, values, size * number).reshape(size, number)
-        # The first is no draw: every trial once.
+        # The first row is not drawn: it has every trial once.
         return slopes_of(sums, VARIES * max(float(np.sum(sums[3, 0])), 1e-300))
 
     def _placed(self, evidence: Evidence) -> list[tuple[Array, Array, NDArray[np.int64], Array]]:
-        """Return measure, score, instance, and the measure that both are centred within, of each seed's trials."""
+        """Return, for each seed, the trials' measure, score, instance, and value of ``within`` (0 without that key)."""
         found = []
         for seed in evidence.seeds:
             trials = seed.run.sessions[self.label]
@@ -605,10 +611,13 @@ class Slope(Controlled):
 
 @record
 class OfTwoPolicies(Measure):
-    """A number that is decided for one policy and compares it with another, in the perturbed trials that both ran."""
+    """A number that is decided for one policy and compares it with another, in the perturbed trials that both ran.
 
-    policy: str = Field(description="the one whose trials these are, and that is decided for")
-    than: str = Field(description="the one that it is compared with")
+    The trials of all seeds are pooled, with an interval whose clusters are the base instances.
+    """
+
+    policy: str = Field(description="the policy whose trials these are, and for which the claim is decided")
+    than: str = Field(description="the policy that it is compared with")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -616,7 +625,7 @@ class OfTwoPolicies(Measure):
             raise ValueError("another policy for `than` than for `policy`")
 
     def is_for(self, policy: str) -> bool:
-        """Tell whether it is the policy whose trials these are."""
+        """Return whether it is the policy that the number is decided for."""
         return policy == self.policy
 
     def names(self, offered: Offered) -> Iterator[Named]:
@@ -637,7 +646,7 @@ class OfTwoPolicies(Measure):
         return self._compared(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
     def _compared(self, own: Array, other: Array, clusters: NDArray[np.int64]) -> Estimate:
-        """Return the estimate from the scores of both policies, and the base instance, of the trials that both ran."""
+        """Return the estimate from both policies' scores and the base instances of the trials that both ran."""
         raise NotImplementedError
 
 
@@ -653,8 +662,8 @@ class PolicyDifference(OfTwoPolicies):
 
 
 @record
-class Agreement(OfTwoPolicies):
-    """Of the trials with a score of 1, the share in which the other policy has 1 too."""
+class PolicyAgreement(OfTwoPolicies):
+    """Share of the trials with a score of 1 in which the other policy also has 1."""
 
     WORDS = "share of the perturbed trials of {of} with {score} 1 in which '{0.than}' has 1 too"
     kind: Literal["agreement"] = "agreement"
@@ -678,7 +687,7 @@ def read_measure(given: Any, usual: ValidatorFunctionWrapHandler) -> Measure:
 
     Raises:
         ConfigurationError: the kind is not known, or its keys do not fit.
-        ValueError: it says something under a key of other kinds, or nothing under one that it needs.
+        ValueError: a key that only other kinds have has a value, or a key that the kind requires has none.
     """
     if not isinstance(given, dict) or "kind" not in given:
         return usual(given)
@@ -699,8 +708,8 @@ def read_measure(given: Any, usual: ValidatorFunctionWrapHandler) -> Measure:
 def _changes(evidence: Evidence, label: str, perturbation: str = "", families: Sequence[str] = ()) -> Array:
     """Return the mean score of each instance under a perturbation minus that of base, seeds pooled, shape (instances,).
 
-    Under all perturbations where none is named. NaN where an instance lacks one of the two, or is of none of the
-    families, if any are named.
+    If no perturbation is named, the mean is over all of them. The change is NaN if an instance lacks trials of one of
+    the two, or if families are named and it is of none of them.
     """
     found = []
     for seed in evidence.seeds:
@@ -716,12 +725,12 @@ def _perturbed(trials: Trials) -> Trials:
 
 
 def _smaller(x: float, y: float) -> float:
-    """Return the smaller of two absolute values, positive where both numbers have the same sign."""
+    """Return the smaller of two absolute values, positive if both numbers have the same sign, else negative."""
     return math.copysign(min(abs(x), abs(y)), x * y)
 
 
 def _combined(estimates: Sequence[Estimate], choose: Callable[[Iterable[float]], float]) -> Estimate:
-    """Return the least, or the greatest, of several estimates and of the ends of their intervals."""
+    """Return the least, or the greatest, of several estimates, and likewise of the ends of their intervals."""
     means, lows, highs = ([getattr(e, name) for e in estimates] for name in ("mean", "low", "high"))
     if None in means:
         return NO_ESTIMATE

@@ -1,8 +1,9 @@
 """Executions that several strategies ask for are simulated once.
 
-In lockstep simulation an execution is a function of the scene that is set up, the instruction and the trial's seed,
-for one robot and one policy: set-up resets everything that an earlier trial may have changed. So an execution need
-not be simulated again for another strategy or after an interruption: executions are kept in a file, one per line.
+In lockstep simulation, for one robot and one policy, an execution is a function of the scene that is set up, the
+instruction and the trial's seed, because set-up resets everything that an earlier trial may have changed. So an
+execution need not be simulated again for another strategy or after an interruption. Executions are kept in a file,
+one per line.
 A test shows that sessions with and without this memory are equal to the last bit.
 """
 
@@ -76,7 +77,7 @@ class Memory:
         self._file.close()
 
     def add(self, remembered: Remembered) -> None:
-        """Keep an execution, here and in the file."""
+        """Add an execution to the memory and to its file."""
         self._file.write(to_json(remembered, inf_nan_mode="strings", bytes_mode="base64") + b"\n")
         self._file.flush()
         self._keep(remembered)
@@ -87,13 +88,13 @@ class Memory:
 
 
 class RememberingBench(Bench):
-    """A bench in front of another one, which runs only what is not known yet."""
+    """A bench that remembers executions, and runs only the unknown ones on another bench."""
 
     def __init__(self, bench: Bench, memory: Memory, done: Callable[[bool], None]) -> None:
-        """Take the parts.
+        """Keep the parts.
 
         Args:
-            bench: runs what is not known.
+            bench: the bench that runs executions that are not known yet.
             memory: executions with that bench's robot and policy.
             done: called after every trial with whether it was simulated.
         """
@@ -109,11 +110,11 @@ class RememberingBench(Bench):
         self._is_set_up = False
 
     def scene(self) -> Scene:
-        """Return the scene as it is, or would be if everything were simulated."""
+        """Return the scene of the other bench, or the scene that it would have if every execution were simulated."""
         return self._bench.scene() if self._scene is None else self._scene
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
-        """Return the scene as read back after set-up, from memory where it is known.
+        """Return the scene as read back after set-up, from the memory if it is known.
 
         Raises:
             BenchFault: from the other bench.
@@ -124,7 +125,7 @@ class RememberingBench(Bench):
         return self._start
 
     def execute(self, trial: Trial, attempt: int) -> Execution:
-        """Return the execution from memory, else run it and remember it.
+        """Return the execution from the memory; if it is not known, run it and remember it.
 
         Raises:
             BenchFault: from the other bench; it is not remembered.
@@ -154,7 +155,7 @@ class RememberingBench(Bench):
 
 
 class RememberingPerturbation:
-    """A ``Perturbation`` that remembers its answers: planning one takes as long as many trials."""
+    """A ``Perturbation`` that remembers its answers, because planning one takes as long as many trials."""
 
     def __init__(self, perturbation: Perturbation) -> None:
         self._perturbation = perturbation
@@ -164,7 +165,7 @@ class RememberingPerturbation:
         self._answers: dict[tuple[str, str], Perturbed | NotApplicable] = {}
 
     def supports(self, task: Task) -> bool:
-        """Tell whether the task has what it changes."""
+        """Return whether the perturbation supports the task."""
         return self._perturbation.supports(task)
 
     def apply(
@@ -183,7 +184,7 @@ class RememberingPerturbation:
 def execution_key(target: Scene, trial: Trial) -> str:
     """Return the SHA-256, in hex, of everything on which the execution of a trial depends.
 
-    The instance's id and its proof are left out: no policy and no score depends on them.
+    The instance's id and its proof are left out, because no policy and no score depends on them.
     """
     instance = replace(trial.instance, instance_id="", proof=None)
     return _digest((target, instance, trial.seed))

@@ -32,20 +32,20 @@ ESTIMATORS: Mapping[Estimator, str] = {
     "base": "mean of the base trials",
     "adjusted": "adjusted mean",
 }
-"""Estimator -> what it is, in words."""
+"""Estimator -> its words."""
 
 COSTS = 20
-"""Number of costs, evenly spaced up to that of the standard evaluation, at which errors are taken."""
+"""Number of costs at which errors are taken, evenly spaced up to the cost of the standard evaluation."""
 
 PRECISION: dict[Estimator, tuple[int, int]] = {"plain": (200, 20), "base": (200, 20), "adjusted": (10, 10)}
 """Number of random orders, and number of groups of base instances that the jackknife leaves out in each seed.
 
-With fewer than three times as many instances as groups, one instance at a time is left out, so that groups have about
-the same size. The adjusted mean takes a hundred times as long as the others.
+With fewer than three times as many instances as groups, one instance at a time is left out, because groups would
+differ too much in size. The adjusted mean has smaller numbers, because it takes a hundred times as long as the others.
 """
 
 FEWEST = 5
-"""Base instances of a seed below which there is no interval."""
+"""Number of base instances of a seed below which there is no interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +53,10 @@ class ExpectedError:
     """Mean absolute error of two estimates at equal cost.
 
     Attributes:
-        costs: at which it is taken, mean over seeds, shape (k,).
-        of: error of the first, mean over orders and seeds, shape (k,); NaN where one of both has no trial yet.
+        costs: the costs, mean over seeds, shape (k,).
+        of: error of the first, mean over orders and seeds, shape (k,); NaN if one of the two has no trial up to a cost.
         against: error of the second, likewise.
-        difference: first minus second, mean over costs; empty without an instance to order.
+        difference: first minus second, mean over costs; empty if a seed has no instance to order.
     """
 
     costs: Array
@@ -76,7 +76,7 @@ def expected_error(
     """Return the error of an estimator on one strategy's trials, and of the plain mean on another's.
 
     Both run in the same orders. The target is the standard evaluation's mean over the instances that both strategies
-    completed; costs go up to what the standard evaluation of these cost.
+    completed; costs go up to the cost of these instances in the standard evaluation.
 
     Args:
         seed_runs: one per seed.
@@ -84,17 +84,17 @@ def expected_error(
         estimator: ``plain``, ``base`` or ``adjusted``.
         against: label of another such strategy.
         rng: the only source of randomness.
-        orders: number of random orders; default as in ``PRECISION``.
+        orders: number of random orders; None for that of ``PRECISION``.
 
     Returns:
-        The estimate has no interval where a seed has fewer than five instances.
+        The estimate has no interval if a seed has fewer than five instances.
     """
     usual, groups = PRECISION[estimator]
     ordered = [_Orders(seed_run, of, against, rng, orders or usual) for seed_run in seed_runs]
     found = [each.replicates(lambda own, some: own.errors(some, estimator), groups, rng) for each in ordered]
     if any(each is None for each in found):
         return ExpectedError(*(np.full(COSTS, np.nan) for _ in range(3)), NO_ESTIMATE)
-    # Where one of the two has no trial yet, neither counts.
+    # If one of the two has no trial up to a cost, neither error counts at that cost.
     known = [np.where(np.isnan(each).any(axis=2, keepdims=True), np.nan, each) for each in found]
     of, against = np.mean([_mean_of_known(each[0], axis=0) for each in known], axis=0)
     costs = np.mean([each.costs(each.instances) for each in ordered], axis=0)
@@ -111,11 +111,11 @@ def expected_trials(
         seed_runs: one per seed.
         of: label of a strategy whose base trials all start from their own scenes.
         against: label of another such strategy.
-        budget: as a share of what the standard evaluation of the instances that both completed costs.
+        budget: limit, as a share of the standard evaluation's cost of the instances that both completed.
         rng: the only source of randomness.
 
     Returns:
-        The estimate has no interval where a seed has fewer than five instances.
+        The estimate has no interval if a seed has fewer than five instances, and is empty if a seed has none.
     """
     usual, groups = PRECISION["plain"]
     ordered = [_Orders(seed_run, of, against, rng, usual) for seed_run in seed_runs]
@@ -126,7 +126,7 @@ def expected_trials(
 
 
 def _mean_of_known(values: Array, axis: int) -> Array:
-    """Return the mean over an axis of the values that are not NaN; NaN where there is none."""
+    """Return the mean over an axis of the values that are not NaN; NaN if all are."""
     known = ~np.isnan(values)
     number = known.sum(axis=axis)
     total = np.where(known, values, 0.0).sum(axis=axis)
@@ -136,13 +136,13 @@ def _mean_of_known(values: Array, axis: int) -> Array:
 def _jackknifed(replicates: Sequence[Array]) -> Estimate:
     """Return the mean over seeds and orders of a number, with the interval of a jackknife.
 
-    The variance that random orders add to the replicates is subtracted, since the jackknife would multiply it by the
+    The variance that random orders add to the replicates is subtracted, because the jackknife would multiply it by the
     number of groups; the variance that they add to the mean is added instead.
 
     Args:
         replicates: for each seed, the number with all instances, then without each group, in each order; shape
-            (groups + 1, orders). NaN where it is not known: as orders are not chosen by that, there is no mean then,
-            or no interval.
+            (groups + 1, orders). A number that is not known is NaN. Such orders are not left out, because that would
+            select orders; instead there is no mean, or, if the number is known with all instances, no interval.
     """
     if any(np.isnan(each[0]).any() for each in replicates):
         return NO_ESTIMATE
@@ -182,7 +182,7 @@ class _Orders:
     ) -> Array | None:
         """Return numbers with all instances, and without each group of them, shape (groups + 1, orders, ...).
 
-        None without an instance; without groups where there are too few instances for an interval.
+        It is None if there is no instance, and has no groups if there are too few instances for an interval.
         """
         number = len(self.instances)
         if not number:
@@ -193,7 +193,7 @@ class _Orders:
         return np.array([numbers(self, some) for some in chosen])
 
     def costs(self, instances: NDArray[np.int64]) -> Array:
-        """Return evenly spaced costs up to what the standard evaluation of some instances cost, shape (costs,)."""
+        """Return evenly spaced costs up to that of some instances in the standard evaluation, shape (costs,)."""
         cost = float(np.sum(self._standard.taken(instances).cost))
         return np.linspace(0.0, cost, COSTS + 1)[1:]
 
@@ -214,7 +214,7 @@ class _Orders:
         return np.abs(np.array(means) - target)
 
     def trials(self, instances: NDArray[np.int64], budget: float) -> Array:
-        """Return how many trials of both strategies a budget allows in each order, shape (orders, 2)."""
+        """Return the numbers of trials of both strategies that a budget allows in each order, shape (orders, 2)."""
         spent = budget * float(np.sum(self._standard.taken(instances).cost))
         both = [
             [blocks.trials(order, spent) for blocks in (self._of, self._against)] for order in self._ordered(instances)
@@ -246,12 +246,12 @@ class _Blocks:
         return self._trials.taken(self._positions(instances))
 
     def means(self, instances: NDArray[np.int64], estimator: Estimator, costs: Array, every: Array) -> Array:
-        """Return the estimate at each cost, shape (costs,); NaN where no trial is done yet.
+        """Return the estimate at each cost, shape (costs,); NaN if no trial is done up to a cost.
 
         Args:
             instances: in the order in which they are run.
-            estimator: which mean.
-            costs: at which it is wanted, in rising order.
+            estimator: the kind of mean.
+            costs: the costs, in rising order.
             every: covariates of the test set's instances, for the adjusted mean.
         """
         where = self._positions(instances)
@@ -264,10 +264,10 @@ class _Blocks:
         return np.where(reached > 0, (total / number)[np.maximum(reached, 1) - 1], np.nan)
 
     def trials(self, instances: NDArray[np.int64], cost: float) -> float:
-        """Return how many trials a cost allows when instances are run in this order.
+        """Return the number of trials that a cost allows if instances are run in this order.
 
-        The first trial beyond the cost counts as the fraction of its cost that is left: the jumps of whole numbers
-        would be as large as the differences that the jackknife measures.
+        The first trial beyond the cost counts as the fraction of its cost that is left, because the jumps of whole
+        numbers would be as large as the differences that the jackknife measures.
         """
         done = np.cumsum(self._trials.cost[self._positions(instances)])
         number = int(np.searchsorted(done, cost + ROUNDING, side="right"))

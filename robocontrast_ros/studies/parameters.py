@@ -66,8 +66,8 @@ class StudyParameters:
     )
     beside: tuple[str, ...] = Field(
         default=(),
-        description="further ones of the policies that are shown beside the others, for example one that is told other "
-        "words; claims are not decided for them either",
+        description="some of the policies, shown beside the others, for example one that receives other words; claims "
+        "are not decided for them either",
     )
     seeds: tuple[int, ...] = Field(min_length=1, description="of the test sets; each is a repetition of the study")
     test_set: TestSetParameters
@@ -77,7 +77,7 @@ class StudyParameters:
     )
     repeats: int = Field(default=1, ge=1, le=1000, description="how often each instance is run")
     cost: str = Field(default="metres_moved", description="cost model: metres_moved or seconds_to_move")
-    # `mover`, its name in release 0.1, is still read.
+    # A file may still use `mover`, its name in release 0.1.
     handling_times: HandlingTimes = Field(
         default_factory=HandlingTimes,
         validation_alias=AliasChoices("handling_times", "mover"),
@@ -96,11 +96,11 @@ class StudyParameters:
     cap: float = Field(
         gt=0,
         le=100,
-        description="budget of the other strategies, in units of what `standard` costs with the same seed",
+        description="budget of the other strategies, in units of the cost of `standard` with the same seed",
     )
     bins: int = Field(default=BINS, ge=2, le=1000, description="bins of the error curves")
     resamples: int = Field(default=2000, ge=100, le=100_000, description="bootstrap samples of every interval")
-    claims: str = Field(default="", description="URI or path of the file of claims; none are decided without")
+    claims: str = Field(default="", description="URI or path of the file of claims; without it, no claims are decided")
 
     def __post_init__(self) -> None:
         labels = [strategy.label for strategy in self.strategies]
@@ -121,10 +121,10 @@ class StudyParameters:
             raise ValueError(f"perturbations for '{self.contrast}', the `contrast` of the study")
 
     def labelled(self, label: str) -> StudyStrategy:
-        """Return the strategy of a label.
+        """Return the strategy with a label.
 
         Raises:
-            KeyError: there is none.
+            KeyError: no strategy has the label.
         """
         return {strategy.label: strategy for strategy in self.strategies}[label]
 
@@ -142,8 +142,8 @@ class Study:
         source: its file.
         parameters: its record.
         policies: name -> parameter file.
-        claims: to be decided.
-        control: name of the policy that is the control; empty where there is none.
+        claims: the claims to decide.
+        control: name of the policy that is the control; empty if there is none.
         beside: names of further policies for which no claims are decided.
     """
 
@@ -217,7 +217,7 @@ def _digest(file: Path) -> str:
 
 
 def _named_files(file: Path) -> Iterator[Path]:
-    """Yield a parameter file and all files that it names: further parameter files, models, weights."""
+    """Yield a parameter file and all files that it names, directly or not: parameter files, models, weights."""
     yield file
     if file.suffix not in SUFFIXES:
         return
@@ -233,7 +233,7 @@ def _named_files(file: Path) -> Iterator[Path]:
 
 
 _SHOWN_ONLY = frozenset({"description", "contrast", "control", "beside", "bins", "resamples", "claims"})
-"""Keys of a study that concern only the analysis: they may change without trials being run again."""
+"""Keys of a study that only the analysis reads: no trial is run again after they change."""
 
 
 def load_study(study: str | Path) -> Study:
@@ -243,7 +243,7 @@ def load_study(study: str | Path) -> Study:
         study: name in config/studies/, or path of a file. Paths in the file are relative to it.
 
     Raises:
-        ConfigurationError: something does not fit.
+        ConfigurationError: the study, or something that it names, is missing or does not fit.
     """
     source = find_file("studies", str(study), "command line", "STUDY", Path.cwd())
     parameters = load_record(StudyParameters, source)

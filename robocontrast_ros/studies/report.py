@@ -1,4 +1,4 @@
-"""Writes what a study finds: trials, curves, claims, figures and a summary."""
+"""Writing the results of a study: trials, curves, claims, figures and a summary."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from robocontrast_ros.analysis.tables.block import Block, Column
+from robocontrast_ros.analysis.tables.block import Column, TableBlock
 from robocontrast_ros.analysis.tables.frames import frame
 from robocontrast_ros.analysis.tables.latex import longtable
 from robocontrast_ros.analysis.tables.markdown import markdown
@@ -98,5 +98,5 @@ def summary(study: Study, results: StudyResults) -> str:
     return "\n".join(lines)
 
 
-def _section(heading: str, block: Block) -> list[str]:
+def _section(heading: str, block: TableBlock) -> list[str]:
     return [f"## {heading}", "", markdown(block), "", *([block.note, ""] if block.note else [])]

@@ -1,4 +1,4 @@
-"""What a study finds: one row for each strategy, estimator, perturbation and claim, with each policy."""
+"""The results of a study: a row for each strategy, estimator, perturbation and claim, with each policy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from robocontrast_ros.studies.seed_run import Cost, SeedRun
 BOOTSTRAP_SEED = 0
 
 UNITS: dict[Cost, str] = {"metres": "m", "seconds": "s"}
-"""Units of costs that claims may name; that of the budget is the cost model's."""
+"""Cost that claims may name -> its unit; the unit of ``budget`` is the cost model's."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class StrategyRow:
     Attributes:
         policy: name of the policy.
         strategy: label of the strategy.
-        trials: per seed.
-        cost: per seed.
-        within: per seed, trials within the cost of the standard evaluation.
+        trials: number of trials, per seed.
+        cost: cost of all set-ups, per seed.
+        within: number of trials within the cost of the standard evaluation, per seed.
         ratio: trials for the cost of one trial of the standard evaluation.
         bias: mean of all trials minus the test-set mean.
         error: mean absolute error at the end, over seeds.
@@ -59,8 +59,8 @@ class ErrorRow:
     Attributes:
         policy: name of the policy.
         estimator: ``plain``, ``base`` or ``adjusted``.
-        error: its mean absolute error; None where there is none.
-        standard: that of the standard evaluation's running mean.
+        error: its mean absolute error; None if it has none.
+        standard: mean absolute error of the standard evaluation's running mean; None likewise.
         difference: ``error`` minus ``standard``.
     """
 
@@ -77,16 +77,16 @@ class PerturbationRow:
 
     Attributes:
         policy: name of the policy.
-        symbol: the perturbation's.
-        applied: base instances that it could be applied to, all seeds together.
-        refused: those that it could not be applied to.
-        base_applied: mean base score of the former; None where there is none.
-        base_refused: of the latter.
-        selection: the first minus the second.
+        symbol: symbol of the perturbation.
+        applied: number of base instances to which it could be applied, all seeds together.
+        refused: number of base instances to which it could not be applied.
+        base_applied: mean base score of the instances in ``applied``; None if there are none.
+        base_refused: mean base score of the instances in ``refused``; None if there are none.
+        selection: ``base_applied`` minus ``base_refused``.
         change: mean score minus that of the instances' own base trials.
-        change_of_success: the same of success.
-        beyond_control: that change of the score minus the control's; empty for the control, or without one.
-        beyond_control_of_success: the same of success.
+        change_of_success: ``change`` of success in place of the score.
+        beyond_control: ``change`` minus that of the control; empty for the control, or without one.
+        beyond_control_of_success: ``change_of_success`` minus that of the control; empty likewise.
     """
 
     policy: str
@@ -108,11 +108,11 @@ class StudyResults:
 
     Attributes:
         metric: name of the score.
-        metric_symbol: how figures name it.
+        metric_symbol: its symbol in figures.
         unit: of costs.
-        control: name of the policy that is the control; empty where there is none.
+        control: name of the policy that is the control; empty if there is none.
         beside: names of further policies for which no claims are decided.
-        sessions: how each session ended.
+        sessions: the sessions of all jobs.
         strategies: a row for each policy and strategy.
         errors: a row for each policy and estimator of the contrast set.
         perturbations: a row for each policy and perturbation of the contrast set.
@@ -132,12 +132,12 @@ class StudyResults:
 
     @property
     def asked(self) -> int:
-        """Trials that strategies asked for."""
+        """Number of trials that strategies asked for and that count."""
         return sum(session.trials for session in self.sessions)
 
     @property
     def simulated(self) -> int:
-        """Trials that were simulated."""
+        """Number of trials that were simulated."""
         return sum(session.simulated for session in self.sessions)
 
 
@@ -146,9 +146,9 @@ class Analysis:
     """Results, curves and figures of a study.
 
     Attributes:
-        results: strategies and claims.
+        results: the tables.
         curves: policy -> error and trials against the budget's cost.
-        pictures: end of a file's name (policy, with the cost where it is not the budget's) -> what is drawn.
+        pictures: end of a file's name (policy, and the cost unless it is the budget's) -> data of the figures.
     """
 
     results: StudyResults
@@ -161,7 +161,7 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
 
     Args:
         study: the study.
-        read: for each job, its trials and how its sessions ended (``JobFiles.read``).
+        read: for each job, its trials and its sessions (``JobFiles.read``).
     """
     parameters = study.parameters
     some = study.session(next(iter(study.policies)), parameters.contrast, parameters.seeds[0], None)
@@ -172,7 +172,7 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
     instances = _instances(read)
 
     def same(cost: Cost) -> Cost:
-        """Return ``budget`` where the cost is in the budget's unit."""
+        """Return ``budget`` if the cost is in the budget's unit, else the cost."""
         return "budget" if UNITS.get(cost) == unit else cost
 
     costs: list[Cost] = list(dict.fromkeys(["budget", *(same(claim.measure.cost) for claim in study.claims)]))

@@ -21,10 +21,10 @@ from robocontrast_ros.studies.parameters import Study, load_study
 from robocontrast_ros.system.processes import SPAWN, process_pool, stopping
 
 POLL = 0.25
-"""How often progress is reported [s]."""
+"""Longest time between two reports of progress [s]."""
 
 FIELDS = 3
-"""Numbers of a job's progress that are shared between processes."""
+"""How many numbers of a job's progress are shared between processes."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class StudyProgress:
 
     Attributes:
         asked: trials that strategies asked for, in the jobs that this process started.
-        simulated: those that were simulated.
-        jobs_done: jobs that are done, in earlier runs too.
-        jobs: all jobs.
-        elapsed: since this process started [s].
-        time_left: estimate [s]; None before there is one.
+        simulated: number of them that were simulated.
+        jobs_done: number of jobs that are done, including those of earlier runs.
+        jobs: number of all jobs.
+        elapsed: time since this process started the jobs [s].
+        time_left: estimated time until all jobs are done [s]; None before there is an estimate.
     """
 
     asked: int
@@ -83,7 +83,7 @@ def run_study(study: Study, folder: StudyFolder, processes: int, tell: Callable[
 
     Args:
         study: the study.
-        folder: of its files; jobs that are done there are not run again.
+        folder: the folder of its files; jobs that are done there are not run again.
         processes: jobs at a time.
         tell: called with the progress a few times a second.
 
@@ -91,7 +91,7 @@ def run_study(study: Study, folder: StudyFolder, processes: int, tell: Callable[
         ConfigurationError: the folder belongs to another study or other versions, or is in use; or a policy cannot
             be loaded, or does not fit.
         StudyError: a job failed, or a process died.
-        KeyboardInterrupt: all processes have ended; what is done is kept.
+        KeyboardInterrupt: the study was interrupted; all processes have ended, and finished work is kept.
     """
     folder.jobs.mkdir(parents=True, exist_ok=True)
     with _alone(folder):
@@ -136,7 +136,7 @@ def _run(
 
 
 class _Worker:
-    """What a process of the pool knows."""
+    """The state of a process of the pool."""
 
     study: ClassVar[Study]
     folder: ClassVar[Path]
@@ -150,7 +150,7 @@ class _Worker:
 
     @classmethod
     def run(cls, number: int, job: Job) -> None:
-        """Run a job, up to the trial after which the study is to end."""
+        """Run a job; it ends after the current trial if the study is stopped."""
 
         def tell(progress: JobProgress) -> None:
             first = FIELDS * number
@@ -161,10 +161,10 @@ class _Worker:
 
 @contextmanager
 def _alone(folder: StudyFolder) -> Iterator[None]:
-    """Hold the folder.
+    """Lock the folder for this process.
 
     Raises:
-        ConfigurationError: another process does.
+        ConfigurationError: another process has locked it.
     """
     with (folder.path / "lock").open("w") as lock:
         try:
@@ -173,15 +173,15 @@ def _alone(folder: StudyFolder) -> Iterator[None]:
             raise ConfigurationError(
                 str(folder.path),
                 "",
-                "a study that is being run by another process",
-                "one that is not",
+                "a study that another process is running",
+                "a study that no other process is running",
                 "Wait for it, end it first, or name another folder with --output.",
             ) from None
         yield
 
 
 def _claim(folder: StudyFolder, study: Study) -> None:
-    """Record what the trials depend on, or refuse a folder whose trials depend on something else."""
+    """Record everything on which the trials depend; refuse a folder with another such record."""
     present = study.snapshot()
     if not folder.study.exists():
         folder.study.write_text(json.dumps(present, indent=1), encoding="utf-8")

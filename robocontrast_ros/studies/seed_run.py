@@ -20,12 +20,12 @@ Array = NDArray[np.float64]
 Cost = Literal["budget", "metres", "seconds"]
 
 ROUNDING = 1e-9
-"""A sum of costs may exceed a limit by this much, for rounding."""
+"""A sum of costs may exceed a limit by this much, because of rounding."""
 
 SAME = ("base_id", "perturbation", "repeat", "instruction", "proof")
 """Columns of the table; trials of two policies in which these are equal are the same trial.
 
-Scenes are drawn from the seed, the instance and the perturbation; what a proof says of one is then equal, too.
+Scenes are drawn from the seed, the instance and the perturbation, so trials in the same scene also have equal proofs.
 """
 
 COLUMN_OF_COST: dict[Cost, str] = {"metres": "setup_metres", "seconds": "setup_seconds"}
@@ -39,12 +39,12 @@ class Trials:
     Attributes:
         instance: index of the base instance in the test set, shape (n,).
         score: the metric, shape (n,).
-        cost: of the set-ups, shape (n,).
+        cost: cost of the set-up, shape (n,).
         perturbation: ``base`` or the perturbation's name, shape (n,).
         covariates: known before the trial: family (one-hot), length of the planner's path, perturbation
             (one-hot); shape (n, p).
-        key: what the trial is, whichever policy runs it (``SAME``), shape (n,).
-        measures: numbers of the proofs: name -> value of each trial, NaN where there is none, shape (n,).
+        key: identity of the trial, the same for every policy (``SAME``), shape (n,).
+        measures: numbers of the proofs: name -> value of each trial, NaN if its proof has none, shape (n,).
     """
 
     instance: NDArray[np.int64]
@@ -62,7 +62,7 @@ class Trials:
 
     @property
     def is_base(self) -> NDArray[np.bool_]:
-        """Whether each is unperturbed, shape (n,)."""
+        """Whether each trial is unperturbed, shape (n,)."""
         return self.perturbation == BASE
 
     @property
@@ -84,19 +84,19 @@ class Trials:
         return Trials(**arrays, measures={name: values[chosen] for name, values in self.measures.items()})
 
     def by_instance(self, chosen: NDArray[np.bool_], size: int) -> Array:
-        """Return the mean score of the chosen trials of each base instance, shape (size,); NaN where it has none."""
+        """Return the mean score of the chosen trials of each base instance, shape (size,); NaN if it has none."""
         where = self.instance[chosen]
         with np.errstate(invalid="ignore"):
             return np.bincount(where, self.score[chosen], size) / np.bincount(where, minlength=size)
 
     def adjusted(self, every: Array) -> Estimate:
-        """Return the adjusted mean over instances of the covariates ``every``; empty without a base trial."""
+        """Return the adjusted mean over the instances with covariates ``every``; it is empty without a base trial."""
         if not self.is_base.any():
             return NO_ESTIMATE
         return adjusted_mean(self.score, self.covariates, self.instance, self.is_base, every, finite=True)
 
     def same(self, other: Trials) -> bool:
-        """Tell whether these are the same trials in the same order."""
+        """Return whether both are the same trials, with the same scores and costs, in the same order."""
         keys = ("instance", "perturbation", "score", "cost")
         return all(np.array_equal(getattr(self, key), getattr(other, key)) for key in keys)
 
@@ -113,16 +113,16 @@ class SeedRun:
         cost: Cost = "budget",
         instances: Sequence[str] = (),
     ) -> None:
-        """Take the trials.
+        """Read the trials from a table.
 
         Args:
-            table: of a job (``JobFiles.read``).
-            labels: of the strategies.
-            standard: that of the standard evaluation, which has at least one trial.
+            table: table of a job (``JobFiles.read``).
+            labels: labels of the strategies.
+            standard: label of the standard evaluation, which has at least one trial.
             metric: column of the score.
-            cost: which cost: the budget's, metres or seconds.
-            instances: names of base instances, which are numbered in this order, any others after them. Policies
-                that are compared need the same numbers.
+            cost: the kind of cost: the budget's, metres or seconds.
+            instances: names of base instances in the order of their numbers; other instances get the numbers after
+                them. Policies that are compared need the same numbers.
         """
         if cost != "budget":
             spent = pl.col(COLUMN_OF_COST[cost]).cum_sum().over("strategy")
@@ -167,18 +167,19 @@ class SeedRun:
         return float(np.sum(self.sessions[self.standard].cost))
 
     def complete(self, label: str) -> NDArray[np.int64]:
-        """Return the base instances that a strategy completed, shape (k,), in the order they were run.
+        """Return the base instances that a strategy completed, shape (k,), in the order in which they were run.
 
-        The budget may have cut off the last one; the standard evaluation has no budget.
+        The last instance is left out, because the budget may have ended the session within it; the standard evaluation
+        has no budget and keeps it.
         """
         trials = self.sessions[label]
         run = trials.instance[np.sort(np.unique(trials.instance, return_index=True)[1])]
         return run if label == self.standard else run[:-1]
 
     def applied(self, label: str, perturbation: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return to which base instances a perturbation was applied, and to which it could not be, shape (size,) each.
+        """Return masks of the base instances to which a perturbation was or could not be applied, shape (size,) each.
 
-        Instances of families to which it was never applied are in neither: it is not made for them.
+        Instances of families to which it was never applied are in neither, because it is not made for these families.
         """
         trials = self.sessions[label]
         has_base, applied, whole = (np.zeros(self.size, bool) for _ in range(3))
@@ -189,24 +190,24 @@ class SeedRun:
         return has_base & applied, has_base & whole & ~applied & takes_it
 
     def within(self, label: str) -> int:
-        """Return how many trials of a strategy the cost of the standard evaluation allows."""
+        """Return the number of trials of a strategy that the cost of the standard evaluation allows."""
         return int(np.sum(self.sessions[label].cumulative_cost <= self.standard_cost + ROUNDING))
 
     def adjusted(self, label: str, first: int | None = None) -> Estimate:
-        """Return the adjusted mean of a strategy's first trials (None for all); it estimates ``target``."""
+        """Return the adjusted mean of a strategy's ``first`` trials, None for all; it estimates ``target``."""
         every, trials = self.sessions[self.standard], self.sessions[label]
         _, one_each = np.unique(every.instance, return_index=True)
         return trials.taken(slice(first)).adjusted(every.covariates[np.sort(one_each)])
 
 
 def _keys(trials: pl.DataFrame) -> NDArray[np.str_]:
-    """Return what each trial is, whichever policy runs it, shape (n,)."""
+    """Return the identity of each trial, the same for every policy, shape (n,)."""
     columns = [name for name in SAME if name in trials.columns]
     return np.array([json.dumps(row) for row in trials.select(columns).iter_rows()], dtype=np.str_)
 
 
 def _measures(trials: pl.DataFrame) -> dict[str, Array]:
-    """Return the numbers of the trials' proofs: name -> value of each trial, NaN where there is none, shape (n,)."""
+    """Return the numbers of the trials' proofs: name -> value of each trial, NaN if its proof has none, shape (n,)."""
     if "proof" not in trials.columns:
         return {}
     proofs = [json.loads(proof) if proof else {} for proof in trials["proof"]]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from robocontrast_ros.analysis.tables.block import Block, Column
+from robocontrast_ros.analysis.tables.block import Column, TableBlock
 from robocontrast_ros.analysis.tables.block import words as in_words
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.studies.claims import OURS, Claim, Decided
 from robocontrast_ros.studies.results import PerturbationRow, StudyResults
 
 FORM = ".3f"
-"""Of the numbers of all tables."""
+"""Format of the numbers in all tables."""
 
 STRATEGY_WORDS = (
     "Trials, cost and trials within the cost of the standard evaluation: of each seed. Ratio: trials for the cost "
@@ -37,9 +37,9 @@ PERTURBATION_WORDS = (
 POLICY = Column("policy")
 
 
-def errors_block(results: StudyResults) -> Block:
-    """Return a row for each policy and estimator."""
-    return Block(
+def errors_block(results: StudyResults) -> TableBlock:
+    """Return the table of errors, a row for each policy and estimator."""
+    return TableBlock(
         [
             Column("estimator"),
             *(Column("error", form=FORM), Column("standard", form=FORM)),
@@ -52,8 +52,8 @@ def errors_block(results: StudyResults) -> Block:
     )
 
 
-def perturbations_block(results: StudyResults) -> Block:
-    """Return a row for each policy and perturbation."""
+def perturbations_block(results: StudyResults) -> TableBlock:
+    """Return the table of perturbations, a row for each policy and perturbation."""
 
     def policy(row: PerturbationRow) -> str:
         return f"{row.policy} (control)" if row.policy in (results.control, *results.beside) else row.policy
@@ -62,7 +62,7 @@ def perturbations_block(results: StudyResults) -> Block:
         _estimate("change minus control", lambda row: row.beyond_control),
         _estimate("of success", lambda row: row.beyond_control_of_success),
     ]
-    return Block(
+    return TableBlock(
         [
             Column("perturbation", lambda row: row.symbol),
             *(Column("applied"), Column("refused")),
@@ -80,9 +80,9 @@ def perturbations_block(results: StudyResults) -> Block:
     )
 
 
-def strategies_block(results: StudyResults) -> Block:
-    """Return a row for each policy and strategy."""
-    return Block(
+def strategies_block(results: StudyResults) -> TableBlock:
+    """Return the table of strategies, a row for each policy and strategy."""
+    return TableBlock(
         [
             Column("strategy"),
             Column("trials", lambda row: _of_seeds(row.trials), page=True),
@@ -99,15 +99,15 @@ def strategies_block(results: StudyResults) -> Block:
     )
 
 
-def claims_block(decided: Sequence[Decided]) -> Block:
-    """Return a row for each claim: its words, the number, where it holds, and each policy's estimate and verdict."""
+def claims_block(decided: Sequence[Decided]) -> TableBlock:
+    """Return the table of claims, a row for each: words, source, number, region, each policy's estimate and verdict."""
     rows: dict[str, tuple[Claim, dict[str, str]]] = {}
     for one in decided:
         _, of_policies = rows.setdefault(one.claim.id, (one.claim, {}))
         estimate = in_words(_without_equal_ends(one.estimate), FORM)
         of_policies[one.policy] = estimate if one.control else f"{estimate}: {one.verdict}"
     policies = dict.fromkeys(one.policy for one in decided)
-    return Block(
+    return TableBlock(
         [
             Column("id", lambda row: row[0].id),
             Column("claim", lambda row: _claimed(row[0]), page=True),
@@ -127,7 +127,10 @@ def _estimate(name: str, of: Callable[[Any], Estimate]) -> Column:
 
 
 def _without_equal_ends(estimate: Estimate) -> Estimate:
-    """Return an estimate without an interval of no width: all draws are equal where a strategy is its own standard."""
+    """Return the estimate, without its interval if that has no width.
+
+    All draws are equal if a strategy is compared with itself.
+    """
     return Estimate(estimate.mean) if estimate.low == estimate.high else estimate
 
 
@@ -136,6 +139,6 @@ def _of_seeds(numbers: Iterable[int]) -> str:
 
 
 def _claimed(claim: Claim) -> str:
-    """Return the words of a claim, in quotation marks where they are quoted, and how they are read."""
+    """Return the words of a claim, in quotation marks unless it is our own, and the way in which they are read."""
     words = claim.says if claim.source == OURS else f"“{claim.says}”"
     return f"{words} (read as: {claim.read_as})" if claim.read_as else words

@@ -1,4 +1,4 @@
-"""A check of understanding from nothing: sessions of some policies and seeds, and the verdicts that are expected."""
+"""A check of understanding: running sessions of some policies and seeds, and comparing verdicts with expected ones."""
 
 from __future__ import annotations
 
@@ -40,11 +40,15 @@ class CheckParameters:
     name: str = Field(min_length=1, description="name of its folder")
     description: str = Field(default="", description="what it shows, in a sentence")
     session: str = Field(default="", description="session that each policy runs: a name, or the path of a file")
-    sessions: tuple[str, ...] = Field(default=(), description="in its place, several: verdicts pool them")
+    sessions: tuple[str, ...] = Field(
+        default=(), description="several sessions, in place of `session`; verdicts pool them"
+    )
     policies: tuple[str, ...] = Field(min_length=1, description="names, or paths of files")
-    chance: str = Field(description="the one of them whose base trials measure chance")
+    chance: str = Field(description="the policy among them whose base trials measure chance")
     seeds: tuple[int, ...] = Field(
-        min_length=1, description="of the sessions; the second of `sessions` is run with one more, the third with two"
+        min_length=1,
+        description="seeds of the sessions; the second of `sessions` is run with the seed plus 1, the third with the "
+        "seed plus 2",
     )
     margin: float = Field(default=MARGIN, gt=0, lt=1, description="loss of the share of successes that does not matter")
     expected: dict[str, dict[Verdict, tuple[str, ...]]] = Field(
@@ -81,7 +85,7 @@ class Unexpected:
         policy: its policy.
         perturbation: its name.
         expected: the verdict in the file.
-        found: the verdict; None where the perturbation has none.
+        found: the verdict that was found; None if the perturbation has none.
     """
 
     seed: int
@@ -96,10 +100,10 @@ class Unexpected:
 
 
 def load_check(name: str) -> tuple[CheckParameters, Path]:
-    """Return a check, and its file.
+    """Return a check and its file.
 
     Raises:
-        ConfigurationError: there is no such file, or it does not fit.
+        ConfigurationError: there is no such file, or it is wrong.
     """
     file = find_file("understanding", name, "command line", "CHECK", Path.cwd())
     parameters = load_record(CheckParameters, file)
@@ -120,7 +124,7 @@ def load_check(name: str) -> tuple[CheckParameters, Path]:
 
 
 def _check_folders(file: Path, key: str, names: Sequence[str]) -> None:
-    """Refuse what is named twice, as one has a folder of that name."""
+    """Refuse two names with the same stem, because a folder is named after it."""
     folders = [Path(name).stem for name in names]
     for number, name in enumerate(names):
         if folders[number] in folders[:number]:
@@ -128,22 +132,22 @@ def _check_folders(file: Path, key: str, names: Sequence[str]) -> None:
 
 
 def _check_names(file: Path, policies: Sequence[str]) -> None:
-    """Refuse two policies that have the same name of their own, by which their trials are told apart."""
+    """Refuse two policies whose files give the same name, because their trials could not be told apart."""
     known: dict[str, str] = {}
     for number, policy in enumerate(policies):
         described = look_up(find_file("policies", policy, str(file), f"policies.{number}", file.parent)).description
         own = policy if described is None else described.name
         if own in known:
-            expected = f"a policy with another name than '{own}', which that of '{known[own]}' is, too"
+            expected = f"a policy with another name than '{own}', which '{known[own]}' has already"
             raise ConfigurationError(str(file), f"policies.{number}", policy, expected, "Change `name` in its file.")
         known[own] = policy
 
 
 def check_scores(parameters: CheckParameters, file: Path) -> None:
-    """Refuse sessions that do not say whether a success was one without mistakes.
+    """Refuse sessions that do not have the score of success without mistakes.
 
     Raises:
-        ConfigurationError: a session does not, or does not fit.
+        ConfigurationError: a session does not have the score, or does not fit.
     """
     for session in parameters.every_session:
         policy = _policy_file(parameters.policies[0], file)
@@ -155,18 +159,18 @@ def check_scores(parameters: CheckParameters, file: Path) -> None:
 
 
 def run_check(parameters: CheckParameters, file: Path, output: Path, processes: int) -> Iterator[tuple[int, int]]:
-    """Run the sessions of a check that are not done yet; yield how many are done, and of how many.
+    """Run the sessions of a check that are not done yet; yield the number that are done, and the number of all.
 
-    One that was done with other parameters, files or versions is run again, into a run folder of its own.
+    A session that was done with other parameters, files or versions is run again, into a run folder of its own.
 
     Args:
         parameters: the check.
-        file: what they are from.
-        output: folder of the sessions' runs, by seed, session where there are several, and policy.
-        processes: sessions at a time.
+        file: the check's file.
+        output: folder of the runs, in folders by seed, by session if there are several, and by policy.
+        processes: number of sessions at a time.
 
     Raises:
-        ConfigurationError: a session or a policy does not fit.
+        ConfigurationError: a session or a policy does not fit, or the process of a session dies.
     """
     wanted = [
         Job(seed, session, policy)
@@ -174,7 +178,7 @@ def run_check(parameters: CheckParameters, file: Path, output: Path, processes: 
         for session in parameters.every_session
         for policy in parameters.policies
     ]
-    # All of them before the first is run: a mistake in the last one must not cost the others' time.
+    # All sessions are resolved before the first is run, because a mistake in the last one must not cost their time.
     states = {job: _state(_resolved(parameters, file, output, job)) for job in wanted}
     missing = [job for job in wanted if not _finished(parameters, output, job, states[job])]
     yield len(wanted) - len(missing), len(wanted)
@@ -192,8 +196,12 @@ def checked(parameters: CheckParameters, output: Path, *, no_mistakes: bool = Fa
 
     Args:
         parameters: the check.
-        output: as there.
-        no_mistakes: whether success without mistakes is asked for, beside success.
+        output: folder of the runs, as for ``run_check``.
+        no_mistakes: whether success without mistakes is estimated beside success.
+
+    Raises:
+        ConfigurationError: no session has a perturbation of the instruction or the images (axis L or O), or a policy
+            has no trial that counts.
     """
     found = {}
     for seed in parameters.seeds:
@@ -209,7 +217,7 @@ def checked(parameters: CheckParameters, output: Path, *, no_mistakes: bool = Fa
             no_mistakes=no_mistakes,
         )
         if understanding is None:
-            expected = "a session with a perturbation of what is told or shown (axis L or O)"
+            expected = "a session with a perturbation of the instruction or the images (axis L or O)"
             raise ConfigurationError(parameters.every_session[0], "strategy.perturbations", "none", expected)
         for policy, runs in results.items():
             if not any(run.trials["counts"].any() for run in runs):
@@ -224,7 +232,7 @@ def unexpected(parameters: CheckParameters, found: Mapping[int, Understanding]) 
     """Return the verdicts that are not the expected ones."""
     wrong = []
     for seed, understanding in found.items():
-        # A check has the policy's own name, the file may have a path; both are in the order of the file.
+        # The checks name a policy by its own name, the file perhaps by a path; both are in the order of the file.
         for policy, check in zip(parameters.policies, understanding.checks, strict=True):
             for verdict, names in parameters.expected.get(policy, {}).items():
                 for name in names:
@@ -255,14 +263,15 @@ def _session_file(session: str, file: Path, parameters: CheckParameters) -> Path
 
 
 def _policy_file(policy: str, file: Path) -> str:
-    """Return a policy's name, or the path of its file, which is relative to the check's."""
+    """Return a policy's name, or the full path of its file; the check gives a path relative to its own file."""
     return str(find_file("policies", policy, str(file), "policies", file.parent)) if is_path(policy) else policy
 
 
 def _resolved(parameters: CheckParameters, file: Path, output: Path, job: Job) -> ResolvedSession:
     overrides = Overrides(
         policy=_policy_file(job.policy, file),
-        # Tasks that differ in their things alone draw the same scenes from one seed, and pooled ones are independent.
+        # From one seed, tasks that differ only in their objects draw the same scenes, but sessions that are pooled
+        # must be independent.
         seed=job.seed + parameters.every_session.index(job.session),
         output=str(_folder(parameters, output, job)),
         fast=True,
@@ -272,7 +281,7 @@ def _resolved(parameters: CheckParameters, file: Path, output: Path, job: Job) -
 
 
 def _state(resolved: ResolvedSession) -> str:
-    """Return the SHA-256, in hex, of all that the trials depend on."""
+    """Return the SHA-256, in hex, of everything on which the trials depend."""
     everything = {"session": resolved.snapshot(), "versions": session_versions()}
     return hashlib.sha256(to_json(everything, inf_nan_mode="strings", fallback=str)).hexdigest()
 
@@ -280,7 +289,7 @@ def _state(resolved: ResolvedSession) -> str:
 def _run(parameters: CheckParameters, file: Path, output: Path, job: Job) -> None:
     resolved = _resolved(parameters, file, output, job)
     done = _folder(parameters, output, job) / "done"
-    # An interrupted run must not be taken for the one that was done before.
+    # An interrupted run must not count as the run that was done before.
     done.unlink(missing_ok=True)
     run = resolved.new_run(time.time())
     bench = open_bench(resolved)

@@ -20,7 +20,7 @@ class TaskParameters:
 
     task: str = Field(description="plug-in that reads this file")
     name: str = Field(min_length=1, description="name of the task in results")
-    world: str = Field(description="URI of the world model without what is drawn into it")
+    world: str = Field(description="URI of the world model, without the objects that are drawn into it")
     control_rate: float = Field(gt=0, description="control steps a second of simulated time [Hz]")
     physics_step: float = Field(gt=0, le=0.01, description="step of the embedded simulator's physics [s]")
     step_limit: int = Field(gt=0, description="control steps after which a trial ends")

@@ -39,12 +39,12 @@ class Level(str, Enum):
 class SplitRecord:
     """A set of instances, as a file declares it."""
 
-    task: str = Field(default="", description="task whose things these are; the file's where it is empty")
+    task: str = Field(default="", description="task that these things belong to; empty for the task of the file")
     families: tuple[str, ...] = Field(default=(), description="families of instructions; none named: all of the task")
     objects: tuple[str, ...] = Field(
         default=(), description="models, or shapes for all of their colours; none named: all of the task"
     )
-    words: tuple[str, ...] = Field(default=(), description="of a test set: words that training never said")
+    words: tuple[str, ...] = Field(default=(), description="of a test set: words that never occur in training")
 
 
 @record
@@ -55,7 +55,7 @@ class LevelsRecord:
     policies: tuple[str, ...] = Field(default=(), description="names of the policies that were trained so")
     train: SplitRecord
     tests: dict[Level, SplitRecord] = Field(
-        description="for each level what is new in it; at L1 nothing is, so it names what training has"
+        description="level -> the things and words that are new in it; L1 has none, so it names those of training"
     )
 
     def __post_init__(self) -> None:

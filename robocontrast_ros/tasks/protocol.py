@@ -255,7 +255,7 @@ class Neighbourhood(Protocol):
 
 
 @dataclass(frozen=True)
-class Crowd:
+class DistractorRequest:
     """Distractors that are asked for (seed 001, section III).
 
     Attributes:
@@ -294,7 +294,7 @@ class Clutter(Protocol):
     def most(self, wanted: int) -> int:
         """Return the number of distractors that have room, up to a limit, as far as was tried."""
 
-    def add(self, base: TestInstance, crowd: Crowd, rng: np.random.Generator) -> Answer:
+    def add(self, base: TestInstance, request: DistractorRequest, rng: np.random.Generator) -> Answer:
         """Add distractors to an instance's own scene, in which its words and its goal stay the same.
 
         The new instance is feasible, and its proof has the measures ``distractors``, ``alike`` (number of those with
@@ -389,7 +389,7 @@ class Portraits(Protocol):
         """
 
 
-class Handling(Protocol):
+class HandledThings(Protocol):
     """The capability of naming the things to handle for an instruction: to handle another thing is a mistake.
 
     Attributes:
@@ -469,7 +469,7 @@ class Task(ABC):
     wording: Wording | None = None
     portraits: Portraits | None = None
     looks: Mapping[str, tuple[str, str]] | None = None
-    handling: Handling | None = None
+    handling: HandledThings | None = None
     premise: Premise | None = None
     walkable: Walkable | None = None
     backdrop: Backdrop | None = None

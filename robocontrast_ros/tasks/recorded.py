@@ -39,10 +39,10 @@ class RecordedInstance:
     """One test instance."""
 
     id: str = Field(pattern=ID, description="of its trials; letters, digits and _")
-    instruction: str = Field(min_length=1, max_length=500, description="what the policy is told")
+    instruction: str = Field(min_length=1, max_length=500, description="instruction for the policy")
     objects: dict[str, RecordedObject] = Field(description="name of each object -> where it stands")
     robot: RecordedPose | None = Field(
-        default=None, description="where a mobile robot starts; left out where the robot is fixed"
+        default=None, description="start of a mobile robot; left out if the robot is fixed"
     )
     path: tuple[tuple[float, float], ...] = Field(
         default=(), description="walked reference path, x and y of its corners [m]; the planner's when left out"
@@ -51,7 +51,7 @@ class RecordedInstance:
     meant: str = Field(
         default="",
         max_length=500,
-        description="the instruction in words of the task, where it does not understand those of the person",
+        description="the instruction in the task's words, if the task does not understand the person's words",
     )
 
 

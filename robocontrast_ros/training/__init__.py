@@ -1,1 +1,1 @@
-"""What learned policies are made with: recipes, demonstrations of an oracle, and the training of networks."""
+"""Training of learned policies: recipes, demonstrations of an oracle, and the training of networks."""

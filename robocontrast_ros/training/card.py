@@ -39,17 +39,17 @@ Validation does not tell how often a policy succeeds. Held-out instances and the
 
 @dataclass(frozen=True)
 class Card:
-    """What a model card says besides the measures, each in words.
+    """The content of a model card besides the measures, in words.
 
     Attributes:
         names: of the policies.
-        task: that they are for.
-        action: that they answer with.
+        task: their task.
+        action: their actions.
         format: of the checkpoints.
         encoder: of the words.
         trained_on: the data, in Markdown.
-        validated_on: what the measures mean, in Markdown.
-        session: name of the one that measures success.
+        validated_on: meaning of the measures, in Markdown.
+        session: name of the session that measures success.
         title: of the policies; empty for their names.
         evaluated: names of the policies in the commands; empty for all.
     """
@@ -70,7 +70,7 @@ class Card:
 
         Args:
             recipe: name of the recipe's file.
-            measured: in validation.
+            measured: the measures of validation.
         """
         model = ", ".join(self.names)
         commands = (
@@ -88,7 +88,7 @@ class Card:
 
 
 def validation(measured: Measured) -> str:
-    """Return a list of what was measured in validation, a network a line."""
+    """Return the measures of validation as a list, a network a line."""
     return "\n".join(
         f"- {network}: " + ", ".join(f"{key} {value:.4g}" for key, value in values.items())
         for network, values in measured.items()

@@ -1,4 +1,4 @@
-"""An oracle's robot in the embedded world, and what the demonstrations of all oracles have in common."""
+"""An oracle's robot in the embedded world, and the parameters common to the demonstrations of all oracles."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Demonstrator:
         Args:
             parameters: a record with ``DemonstrationKeys``.
             robot: name of its profile.
-            task: whose scenes are set up.
-            oracle: whose action space the robot has.
+            task: the task whose scenes are set up.
+            oracle: the policy whose action space the robot has.
             rest: share of a control period that goes by after a set-up.
-            cameras: that are drawn.
+            cameras: the cameras that are drawn.
         """
         self._p, self._task, self._oracle = parameters, task, oracle
         scenes, period, profile = task.scenes, 1.0 / task.control_rate, load_profile(robot)

@@ -15,12 +15,12 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.training.progress import TimeLeft
 
 Network = TypeVar("Network", bound=nn.Module)
-"""It has ``checkpoint()``, which returns what its file holds, and ``restored(checkpoint)``."""
+"""It has ``checkpoint()``, which returns the content of its file, and ``restored(checkpoint)``."""
 
 
 @record
 class Training:
-    """What the training of every network has."""
+    """Keys of the training of every network."""
 
     seed: int = Field(ge=0, description="of weights, order and noise")
     epochs: int = Field(gt=0, description="passes over all samples")
@@ -30,12 +30,12 @@ class Training:
 
 
 class EpochTrainer(ABC, Generic[Network]):
-    """Holds network, optimiser and schedule; ``run`` resumes from the last checkpoint where there is one.
+    """Holds network, optimiser and schedule; ``run`` resumes from the last checkpoint if there is one.
 
     Attributes:
         CHECKPOINT: name of the file that holds the trained network.
-        SAMPLES: what the samples are, in the plural.
-        CLIP: greatest norm of the gradient in an update; none where None.
+        SAMPLES: name of the samples, in the plural.
+        CLIP: greatest norm of the gradient in an update; None without a limit.
         counted: the samples, and those that are held out, in words.
     """
 
@@ -51,13 +51,13 @@ class EpochTrainer(ABC, Generic[Network]):
         held_out: Sized,
         device: str | torch.device = "cpu",
     ) -> None:
-        """Make what is trained.
+        """Make the network, its optimiser and its schedule.
 
         Args:
             make: returns the network with random weights.
-            training: how it is trained.
-            samples: to train on.
-            held_out: those to validate with.
+            training: parameters of its training.
+            samples: the samples to train on.
+            held_out: the samples to validate with.
             device: of the network and all samples.
         """
         torch.manual_seed(training.seed)
@@ -107,7 +107,7 @@ class EpochTrainer(ABC, Generic[Network]):
             )
         checkpoint = self.network.checkpoint()
         torch.save(checkpoint, folder / self.CHECKPOINT)
-        # What is validated and used from here on is what the file holds, rounded where it is.
+        # From here on the network is that of the file, whose weights may be rounded.
         self.network.load_state_dict(type(self.network).restored(checkpoint).state_dict())
         return self.network
 

@@ -1,4 +1,4 @@
-"""A recipe leads from nothing to policies and their model card; its file names the plug-in that reads it."""
+"""A recipe makes policies and their model card; its file names the plug-in that reads it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Trained:
 
 
 class Recipe(Protocol):
-    """How policies are trained.
+    """The training of some policies.
 
     Attributes:
         parameters: the record of the recipe's file.
@@ -59,7 +59,7 @@ class Recipe(Protocol):
         """Follow the recipe: demonstrations, networks, checkpoints, parameter files and a model card.
 
         Args:
-            folder: of demonstrations and checkpoints; what it contains already is not made again.
+            folder: of demonstrations and checkpoints; files in it are not made again.
             processes: number that make demonstrations.
             say: receives lines of progress.
 
@@ -69,7 +69,7 @@ class Recipe(Protocol):
 
 
 class RecipeFile:
-    """Base of a recipe, whose constructor loads what the file names.
+    """Base of a recipe, whose constructor loads the files that its file names.
 
     Attributes:
         PARAMETERS: the record of its file.
@@ -95,7 +95,7 @@ class RecipeFile:
 
 @dataclass(frozen=True)
 class Work:
-    """A folder in which a recipe is followed; what it contains already is not made again.
+    """A folder in which a recipe is followed; files in it are not made again.
 
     Attributes:
         folder: of demonstrations, checkpoints, parameter files and the model card.
@@ -147,8 +147,8 @@ class Work:
             policies: parameter files.
             session: name of a short session that runs each of them.
             recipe: name of the recipe's file.
-            card: what the card says.
-            data: numbers of what the networks were trained on.
+            card: content of the card.
+            data: numbers of the networks' training data.
         """
         file = self.folder / "README.md"
         file.write_text(card.text(recipe, self.measured), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Files of demonstrations, made by several processes; what is there is not made again."""
+"""Files of demonstrations, made by several processes; existing files are not made again."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Stored:
 
 
 class Demonstrations(Protocol):
-    """How demonstrations are made.
+    """Parameters of demonstrations.
 
     Attributes:
         shards: number of files.
@@ -55,7 +55,7 @@ def make_shards(
         make: returns the shard of a number, which depends on the parameters and the number alone; it can be pickled.
         parameters: its first argument.
         folder: of the shards.
-        processes: that make shards at a time.
+        processes: number of processes that make shards at a time.
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"shard{index:04d}.npz" for index in range(parameters.shards)]

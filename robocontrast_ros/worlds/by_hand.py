@@ -14,7 +14,7 @@ from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.episodes.bench import SetByPerson, SetUpOutcome
 from robocontrast_ros.objects import fixed_models
 from robocontrast_ros.strategies.effort import Tolerance, Tolerances, setup_moves
-from robocontrast_ros.strategies.tour import in_cheapest_order
+from robocontrast_ros.strategies.visit_order import in_cheapest_order
 from robocontrast_ros.worlds.backends import (
     BackendContext,
     BackendFeatures,

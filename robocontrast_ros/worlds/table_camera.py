@@ -257,7 +257,7 @@ def seen_verdict(goal: Goal, estimate: SceneEstimate, names: Iterable[str]) -> V
 
 
 def _without_tag(item: ObjectEstimate) -> ObjectEstimate:
-    reason = "the camera cannot tell it: it has no tag in the file of the tags"
+    reason = "the camera cannot recognise it: it has no tag in the file of the tags"
     return replace(item, pose=None, position_std=math.nan, yaw_std=math.nan, unsure=(reason,))
 
 

@@ -25,7 +25,7 @@ from robocontrast_ros.episodes.judging import Person, success_in_words
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.strategies.effort import SecondsToMove, Tolerance, setup_moves
-from robocontrast_ros.strategies.tour import in_cheapest_order
+from robocontrast_ros.strategies.visit_order import in_cheapest_order
 from robocontrast_ros.tasks.protocol import Task
 from robocontrast_ros.worlds.mujoco.wanted import WantedScenes
 from scripts.documents.results import ROOT

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache
 from importlib import import_module
+from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -21,9 +22,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 import polars as pl
 
-from robocontrast_ros.analysis.estimates.summary import Row, summary_rows
+from robocontrast_ros.analysis.estimates.summary import SummaryRow, summary_rows
 from robocontrast_ros.analysis.estimates.thinking import LatencyCurve, latency_curves
 from robocontrast_ros.analysis.estimates.understanding import Verdict
+from robocontrast_ros.analysis.tables.block import Column, TableBlock, plain
+from robocontrast_ros.analysis.tables.markdown import markdown
 from robocontrast_ros.domain import BASE, find_spec
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.graph.launch_arguments import ARGUMENTS
@@ -73,12 +76,6 @@ def command(name: str) -> str:
     return result(name).command
 
 
-def markdown(lines: Sequence[Sequence[str]]) -> str:
-    """Return a table, its header first, as Markdown."""
-    head, *body = (f"| {' | '.join(line)} |" for line in lines)
-    return "\n".join([head, "|---" * len(lines[0]) + "|", *body])
-
-
 # --- sessions -------------------------------------------------------------------------------------------------------
 
 
@@ -96,7 +93,7 @@ def _trials(folder: Path, name: str) -> pl.DataFrame:
 
 
 @lru_cache
-def _rows(folder: Path, name: str, metric: str, family: str) -> Mapping[str, Row]:
+def _rows(folder: Path, name: str, metric: str, family: str) -> Mapping[str, SummaryRow]:
     kept, table = _read(folder, name).values["session"], _trials(folder, name)
     if family:
         table = table.filter(pl.col("family") == family)
@@ -105,7 +102,7 @@ def _rows(folder: Path, name: str, metric: str, family: str) -> Mapping[str, Row
     return {row.perturbation: row for row in rows}
 
 
-def session(name: str, metric: str = "", family: str = "") -> Mapping[str, Row]:
+def session(name: str, metric: str = "", family: str = "") -> Mapping[str, SummaryRow]:
     """Return a session's rows as its summary has them: ``base``, each perturbation, ``all``.
 
     Args:
@@ -145,12 +142,12 @@ def _space(value: Any) -> Any:
     return SimpleNamespace(**{k: _space(v) for k, v in value.items()}) if isinstance(value, dict) else value
 
 
-def solved(row: Row) -> str:
+def solved(row: SummaryRow) -> str:
     """Return a session's row as ``9/12 (0.47 to 0.91)``."""
     return f"{count(row)} {interval(row.success)}" if row.trials else "-"
 
 
-def count(row: Row) -> str:
+def count(row: SummaryRow) -> str:
     """Return how many trials of a row were solved: ``9/12``."""
     return f"{round((row.success.mean or 0.0) * row.trials)}/{row.trials}"
 
@@ -175,7 +172,7 @@ def contrast_table(*names: str, control: str = "") -> str:
         control: a session of another policy on the same instances, shown last; its differences are subtracted from
             those of the others.
     """
-    lines = [["", *_symbols(names[0])]]
+    lines = []
     for name in (*names, control) if control else names:
         found, policy = session(name, "success"), result(name).values["session"]["policy"]
         rows = [row for key, row in found.items() if key not in (BASE, "all")]
@@ -185,7 +182,7 @@ def contrast_table(*names: str, control: str = "") -> str:
             other = result(control).values["session"]["policy"]
             cells = [_bold(paired(name, row.perturbation, control=control)) for row in rows]
             lines.append([f"… minus that of `{other}`", "", *cells])
-    return markdown(lines)
+    return markdown(plain(["", *_symbols(names[0])], lines))
 
 
 def paired(name: str, perturbation: str, metric: str = "success", control: str = "") -> Estimate:
@@ -268,11 +265,12 @@ def _curve(folder: Path, name: str) -> LatencyCurve:
 
 def latency_table(name: str) -> str:
     """Return solved trials and the paired difference in success to the base trials for each time of an answer."""
-    lines = [["time of an answer", "solved", "difference to base"]]
-    for point in _curve(Source.folder, name).points:
-        solved_trials = f"{round(point.success.mean * point.trials)}/{point.trials} {interval(point.success)}"
-        lines.append([f"{point.seconds:g} s", solved_trials, _bold(point.difference)])
-    return markdown(lines)
+    columns = (
+        Column("time of an answer", lambda point: f"{point.seconds:g} s"),
+        Column("solved", solved),
+        Column("difference to base", lambda point: _bold(point.difference)),
+    )
+    return markdown(TableBlock(columns, _curve(Source.folder, name).points))
 
 
 def latency_answer(name: str) -> str:
@@ -312,7 +310,7 @@ def widest(name: str, metric: str = "success") -> str:
     return f"±{max(row.high - row.low for row in rows) / 2:.2f}"
 
 
-def _differs(row: Row) -> bool:
+def _differs(row: SummaryRow) -> bool:
     return _leaves_out_zero(row.difference)
 
 
@@ -363,16 +361,13 @@ def navigation_table(name: str) -> str:
     """Return progress and success of a navigation session, as its summary has them, with the paired differences."""
     rows = session(name)
     kept = result(name).values["session"]
-    lines = [
-        [f"`{kept['policy']}`, seed {result(name).seed}", *(row.symbol for row in rows.values())],
-        ["instances", *(str(row.instances) for row in rows.values())],
-        ["trials", *(str(row.trials) for row in rows.values())],
-    ]
+    head = [f"`{kept['policy']}`, seed {result(name).seed}", *(row.symbol for row in rows.values())]
+    lines = [[what, *(getattr(row, what) for row in rows.values())] for what in ("instances", "trials")]
     for metric in ("progress", "success"):
         lines.append([metric, *(estimate(row.scores[metric]) for row in rows.values())])
         differences = [_bold(row.difference) if row.pairs else "" for row in session(name, metric).values()]
         lines.append(["difference to base", *differences])
-    return markdown(lines)
+    return markdown(plain(head, lines))
 
 
 def fulfilled(name: str, perturbation: str) -> str:
@@ -436,28 +431,35 @@ def families_table(*names: str, column: str = "policy", spl: bool = False) -> st
         column: what a session is named by: ``policy`` or ``robot``.
         spl: whether to show the mean SPL, too.
     """
-    heads = [(result(name).values["session"][column], "steps", *["SPL"] * spl) for name in names]
-    lines = [["family", *(cell for head in heads for cell in head)]]
-    for family in (*_families(names[0]), ""):
-        line = [family or "all"]
-        for name in names:
-            base = session(name, family=family)[BASE]
-            steps = _trials(Source.folder, name).filter(pl.col("counts") & (pl.col("perturbation") == BASE))
-            mean = (steps.filter(pl.col("family") == family) if family else steps)["steps"].mean()
-            line += [solved(base), f"{mean:.0f}", *[f"{base.scores['spl'].mean:.2f}"] * spl]
-        lines.append(line)
-    return markdown(lines)
+    columns = [Column("family", lambda family: family or "all")]
+    for name in names:
+        columns += [
+            Column(result(name).values["session"][column], lambda family, name=name: solved(_base(name, family))),
+            Column("steps", lambda family, name=name: _steps(name, family), ".0f", beside=True),
+            *[Column("SPL", lambda family, name=name: _base(name, family).scores["spl"].mean, beside=True)] * spl,
+        ]
+    return markdown(TableBlock(columns, [*_families(names[0]), ""]))
+
+
+def _base(name: str, family: str) -> SummaryRow:
+    return session(name, family=family)[BASE]
+
+
+def _steps(name: str, family: str) -> float:
+    """Return the mean number of control steps of a session's base trials."""
+    trials = _trials(Source.folder, name).filter(pl.col("counts") & (pl.col("perturbation") == BASE))
+    return (trials.filter(pl.col("family") == family) if family else trials)["steps"].mean()
 
 
 def perturbed_families_table(*names: str) -> str:
     """Return solved trials of sessions under each perturbation, in each family."""
-    lines = [["policy", "family", *_symbols(names[0])]]
+    lines = []
     for name in names:
         policy = result(name).values["session"]["policy"]
         for family in _families(name):
             rows = session(name, family=family)
             lines.append([policy, family, *(solved(row) for key, row in rows.items() if key != "all")])
-    return markdown(lines)
+    return markdown(plain(["policy", "family", *_symbols(names[0])], lines))
 
 
 def trained_on(model: str) -> str:
@@ -480,7 +482,7 @@ def words_table(*names: str) -> str:
 
     A session that was never made has a dash.
     """
-    lines = [["policy", "its own words", "other words", "no words"]]
+    lines = []
     for name in names:
         made = {one: f"{name}{one}" for one in ("", "_other_words", "_no_words")}
         found = {
@@ -492,40 +494,38 @@ def words_table(*names: str) -> str:
             number = sum(int(found[one][key][BASE][0]) for key in shared) if one in found else 0
             cells.append(f"{number}/{len(shared)} {interval(wilson(number, len(shared)))}" if one in found else "-")
         lines.append([result(name).values["session"]["policy"], *cells])
-    return markdown(lines)
+    return markdown(plain(["policy", "its own words", "other words", "no words"], lines))
 
 
 def robots_table(*names: str, robot: str) -> str:
     """Return solved base trials of sessions NAME and NAME_ROBOT, in the instances that both have."""
-    lines = [["policy", result(names[0]).values["session"]["robot"], robot]]
+    lines = []
     for name in names:
         both = [_scores(one, "success") for one in (name, f"{name}_{robot}")]
         shared = both[0].keys() & both[1].keys()
         numbers = [sum(int(found[key][BASE][0]) for key in shared) for found in both]
         cells = [f"{number}/{len(shared)} {interval(wilson(number, len(shared)))}" for number in numbers]
         lines.append([result(name).values["session"]["policy"], *cells])
-    return markdown(lines)
+    return markdown(plain(["policy", result(names[0]).values["session"]["robot"], robot], lines))
 
 
 def handling_table(*names: str) -> str:
     """Return how often each skill of the tabletop task was solved in some measurements, and what was touched."""
-    lines = [["robot", "policy", "skill", "scenes", "solved", "touched", "moved", "SPL", "control steps"]]
-    for name in names:
-        values = result(name).values
-        for family, found in values["families"].items():
-            rate = wilson(found["solved"], found["scenes"])
-            lines.append(
-                [
-                    *(f"`{values[key]}`" for key in ("robot", "policy")),
-                    family.replace("_", " "),
-                    str(found["scenes"]),
-                    f"{100 * rate.mean:.1f} % [{100 * rate.low:.1f}, {100 * rate.high:.1f}]",
-                    *(str(found[key]) for key in ("touched", "moved")),
-                    f"{found['spl']:.2f}",
-                    f"{found['steps']:.0f}",
-                ]
-            )
-    return markdown(lines)
+    made = [result(name).values for name in names]
+    columns = (
+        *(Column(key, lambda row, key=key: f"`{row[0][key]}`") for key in ("robot", "policy")),
+        Column("skill", lambda row: row[1].replace("_", " ")),
+        Column("scenes", lambda row: row[2]["scenes"]),
+        Column("solved", lambda row: _share(wilson(row[2]["solved"], row[2]["scenes"]))),
+        *(Column(key, lambda row, key=key: row[2][key]) for key in ("touched", "moved")),
+        Column("SPL", lambda row: row[2]["spl"]),
+        Column("control steps", lambda row: row[2]["steps"], ".0f"),
+    )
+    return markdown(TableBlock(columns, [(values, *found) for values in made for found in values["families"].items()]))
+
+
+def _share(rate: Estimate) -> str:
+    return f"{100 * rate.mean:.1f} % [{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
 
 
 def applied_on_the_table() -> str:
@@ -536,7 +536,7 @@ def applied_on_the_table() -> str:
     values = result("tabletop_perturbations").values
     names, number = values["perturbations"], values["instances"]
     families = list(next(iter(names.values()))["own"])
-    lines = [["", *(family.replace("_", " ") for family in families), "all", "after a solved trial"]]
+    lines = []
     for name, row in names.items():
         own, left = (list(row[key].values()) for key in ("own", "left"))
         counts = [f"{count} of {number}" for count in own]
@@ -546,21 +546,23 @@ def applied_on_the_table() -> str:
         if same != own:
             counts = [f"{count} of {number}" for count in same]
             lines.append([f"Δ{name}, the same skill", *counts, f"{sum(same)} of {number * len(same)}", ""])
-    return markdown(lines)
+    head = ["", *(family.replace("_", " ") for family in families), "all", "after a solved trial"]
+    return markdown(plain(head, lines))
 
 
 def orders_on_the_table() -> str:
     """Return what the perturbed trials of an instance of the tabletop task cost in some orders, if all are solved."""
     values = result("tabletop_perturbations").values
-    lines = [[f"order ({values['ordered']} instances)", "m an instance", "s an instance", "back in the own scene"]]
     cheapest, *others = values["orders"]
     if cheapest["order"] != ["L", "LB", "S", "SB"]:
         raise ValueError(f"the document says that the paper's order costs least; {cheapest['order']} does")
-    for row in (cheapest, others[len(others) // 2], others[-1]):
-        back = ", ".join(f"Δ{name} {row['back'][name]}" for name in row["order"])
-        order = ", ".join(row["order"])
-        lines.append([order, f"{row['metres']:.2f}", f"{row['seconds']:.0f}", back])
-    return markdown(lines)
+    columns = (
+        Column(f"order ({values['ordered']} instances)", lambda row: ", ".join(row["order"])),
+        Column("m an instance", itemgetter("metres")),
+        Column("s an instance", itemgetter("seconds"), ".0f"),
+        Column("back in the own scene", lambda row: ", ".join(f"Δ{name} {row['back'][name]}" for name in row["order"])),
+    )
+    return markdown(TableBlock(columns, [cheapest, others[len(others) // 2], others[-1]]))
 
 
 def extremes_of_families(*names: str) -> str:
@@ -580,7 +582,8 @@ def correlation(first: str, second: str) -> str:
 def driving_table(name: str, *others: str) -> str:
     """Return how far navigation policies get: the first session in full, of the others the base trials alone."""
     head = [f"`{result(name).values['session']['policy']}`", "trials", "progress", "success", "SPL", "nDTW"]
-    lines = [[*head, "collisions", *(f"{metric}, difference to base" for metric in DRIVING)]]
+    head += ["collisions", *(f"{metric}, difference to base" for metric in DRIVING)]
+    lines = []
     differences = [session(name, metric) for metric in DRIVING]
     for key, row in session(name).items():
         pairs = (_bold(found[key].difference) if row.pairs else "" for found in differences)
@@ -588,13 +591,13 @@ def driving_table(name: str, *others: str) -> str:
     for other in others:
         row = session(other)[BASE]
         lines.append([f"`{row.policy}`, base", *_driven(row), *("" for _ in DRIVING)])
-    return markdown(lines)
+    return markdown(plain(head, lines))
 
 
 DRIVING = ("progress", "success")
 
 
-def _driven(row: Row) -> list[str]:
+def _driven(row: SummaryRow) -> list[str]:
     return [
         str(row.trials) if row.independent else f"{row.trials} ({row.instances} instances)",
         *(estimate(row.scores[name]) for name in ("progress", "success", "spl")),
@@ -680,7 +683,7 @@ def cluttered_table(name: str) -> str:
     Scenes on the usual table, and those on another one in other light, are apart.
     """
     study, trials = _study(Source.folder, name)[0], _cluttered(Source.folder, name)
-    lines = [["", "table and light", "trials among distractors", "SR_base", *CLUTTERED]]
+    lines = []
     for policy in study.policies:
         own = trials.filter(pl.col("policy") == policy)
         base = estimate(_over_instances(own.filter(pl.col("perturbation") == BASE), pl.col("success")))
@@ -688,8 +691,8 @@ def cluttered_table(name: str) -> str:
             among = _among(own, looks)
             means = [estimate(_over_instances(among, of)) for of in CLUTTERED.values()]
             first = [f"`{policy}`", "the usual"] if not looks else ["", "others"]
-            lines.append([*first, str(among.height), "" if looks else base, *means])
-    return markdown(lines)
+            lines.append([*first, among.height, "" if looks else base, *means])
+    return markdown(plain(["", "table and light", "trials among distractors", "SR_base", *CLUTTERED], lines))
 
 
 def among_distractors(name: str, policy: str, looks: bool) -> str:
@@ -747,12 +750,10 @@ def understood_table(*names: str) -> str:
         for name in names
         for policy in _table(Source.folder, name, "understanding_policies")["policy"]
     ]
-    lines = [["", *(f"`{policies.item(0, 'policy')}`" for policies, _ in found)]]
-    lines.append(["base", *(_solved_of(policies, "base") for policies, _ in found)])
-    lines.append(["chance", *(_solved_of(policies, "chance") for policies, _ in found)])
+    lines = [[name, *(_solved_of(policies, name) for policies, _ in found)] for name in ("base", "chance")]
     for perturbation in dict.fromkeys(name for _, rows in found for name in rows["perturbation"]):
         lines.append([f"`{perturbation}`", *(_verdict_of(rows, perturbation) for _, rows in found)])
-    return markdown(lines)
+    return markdown(plain(["", *(f"`{policies.item(0, 'policy')}`" for policies, _ in found)], lines))
 
 
 def understood_as(name: str, verdict: str, policy: str = "") -> str:
@@ -802,7 +803,7 @@ def levels_table(name: str, *conditions: str) -> str:
     """
     cells = _table(Source.folder, name, "understanding_levels")
     policies = list(dict.fromkeys(cells["policy"]))
-    lines = [["level", "condition", "n", *(f"`{policy}`" for policy in policies)]]
+    lines = []
     for level in dict.fromkeys(cells["level"]):
         for number, condition in enumerate(conditions):
             rows = cells.filter(pl.col("level") == level, pl.col("condition") == condition)
@@ -816,7 +817,7 @@ def levels_table(name: str, *conditions: str) -> str:
                     *(_percent(means.get(policy)) for policy in policies),
                 ]
             )
-    return markdown(lines)
+    return markdown(plain(["level", "condition", "n", *(f"`{policy}`" for policy in policies)], lines))
 
 
 def _percent(row: Mapping[str, Any] | None) -> str:
@@ -859,7 +860,7 @@ def verdicts(name: str) -> str:
     """Return a table: of each policy, which of the paper's claims hold, do not hold, are undecided."""
     study, found = _study(Source.folder, name)
     policies = [policy for policy in study.policies if policy not in (study.control, *study.beside)]
-    lines = [["the paper's claims", *policies]]
+    lines = []
     for verdict in ("holds", "does not hold", "undecided"):
         line = [verdict]
         for policy in policies:
@@ -867,7 +868,7 @@ def verdicts(name: str) -> str:
             claims = [one.claim.id for one in own if one.claim.source != OURS]
             line.append(f"{len(claims)}: " + ", ".join(f"`{claim}`" for claim in claims) if claims else "none")
         lines.append(line)
-    return markdown(lines)
+    return markdown(plain(["the paper's claims", *policies], lines))
 
 
 def claimed(claim: str, policy: str, study: str = "language_table", digits: int = 0) -> str:
@@ -962,21 +963,23 @@ def _covered(cells: pl.DataFrame, name: str) -> str:
 
 def _covered_by(cells: pl.DataFrame, name: str, rows: list[str]) -> str:
     """Return an interval's table: a row for each value of some columns, a column for each number of instances."""
-    lines = [[*rows, *(f"{number} instances" for number in cells["instances"].unique(maintain_order=True))]]
+    lines = []
     for values, row in cells.group_by(rows, maintain_order=True):
         names = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
         numbers = row.group_by("instances", maintain_order=True)
         lines.append([*names, *(_covered(one, name) for _, one in numbers)])
-    return markdown(lines)
+    numbers = cells["instances"].unique(maintain_order=True)
+    return markdown(plain([*rows, *(f"{number} instances" for number in numbers)], lines))
 
 
 def coverage_table() -> str:
     """Return the coverage of each interval for a mean, and its width; ours is the last."""
     cells, lines = _means(), [["score", "instances", *_INTERVALS]]
     for values, row in cells.group_by("score", "instances", maintain_order=True):
-        lines.append([*map(str, values), *(_covered(row, name) for name in _INTERVALS)])
+        lines.append([*values, *(_covered(row, name) for name in _INTERVALS)])
     lines.append(["both", "all", *(_covered(cells, name) for name in _INTERVALS)])
-    return markdown([[*line[:-1], f"**{line[-1]}**"] for line in lines])
+    head, *body = ([*line[:-1], f"**{line[-1]}**"] for line in lines)
+    return markdown(plain(head, body))
 
 
 def coverage_by(*columns: str) -> str:
@@ -1027,40 +1030,30 @@ def decisions_table() -> str:
     found = pl.DataFrame(result("coverage").values["decisions"], columns, orient="row")
     table = found.pivot("instances", index=columns[:2], values="found")
     lines = [[f"{x:g}" for x in row[:2]] + [f"{share:.1f} %" for share in row[2:]] for row in table.rows()]
-    return markdown([[*columns[:2], *(f"{number} instances" for number in table.columns[2:])], *lines])
+    return markdown(plain([*columns[:2], *(f"{number} instances" for number in table.columns[2:])], lines))
 
 
 def adjusted_table() -> str:
     """Return bias, error and coverage of the adjusted mean."""
-    head = ["covariates", "of", "run", "bias of plain", "of adjusted", "rms of base", "of adjusted"]
-    head += ["coverage, X [%]", "width", "coverage, domain [%]", "width"]
-    formats = (
-        "{}",
-        "{}",
-        "{}",
-        "{:+.3f}",
-        "{:+.3f}",
-        "{:.4f}",
-        "{:.4f}",
-        "{:.1f}",
-        "{:.2f}",
-        "{:.1f}",
-        "{:.2f}",
+    forms = (
+        *(("covariates", ""), ("of", ""), ("run", ""), ("bias of plain", "+.3f"), ("of adjusted", "+.3f")),
+        *(("rms of base", ".4f"), ("of adjusted", ".4f"), ("coverage, X [%]", ".1f"), ("width", ".2f")),
+        *(("coverage, domain [%]", ".1f"), ("width", ".2f")),
     )
-    lines = [
-        [words.format(cell) for words, cell in zip(formats, line, strict=True)]
-        for line in result("coverage").values["adjusted"]
+    columns = [
+        Column(name, itemgetter(number), form, beside=name in ("of adjusted", "width"))
+        for number, (name, form) in enumerate(forms)
     ]
-    return markdown([head, *lines])
+    return markdown(TableBlock(columns, result("coverage").values["adjusted"]))
 
 
 def sequences_table() -> str:
     """Return how often the betting test ever excluded the truth, and the widths of its intervals."""
     lines = [
-        [score, f"{share:g}", f"{wrong:.1f} %", f"{early:.2f}", f"{late:.2f}"]
+        [score, f"{share:g}", f"{wrong:.1f} %", early, late]
         for score, share, wrong, early, late in result("coverage").values["sequences"]
     ]
-    return markdown([["score", "share", "ever excluded the truth", "width after 25", "after 100"], *lines])
+    return markdown(plain(["score", "share", "ever excluded the truth", "width after 25", "after 100"], lines))
 
 
 def comparisons_table() -> str:
@@ -1068,14 +1061,14 @@ def comparisons_table() -> str:
     head = ["most pairs", "rates of success", "correlation", "sign test", "betting test", "STEP"]
     lines = [
         [
-            str(most),
+            most,
             f"{first:g}, {second:g}",
             f"{correlation:g}",
             *(f"{pairs:.1f} ({100.0 * found:.1f} %)" for pairs, found in zip(tests[::2], tests[1::2], strict=True)),
         ]
         for most, first, second, correlation, *tests, _, _ in result("sequential_comparison").values["comparisons"]
     ]
-    return markdown([head, *lines])
+    return markdown(plain(head, lines))
 
 
 def comparison_precision() -> str:
@@ -1097,9 +1090,8 @@ def wall_clock_table() -> str:
         discordant = ", ".join(str(pairs.count([first, 1.0 - first])) for first in (1.0, 0.0))
         both = (between(_changed(found, score)) for score in ("success", "progress"))
         session = f"`{found['session']}`{', wall clock twice' if found['after'] else ''}"
-        counts = (str(len(pairs)), *map(str, solved_), discordant)
-        lines.append([session, found["robot"], f"`{found['policy']}`", *counts, *both])
-    return markdown([head, *lines])
+        lines.append([session, found["robot"], f"`{found['policy']}`", len(pairs), *solved_, discordant, *both])
+    return markdown(plain(head, lines))
 
 
 def laboratory_table() -> str:
@@ -1107,27 +1099,21 @@ def laboratory_table() -> str:
 
     Of times, median and 95th percentile.
     """
-    head = ["robot", "policy", "real-time factor", "state [Hz]", "images left out", "control period [ms]"]
-    head += ["from observation to command [ms]", "void", "scored alike from the bag"]
-    lines = []
-    for found in _on_the_wall_clock().values():
-        lab = found["lab"]
-        rate = min(lab["rates"].values())
-        late = lab["images_missed"] / (lab["images"] + lab["images_missed"])
-        alike = f"{found['rescored_equal']}/{found['rescored']}"
-        lines.append(
-            [
-                found["robot"],
-                f"`{found['policy']}`",
-                f"{lab['real_time_factor']:.3f}",
-                f"{rate:.0f}",
-                f"{100.0 * late:.0f} % of {lab['camera_rate']:g} Hz",
-                *(_milliseconds(found["pacing"].get(name)) for name in ("period", "commanded")),
-                str(len(found["void"])),
-                alike,
-            ]
-        )
-    return markdown([head, *lines])
+    columns = (
+        *(Column("robot", itemgetter("robot")), Column("policy", lambda one: f"`{one['policy']}`")),
+        Column("real-time factor", lambda one: one["lab"]["real_time_factor"], ".3f"),
+        Column("state [Hz]", lambda one: min(one["lab"]["rates"].values()), ".0f"),
+        Column("images left out", lambda one: _left_out(**one["lab"])),
+        Column("control period [ms]", lambda one: _milliseconds(one["pacing"].get("period"))),
+        Column("from observation to command [ms]", lambda one: _milliseconds(one["pacing"].get("commanded"))),
+        Column("void", lambda one: len(one["void"])),
+        Column("scored alike from the bag", lambda one: f"{one['rescored_equal']}/{one['rescored']}"),
+    )
+    return markdown(TableBlock(columns, list(_on_the_wall_clock().values())))
+
+
+def _left_out(images: int, images_missed: int, camera_rate: float, **_: Any) -> str:
+    return f"{100.0 * images_missed / (images + images_missed):.0f} % of {camera_rate:g} Hz"
 
 
 def _milliseconds(quantiles: Sequence[float] | None) -> str:
@@ -1151,12 +1137,13 @@ def recorded_minutes() -> str:
 
 def recorded_table() -> str:
     """Return what the recorder got of what drivers published at full rate."""
-    lines = [["topic", "rate [Hz]", "not taken by the middleware", "published", "recorded", "lost"]]
-    for topic, row in result("recorder_load").values["topics"].items():
-        lost = row["published"] - row["recorded"]
-        counts_ = (row["refused"], row["published"], row["recorded"], lost)
-        lines.append([topic, f"{row['rate']:g}", *map(str, counts_)])
-    return markdown(lines)
+    columns = (
+        *(Column("topic", itemgetter(0)), Column("rate [Hz]", lambda row: row[1]["rate"], "g")),
+        Column("not taken by the middleware", lambda row: row[1]["refused"]),
+        *(Column(key, lambda row, key=key: row[1][key]) for key in ("published", "recorded")),
+        Column("lost", lambda row: row[1]["published"] - row[1]["recorded"]),
+    )
+    return markdown(TableBlock(columns, list(result("recorder_load").values["topics"].items())))
 
 
 # --- the camera as a judge --------------------------------------------------------------------------------------------
@@ -1164,7 +1151,7 @@ def recorded_table() -> str:
 
 def camera_judge_table() -> str:
     """Return how well a camera sees objects and judges scenes, compared with the truth: a column for each task."""
-    lines = [["", *(CAMERA_TASKS[task] for task in _camera())]]
+    lines = []
 
     def line(words: str, cells: Mapping[str, str]) -> None:
         lines.append([words, *cells.values()])
@@ -1193,12 +1180,12 @@ def camera_judge_table() -> str:
         "right where there is an answer, certain or not",
         {k: _exact(r["told_right"], r["told"]) for k, r in rows.items()},
     )
-    return markdown(lines)
+    return markdown(plain(["", *(CAMERA_TASKS[task] for task in rows)], lines))
 
 
 def camera_asks_table() -> str:
     """Return in how many scenes a person is asked: by distance to the goal's limit, light, and what hides something."""
-    lines = [["a person is asked", *(CAMERA_TASKS[task] for task in _camera())]]
+    lines = []
     found = list(_camera().values())
     for rows in zip(*(row["by_limit"] for row in found), strict=True):
         low, high = (None if end is None else f"{1e3 * end:g}" for end in rows[0][:2])
@@ -1208,7 +1195,7 @@ def camera_asks_table() -> str:
         lines.append([f"{light} light", *(_asked(row["by_light"][light]) for row in found)])
     for key, words in (("False", "nothing covered"), ("True", "two patches cover something")):
         lines.append([words, *(_asked(row["hidden"][key]) for row in found)])
-    return markdown(lines)
+    return markdown(plain(["a person is asked", *(CAMERA_TASKS[task] for task in _camera())], lines))
 
 
 def camera_agreement() -> str:
@@ -1274,18 +1261,18 @@ def node_parameters(node: str) -> str:
         and getattr(value, "__module__", "").startswith("robocontrast_ros.graph.parameters")
     )
     hints = get_type_hints(cls)
-    rows = [("parameter", "type", "default", "description")]
+    rows = []
     for field in fields(cls):
         info = cls.__pydantic_fields__[field.name]
         default = "required" if info.is_required() else _shown(info.get_default())
         rows.append((f"`{field.name}`", _ros_type(hints[field.name]), default, info.description))
-    return markdown(rows)
+    return markdown(plain(("parameter", "type", "default", "description"), rows))
 
 
 def driver_keys() -> str:
     """Return the table of the keys below `driver` in a robot's file, from the records that declare them."""
     rows = dict.fromkeys(row for record in (ArmDriver, BaseDriver) for row in _keys(record, "driver"))
-    return markdown([("key", "default", "description"), *rows])
+    return markdown(plain(("key", "default", "description"), rows))
 
 
 def _keys(record: type, prefix: str) -> list[tuple[str, str, str]]:
@@ -1335,6 +1322,9 @@ FAULTS_ON_PORTS: Mapping[str, str] = {
 OTHER_PORTS = ("follow_joint_trajectory", "streaming", "cmd_vel")
 
 
+OF_TIMES = ("n", "median [ms]", "95 % within [ms]", "worst [ms]", "over one control period")
+
+
 def stop_times(where: Literal["", "session_"] = "") -> str:
     """Return the table of the times from the last heartbeat to the stop at the driver's input.
 
@@ -1342,19 +1332,19 @@ def stop_times(where: Literal["", "session_"] = "") -> str:
         where: empty for the rig, `session_` for sessions.
     """
     found = _read(Source.folder, "stop_times").measured
-    rows = [("fault", "n", "median [ms]", "95 % within [ms]", "worst [ms]", "over one control period")]
-    return markdown([*rows, *((words, *_of_times(found, where + fault)) for fault, words in FAULTS_OF_RIG.items())])
+    rows = ((words, *_of_times(found, where + fault)) for fault, words in FAULTS_OF_RIG.items())
+    return markdown(plain(("fault", *OF_TIMES), rows))
 
 
 def stop_times_of_ports() -> str:
     """Return the same table of the rig for the ports of real drivers, and for all ports where nothing of ours lives."""
     found = _read(Source.folder, "stop_times").measured
-    rows = [("port", "fault", "n", "median [ms]", "95 % within [ms]", "worst [ms]", "over one control period")]
+    rows = []
     for port in ("topics", *OTHER_PORTS):
         for fault, words in FAULTS_ON_PORTS.items():
             if (part := f"{port}_{fault}") in found["times"]:
                 rows.append((f"`{port}`", words, *_of_times(found, part)))
-    return markdown(rows)
+    return markdown(plain(("port", "fault", *OF_TIMES), rows))
 
 
 def _of_times(found: Mapping[str, Any], part: str) -> tuple[str, ...]:
@@ -1382,7 +1372,5 @@ def false_alarms() -> str:
 
 def launch_arguments() -> str:
     """Return the table of the launch file's arguments."""
-    rows = [("argument", "default", "meaning")]
-    for name, argument in ARGUMENTS.items():
-        rows.append((f"`{name}`", f"`{argument.default}`" if argument.default else "", argument.description))
-    return markdown(rows)
+    rows = ((f"`{name}`", one.default and f"`{one.default}`", one.description) for name, one in ARGUMENTS.items())
+    return markdown(plain(("argument", "default", "meaning"), rows))

@@ -21,8 +21,8 @@ from robocontrast_ros.nodes.runtime.channel import (  # noqa: E402
     Channel,
     NoAnswer,
     call,
+    call_while_there,
     fault_without_answer,
-    patient_call,
     wait_for,
 )
 from robocontrast_ros.nodes.runtime.executor import LockstepExecutor  # noqa: E402
@@ -57,19 +57,19 @@ def test_a_late_answer_is_waited_for(client, server):
     executor = LockstepExecutor(context=server.context)
     executor.add_node(server)
     threading.Timer(1.2, lambda: executor.spin_once(60.0)).start()
-    assert not patient_call(client, SwapPolicy.Request(policy="p"), 120.0).accepted
+    assert not call_while_there(client, SwapPolicy.Request(policy="p"), 120.0).accepted
     executor.shutdown()
 
 
 def test_an_answer_that_does_not_come_ends_the_wait_at_its_limit(client):
     with pytest.raises(NoAnswer, match=r"'swap' did not answer within 0\.3 s"):
-        patient_call(client, SwapPolicy.Request(), 0.3)
+        call_while_there(client, SwapPolicy.Request(), 0.3)
 
 
 @pytest.mark.parametrize(("fault", "key"), LIMITS.items(), ids=[fault.name for fault in LIMITS])
 def test_the_fault_of_an_answer_that_does_not_come_names_the_sessions_key_of_its_limit(client, fault, key):
     with pytest.raises(BenchFault) as error, fault_without_answer(fault):
-        patient_call(client, SwapPolicy.Request(), 0.1)
+        call_while_there(client, SwapPolicy.Request(), 0.1)
     said = f"'swap' did not answer within 0.1 s; where the machine is busy, raise `timeouts.{key}` of the session"
     assert (error.value.fault, error.value.detail.lstrip("/")) == (fault, said)
     assert hasattr(TimeoutParameters(), key)
@@ -78,17 +78,17 @@ def test_the_fault_of_an_answer_that_does_not_come_names_the_sessions_key_of_its
 def test_the_fault_of_a_service_that_is_gone_names_no_limit(client, server):
     threading.Timer(0.3, lambda: server.destroy_service(server.service)).start()
     with pytest.raises(BenchFault) as error, fault_without_answer(Fault.SCORER_LOST):
-        patient_call(client, SwapPolicy.Request(), 60.0)
+        call_while_there(client, SwapPolicy.Request(), 60.0)
     assert error.value.detail == "'swap' is gone"
 
 
 def test_a_service_that_goes_away_ends_the_wait_before_its_limit(client, server):
     threading.Timer(0.3, lambda: server.destroy_service(server.service)).start()
     with pytest.raises(NoAnswer, match="'swap' is gone"):
-        patient_call(client, SwapPolicy.Request(), ENDLESS)
+        call_while_there(client, SwapPolicy.Request(), ENDLESS)
 
 
-@pytest.mark.parametrize("ask", [call, patient_call])
+@pytest.mark.parametrize("ask", [call, call_while_there])
 def test_a_channel_that_is_closed_ends_the_waits_for_its_answers(client, ask):
     rclpy.init()
     owner = Node("closing")

@@ -312,7 +312,7 @@ def test_what_a_service_of_this_process_says_is_read_without_a_message(handing):
 
 
 class Drawing:
-    """Cameras of a world that draw until they are let go on."""
+    """Cameras of a world that draw until they may continue."""
 
     def __init__(self):
         self.fails, self.goes_on = False, threading.Event()

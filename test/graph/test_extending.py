@@ -12,7 +12,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 import extending_page
 from robocontrast_ros.msg import Judgement
 from robocontrast_ros.srv import JudgeTrial
-from session_runs import PATIENT, Workplace, finished
+from session_runs import LONG_LIMITS, Workplace, finished
 from spinning import spun_node
 from wall_clock_line import Arm
 
@@ -41,8 +41,8 @@ def test_a_person_who_reads_notes_sets_the_scenes_of_a_session_up(tmp_path):
     try:
         with spun_node("person") as node:
             node.create_service(JudgeTrial, "judge/judge_trial", judge)
-            patience = [w for key, value in PATIENT.items() for w in ("--set", f"watchdog.{key}={value}")]
-            code, output = place.run("evaluate", site / "own_lab" / "table.yaml", "--set", "max_trials=1", *patience)
+            limits = [w for key, value in LONG_LIMITS.items() for w in ("--set", f"watchdog.{key}={value}")]
+            code, output = place.run("evaluate", site / "own_lab" / "table.yaml", "--set", "max_trials=1", *limits)
     finally:
         over.set()
         reader.join()

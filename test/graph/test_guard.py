@@ -55,15 +55,15 @@ class Rig:
         self.inbox = Inbox(client)
         watch = RecorderWatch(client, self.profile, parameters, False)
         self.port = TopicRobot(client, self.profile, parameters, self.inbox, watch)
-        self.let_go = 0
-        self.port.let_go = self._let_go
+        self.sending_stopped = 0
+        self.port.stop_sending = self._stop_sending
         self.guard = Guard(client, parameters, self.inbox, self.port)
         self.robot = GuardedRobot(self.port, self.guard)
         self.guard.start(LONG)
         self.stamp = self.robot.state(0).stamp
 
-    def _let_go(self) -> None:
-        self.let_go += 1
+    def _stop_sending(self) -> None:
+        self.sending_stopped += 1
 
     def _speak(self) -> None:
         now = time_to_msg(time.time_ns())
@@ -113,8 +113,8 @@ def test_an_episode_that_was_stopped_moves_nothing_after_the_release_and_the_nex
         rig.guard.running(1)
         rig.say(stopped=True)
         # The monitor says so before it has told the port.
-        wait_until(lambda: rig.let_go, "it is told")
-        assert rig.let_go == 1, "a port that goes on by itself is told to end that"
+        wait_until(lambda: rig.sending_stopped, "it is told")
+        assert rig.sending_stopped == 1, "a port that goes on by itself is told to end that"
         assert "a test" in refused(lambda: rig.robot.command(rig.command(), rig.stamp))
         rig.say(stopped=False)
         for action in (

@@ -51,8 +51,8 @@ def test_it_times_every_way_to_ask_with_every_number_of_cameras(tmp_path):
     done = subprocess.run([sys.executable, str(SCRIPT), *words], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     numbers = json.loads(file.read_text())
-    assert numbers["calls"] == 9
-    for name in ("ours", "ours by ~/act", "openpi"):
+    assert numbers["calls"] == 6
+    for name in ("ours", "openpi"):
         measured = numbers[f"{name}, 2 cameras"]
         assert 0.0 < measured["fastest_ms"] <= measured["median_ms"] <= measured["p95_ms"]
     assert "openpi, 2 cameras" in done.stdout

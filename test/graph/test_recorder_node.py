@@ -262,15 +262,15 @@ def test_what_is_published_between_trials_is_in_no_bag(graph, recorder, camera, 
 
 
 def test_what_comes_while_the_first_recording_waits_for_publishers_is_in_no_bag(graph, camera, tmp_path):
-    process = graph.run_recorder("patient", [TOPICS[0], "late std_msgs/msg/String"], discovery_deadline=60.0)
-    answer = graph.ask("patient/start", StartRecording.Request(bag=str(tmp_path / "bag")))
+    process = graph.run_recorder("waiting", [TOPICS[0], "late std_msgs/msg/String"], discovery_deadline=60.0)
+    answer = graph.ask("waiting/start", StartRecording.Request(bag=str(tmp_path / "bag")))
     graph.executor.spin_until_future_complete(answer, 0.5)
     camera.publish(3, subscriptions=2)
     publisher = graph.node.create_publisher(String, "late", 1)
     graph.executor.spin_until_future_complete(answer, 120.0)
     first = camera.sent
     camera.publish(2, subscriptions=2)
-    assert counts(graph.stop("patient", image=2), "received")["camera/image_raw"] == 2
+    assert counts(graph.stop("waiting", image=2), "received")["camera/image_raw"] == 2
     assert [m.decoded_message.header.stamp.sec for m in images(tmp_path / "bag")] == [first, first + 1]
     graph.node.destroy_publisher(publisher)
     process.send_signal(signal.SIGINT)

@@ -58,7 +58,7 @@ LONG = 60.0
 """How long a test waits for what has to come [s]."""
 CLOSING = 0.01
 """Speed of a finger of the emulated hand [m/s]."""
-PATIENT = {"answer_timeout": LONG, "clock_tolerance": LONG}
+LONG_LIMITS = {"answer_timeout": LONG, "clock_tolerance": LONG}
 """Of a driver on a machine where any process may get no processor for seconds."""
 
 UR = {"universal_robots": {}}
@@ -131,7 +131,7 @@ class Lab:
     ) -> Any:
         """Make a port, with these settings of its driver; what it says is read as soon as anything comes."""
         path = self.folder / f"robot{len(self.made)}.yaml"
-        settings = {**{name: PORTS[name] for name in PORTS if name == port}, **PATIENT, **driver}
+        settings = {**{name: PORTS[name] for name in PORTS if name == port}, **LONG_LIMITS, **driver}
         limits = {"safety": safety} if safety else {}
         path.write_text(yaml.safe_dump({"extends": self.robot, "port": port, "driver": settings, **limits}))
         profile = load_profile(path)
@@ -730,7 +730,7 @@ class TestWhatSlowsTheRobot:
     @pytest.mark.parametrize(
         ("keys", "words"),
         [
-            ({"full": 1.0}, "says 100, more than `full` (1) of `driver.limits`"),
+            ({"full": 1.0}, "reports 100, more than `full` (1) of `driver.limits`"),
             ({"field": "value"}, "std_msgs/msg/Float64 of speed_scaling_state_broadcaster/speed_scaling has no number"),
         ],
     )
@@ -790,12 +790,12 @@ class TestStreaming:
         way = [positions[0] for _, positions in driver.seen.streamed]
         assert way == sorted(way), "the arm is not sent back to where it was last believed to be"
 
-    def test_a_stream_that_is_let_go_ends_where_it_is_and_the_next_command_begins_another(self, lab):
+    def test_a_stream_that_sends_no_more_ends_where_it_is_and_the_next_command_begins_another(self, lab):
         driver, robot = lab.drive(active=(POSITION,)), lab.port("streaming")
         stamp = begin(robot)
         robot.command(lab.to(2.0, 40.0), stamp)
         until(lambda: len(driver.seen.streamed) > 5)
-        robot.let_go()
+        robot.stop_sending()
         until(lambda: _stands(lab))
         assert 0.0 < lab.off(0.0) < 1.0
         robot.command(lab.to(0.0, 0.5), robot.state(stamp).stamp)
@@ -1016,7 +1016,7 @@ class TestCmdVel:
         _, robot = self.port(base_lab)
         base_lab.made.clear()
         path = base_lab.folder / "robot.yaml"
-        driver = {"cmd_vel": {}, **PATIENT, "answer_timeout": 1.0}
+        driver = {"cmd_vel": {}, **LONG_LIMITS, "answer_timeout": 1.0}
         command = {"topic": "base/cmd_vel", "type": "geometry_msgs/msg/Twist", "timeout": 1.0}
         path.write_text(yaml.safe_dump({"extends": "locobot", "port": "cmd_vel", "command": command, "driver": driver}))
         profile = load_profile(path)

@@ -23,7 +23,7 @@ from robocontrast_ros.msg import Stopped
 from robocontrast_ros.srv import ReleaseStop
 from rosbags.highlevel import AnyReader
 from sensor_msgs.msg import CameraInfo, JointState
-from session_runs import PATIENT, Workplace, events_of, finish, finished, node_pids, wait_until
+from session_runs import LONG_LIMITS, Workplace, events_of, finish, finished, node_pids, wait_until
 from spinning import spun_node
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
@@ -141,7 +141,7 @@ def emulated(place: Workplace) -> Path:
         policy=place.policy("BackAndForth", "wall_clock_line"),
         recording={"images": False},
         # A test waits until each was silent for so long; a session of which a process died ends meanwhile.
-        watchdog=PATIENT | {"rollout": 30.0, "cameras": 10.0},
+        watchdog=LONG_LIMITS | {"rollout": 30.0, "cameras": 10.0},
     )
 
 

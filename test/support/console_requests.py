@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.request import Request, urlopen
 
-from recorded_console import PATIENCE, RecordingOperatorView
+from recorded_console import TIME_LIMIT, RecordingOperatorView
 
 from robocontrast_ros.console.access import Access
 from robocontrast_ros.console.server import ConsoleServer
@@ -34,7 +34,7 @@ class Served:
     def request(self, method: str, path: str, body=None, headers=None, source=None):
         """Return status, headers and body of an answer; the server closes the connection."""
         where = (source, 0) if source else None
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE, source_address=where)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIME_LIMIT, source_address=where)
         try:
             connection.request(method, path, body, {"Connection": "close", **(headers or {})})
             answer = connection.getresponse()
@@ -49,7 +49,7 @@ class Served:
 
     def raw(self, content: bytes, whole: bool = True) -> bytes:
         """Send bytes and return all that comes until the server closes the connection."""
-        with socket.create_connection(("127.0.0.1", self.port), PATIENCE) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), TIME_LIMIT) as connection:
             received = bytearray()
             try:
                 connection.sendall(content)
@@ -100,7 +100,7 @@ class PersonByRequests:
     def play(self, look: Callable[[str], None]) -> None:
         """Go on to the end of the session; ``look`` is told each phase before what is asked there is answered."""
         step, deadline = -1, time.monotonic() + DEADLINE
-        with urlopen(self._request("events"), timeout=PATIENCE) as stream:
+        with urlopen(self._request("events"), timeout=TIME_LIMIT) as stream:
             for line in stream:
                 assert time.monotonic() < deadline, f"the session has not ended; the last state is {self.seen[-1:]}"
                 if not line.startswith(b"data: "):
@@ -126,7 +126,7 @@ class PersonByRequests:
         if command == "start":
             more = {"at": state["now"] + time.monotonic() - self._received, **more}
         content = {"command": command, "id": f"{time.monotonic_ns()}", "step": state["step"], **more}
-        with urlopen(self._request("command", json.dumps(content).encode()), timeout=PATIENCE) as reply:
+        with urlopen(self._request("command", json.dumps(content).encode()), timeout=TIME_LIMIT) as reply:
             # The console may have confirmed by itself.
             assert json.load(reply)["accepted"] or command == "next"
 

@@ -10,16 +10,16 @@ from board_images import looking_at
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.images.boards import Intrinsics
-from robocontrast_ros.perception import Block, CalibratedCamera, ObjectTag
+from robocontrast_ros.perception import CalibratedCamera, ObjectTag, SolidBlock
 from robocontrast_ros.perception.plates import picture, with_border
 
 LENS = Intrinsics(640, 480, np.array([[600.0, 0.0, 319.5], [0.0, 600.0, 239.5], [0.0, 0.0, 1.0]]), np.zeros(5))
 CAMERA = CalibratedCamera(LENS, looking_at((0.9, 0.05, 0.6), (0.4, 0.0, 0.0)))
 TABLE = (205, 202, 196)
 
-SQUARE = Block(((-0.02, -0.02), (0.02, -0.02), (0.02, 0.02), (-0.02, 0.02)), 0.03, (0.82, 0.1, 0.1))
-WEDGE = Block(((-0.02, -0.018), (0.032, -0.018), (-0.02, 0.024)), 0.03, (0.82, 0.1, 0.1))
-BLUE = Block(SQUARE.outline, 0.03, (0.08, 0.25, 0.8))
+SQUARE = SolidBlock(((-0.02, -0.02), (0.02, -0.02), (0.02, 0.02), (-0.02, 0.02)), 0.03, (0.82, 0.1, 0.1))
+WEDGE = SolidBlock(((-0.02, -0.018), (0.032, -0.018), (-0.02, 0.024)), 0.03, (0.82, 0.1, 0.1))
+BLUE = SolidBlock(SQUARE.outline, 0.03, (0.08, 0.25, 0.8))
 
 
 def table(shade: Sequence[int] = TABLE) -> np.ndarray:
@@ -29,7 +29,7 @@ def table(shade: Sequence[int] = TABLE) -> np.ndarray:
     return image
 
 
-def put_block(image: np.ndarray, block: Block, pose: Pose, camera: CalibratedCamera = CAMERA) -> None:
+def put_block(image: np.ndarray, block: SolidBlock, pose: Pose, camera: CalibratedCamera = CAMERA) -> None:
     """Draw a block: its sides darker than its top."""
     c, s = np.cos(pose.yaw), np.sin(pose.yaw)
     flat = np.einsum("ij,kj->ki", np.array(((c, -s), (s, c))), block.corners) + pose.xy
@@ -70,7 +70,7 @@ def noisy(image: np.ndarray, seed: int = 0, noise: float = 3.0, blur: float = 0.
     return np.clip(soft + np.random.default_rng(seed).normal(0.0, noise, image.shape), 0, 255).astype(np.uint8)
 
 
-def drawn_blocks(blocks: Mapping[str, tuple[Block, Pose]]) -> np.ndarray:
+def drawn_blocks(blocks: Mapping[str, tuple[SolidBlock, Pose]]) -> np.ndarray:
     """Return a picture of blocks, the farther ones first."""
     image = table()
     for block, pose in sorted(blocks.values(), key=lambda pair: -pair[1].distance_to(CAMERA.pose)):

@@ -12,7 +12,7 @@ from robocontrast_ros.console.console import Console, ConsolePhase, Refused, Rep
 from robocontrast_ros.console.questions import JudgeQuestion, OperatorAnswer, SetUpQuestion, StartQuestion
 from robocontrast_ros.domain import Pose, Scene, SetupMove
 
-PATIENCE = 30.0
+TIME_LIMIT = 30.0
 """How long anything is waited for [s]."""
 
 MOVES = tuple(SetupMove(name, name, None, Pose.planar(0.1 * k, 0.0)) for k, name in enumerate(("cup", "red_block")))
@@ -68,7 +68,7 @@ class Asked:
 
     def answer(self) -> OperatorAnswer:
         """Wait for the answer."""
-        self._thread.join(PATIENCE)
+        self._thread.join(TIME_LIMIT)
         assert not self._thread.is_alive(), "not answered"
         return self._answers[0]
 
@@ -76,7 +76,7 @@ class Asked:
 def wait_until(holds: Callable[[], bool]) -> None:
     """Wait for a condition."""
     pause = threading.Event()
-    for _ in range(int(PATIENCE / 0.002)):
+    for _ in range(int(TIME_LIMIT / 0.002)):
         if holds():
             return
         pause.wait(0.002)

@@ -20,7 +20,7 @@ from robocontrast_ros.runs.journal import read_journal
 
 SUPPORT = Path(__file__).resolve().parent
 COMMAND = [sys.executable, "-c", "from robocontrast_ros.cli.main import app; app()"]
-PATIENT = {"rollout": 50.0, "loop": 30.0, "state": 10.0, "cameras": 30.0}
+LONG_LIMITS = {"rollout": 50.0, "loop": 30.0, "state": 10.0, "cameras": 30.0}
 """Limits of a watchdog on a machine that does other things besides."""
 TIMEOUTS = {"policy": 30.0, "sensors": 30.0, "set_up": 240.0, "scoring": 30.0, "recording": 60.0, "start_up": 240.0}
 """Limits of a session there, unless a test is about one of them."""
@@ -54,7 +54,7 @@ class Workplace:
         }
         content["timeouts"] = TIMEOUTS | dict(content.get("timeouts", {}))
         if dict(content.get("world", {})).get("pacing") == "wall_clock":
-            content.setdefault("watchdog", PATIENT)
+            content.setdefault("watchdog", LONG_LIMITS)
         path = self.folder / "small.yaml"
         path.write_text(yaml.safe_dump(content))
         return path

@@ -27,7 +27,7 @@ class Effort:
         return Effort(self.metres / number, self.seconds / number)
 
     def of(self, unit: str) -> float:
-        """Return it in the unit ``m`` or ``s``."""
+        """Return the effort in the unit ``m`` or ``s``."""
         return self.metres if unit == "m" else self.seconds
 
 
@@ -35,17 +35,18 @@ class EffortModel:
     """The effort of every set-up of a journal, in both units.
 
     Attributes:
-        store: where objects stood that were in no scene [m]; None where it is not known.
-        times: of the person, as the session has them.
+        tolerance: distance and angle within which an object was not moved, as the session has them.
+        store: place of the objects that were in no scene [m]; None if it is unknown.
+        times: handling times of the person, as the session has them.
     """
 
     def __init__(self, started: SessionStarted | None) -> None:
-        """Take the session's parameters; their defaults where the journal names none."""
+        """Take the session's parameters; their defaults if the journal does not have them."""
         recorded = started.recorded if started else RecordedSession()
         self.tolerance, self.store, self.times = recorded.tolerance, recorded.store, recorded.handling_times
         self._metres = MetresMoved(self.store)
         self._seconds = SecondsToMove(self.times, self.store)
 
     def of(self, moves: Sequence[SetupMove], measured: float | None = None) -> Effort:
-        """Return the effort of moves; the seconds are the measured ones where there are."""
+        """Return the effort of moves; the seconds are the measured ones [s], or the model's if there are none."""
         return Effort(self._metres.cost(moves), self._seconds.cost(moves, measured))

@@ -22,7 +22,7 @@ from robocontrast_ros.runs.events import SessionStarted, TrialFinished
 FOLDER = "package://robocontrast_ros/config/golden"
 
 KEYED = ("mujoco", "numpy", "scipy", "torch")
-"""Packages whose versions digests are made for."""
+"""Packages whose versions belong to a digest."""
 
 UNRELATED = frozenset(
     {
@@ -42,13 +42,13 @@ UNRELATED = frozenset(
         *("void_retries", "speed_scaling", "stop_early", "timeouts", "camera_images", "recording", "output", "scores"),
     }
 )
-"""Keys of a session that no simulated trial depends on, and those whose files are compared themselves."""
+"""Keys of a session that no simulated trial depends on, and keys whose files are compared themselves."""
 
 DIGESTED = ("success", "spl", "progress", "distance_to_goal", "path_length")
 """The scores that are part of a trial's digest."""
 
 DIGITS = 16
-"""Of a digest, in hex: 64 bits."""
+"""Length of a digest in hex: 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,12 @@ class Golden:
     """The digests of one session's trials.
 
     Attributes:
-        session: name of the shipped session; empty where a study's job was run.
-        policy: in place of the session's own; that one when None.
-        command: what made it.
-        versions: package -> version, of those that digests are made for.
-        machine: what it was made on.
-        world: what simulated and drew the scenes.
+        session: name of the shipped session; empty if a study's job was run.
+        policy: the policy that replaced the session's own; None if none did.
+        command: the command that made the run.
+        versions: package -> version, of the packages ``KEYED``.
+        machine: the machine of the run.
+        world: simulator and renderer of the scenes.
         trials: one digest a trial, in order.
     """
 
@@ -100,9 +100,9 @@ class Golden:
 
 
 def trial_digest(event: TrialFinished) -> str:
-    """Return a digest of all numbers of a trial: its scene, its result and its cost.
+    """Return a digest of a trial: its instance, its scenes, its result with the scores ``DIGESTED``, and its cost.
 
-    Notes, wall-clock times and names in the code are not part of it.
+    Other scores, notes, wall-clock times and names in the code are not part of it.
     """
     trial, result = event.trial, event.result
     return digest(
@@ -129,12 +129,12 @@ def digest(*values: Any) -> str:
 
 
 def find_golden(started: SessionStarted) -> Golden | None:
-    """Return the digests of the shipped session that this one is a run of; None where there are none."""
+    """Return the digests of the shipped session that this one is a run of; None if there are none."""
     files = sorted(resolve_uri(FOLDER).glob("*.json"))
     found = (Golden.load(file) for file in files)
     own = _conditions(started.parameters)
     for golden in found:
-        # By the policy's file first: resolving a session takes as long as many a run's tables.
+        # The policy's file is compared first, because resolving a session takes as long as the tables of many runs.
         if golden.session == started.session and _policy_of(golden) == started.recorded.policy_parameters:
             from robocontrast_ros.sessions.overrides import Overrides
             from robocontrast_ros.sessions.resolving import resolve
@@ -146,14 +146,14 @@ def find_golden(started: SessionStarted) -> Golden | None:
 
 
 def golden_words(run: RunRecord) -> str:
-    """Return how a run's trials compare with the golden ones; empty without those, or if the policy was swapped."""
+    """Return the comparison of a run's trials with the golden ones; empty without those, or after a policy's swap."""
     swapped = len({policy.digest for policy in run.loaded}) > 1
     golden = None if run.started is None or swapped else find_golden(run.started)
     return "" if golden is None else compared(run, golden)
 
 
 def compared(run: RunRecord, golden: Golden) -> str:
-    """Return how a run's trials compare with the golden ones, in words."""
+    """Return the comparison of a run's trials with the golden ones, in words."""
     own = _digests(run)
     others = [index for index, (a, b) in enumerate(zip(own, golden.trials, strict=False)) if a != b]
     number = min(len(own), len(golden.trials))
@@ -191,7 +191,7 @@ def _conditions(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _renderer(world: str) -> str:
-    """Return the renderer without the width of its vectors, which images do not depend on."""
+    """Return the renderer without the width of its vectors, because images do not depend on it."""
     drawn = world.partition("drawn by ")[2]
     return drawn.replace(", 128 bits", "").replace(", 256 bits", "").replace(", 512 bits", "") or "nothing drawn"
 
@@ -202,7 +202,7 @@ def _differences(here: dict[str, str], there: dict[str, str]) -> str:
 
 
 def _keyed(versions: dict[str, str]) -> dict[str, str]:
-    # Without the suffix of a build (+cpu).
+    # The suffix of a build (+cpu) is left out.
     return {name: versions[name].partition("+")[0] for name in KEYED if name in versions}
 
 

@@ -12,19 +12,19 @@ from robocontrast_ros.tasks.protocol import Task
 
 
 def levels_of(run: RunFolder, instances: Mapping[str, TestInstance], trained: Levels) -> dict[str, str]:
-    """Return the level of each test instance of a run for what was trained so; those that have none are left out.
+    """Return the level of each test instance of a run for a policy's training; instances without one are left out.
 
-    It is the level of the instance itself, not of its perturbations: what is perturbed is a condition.
+    It is the level of the instance itself, not of its perturbations: a perturbation is a condition.
 
     Args:
-        run: the run folder, which has the task's file; where it has none that can be read, nothing has a level.
+        run: the run folder, which has the task's file; if that cannot be read, no instance has a level.
         instances: name -> instance.
-        trained: what training showed.
+        trained: the content of the training.
     """
     try:
         task: Task = load_configured("tasks", run.parameters / "task.yaml")
     except ConfigurationError:
-        # The run is from somewhere else, or older: its results are shown all the same.
+        # The run is from somewhere else, or older: its results are shown without levels.
         return {}
     looks = task.looks
     if looks is None:

@@ -1,4 +1,4 @@
-"""How a run went where the world did not wait: control rate, speed of the robot, and what a base's pose was from."""
+"""The pacing of a run in a world that did not wait: control rate, speed of the robot, and source of a base's pose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robocontrast_ros.robots.speed_scaling import is_slowed, percent
 from robocontrast_ros.runs.events import TrialFinished
 
 OVERRUN = 0.01
-"""A control period that is longer than it should be by more than this is an overrun [s]."""
+"""Excess of a control period over its nominal length above which it is an overrun [s]."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class Pacing:
     """The control periods of trials that count, and the answers that came too late.
 
     Attributes:
-        periods: control periods on the wall clock; 0 where the world waited.
-        jitter: 99th percentile of the difference between a period and what it should be [s].
-        worst: the largest difference [s].
-        overruns: periods longer than they should be by more than ``OVERRUN``.
-        answers: of the policy.
+        periods: control periods on the wall clock; 0 if the world waited.
+        jitter: 99th percentile of the absolute difference between a period and its nominal length [s].
+        worst: the largest absolute difference [s].
+        overruns: periods that exceed their nominal length by more than ``OVERRUN``.
+        answers: number of the policy's answers.
         late_answers: those that took longer than the control period in which they were asked for.
         waited: control steps that passed while the robot waited for them.
     """
@@ -41,7 +41,7 @@ class Pacing:
 
     @property
     def words(self) -> str:
-        """All of it in one sentence or two; empty where the world waited and no answer was late."""
+        """All of it in one sentence or two; empty if the world waited and no answer was late."""
         parts = []
         if self.periods:
             parts.append(
@@ -62,7 +62,7 @@ def pacing_of(run: RunRecord) -> Pacing:
 
 
 def pose_sources_of(run: RunRecord) -> str:
-    """Return where the driver had a base's pose from, in one sentence; empty where its file leaves no choice."""
+    """Return the driver's sources of a base's pose, in one sentence; empty if its file leaves no choice."""
     counts = Counter(trial.pose_source for trial in run.finished if trial.pose_source)
     if not counts:
         return ""
@@ -71,7 +71,10 @@ def pose_sources_of(run: RunRecord) -> str:
 
 
 def speed_scaling_of(run: RunRecord) -> str:
-    """Return how far the robot was slowed from outside, or that nobody knows, in a sentence; empty for full speed."""
+    """Return a sentence on the robot's slowing from outside, or on the reason why it is unknown.
+
+    It is empty at full speed, and if the session noted nothing.
+    """
     trials, said = run.finished, run.speed_notes
     slowed = [trial.speed_scaling for trial in trials if is_slowed(trial.speed_scaling)]
     if slowed:

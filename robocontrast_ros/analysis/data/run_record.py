@@ -1,12 +1,13 @@
-"""What the journal of a run says, read once: every execution of a trial, with all that belongs to it."""
+"""The content of a run's journal, read once: every execution of a trial, with all that belongs to it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from robocontrast_ros.analysis.data.serving_policies import serving_policies
-from robocontrast_ros.domain import TestInstance, Trial
+from robocontrast_ros.domain import Scene, SetupMove, TestInstance, Trial
 from robocontrast_ros.runs.events import (
     Event,
     PolicyLoaded,
@@ -29,18 +30,20 @@ class TrialRecord:
     """One execution of a trial.
 
     Attributes:
-        ended: how, with the result and the judgement of its last correction.
-        first: how, as the session wrote it down.
-        policy: name of the policy that served; empty where unknown.
+        ended: its last event, with the result and the judgement of its last correction.
+        first: its last event, as the session wrote it down.
+        policy: name of the policy that served; empty if unknown.
         set_ups: those for this execution, and for the void attempts of its trial right before it, which then have none.
+        moves: what was moved to set it up; of a repeat that needed no move, to set its instance up.
         spent: cost of all set-ups up to and including these.
-        corrected_by: who corrected its judgement; None where nobody did.
+        corrected_by: the person who corrected its judgement; None if nobody did.
     """
 
     ended: TrialFinished | TrialVoid
     first: TrialFinished | TrialVoid
     policy: str
     set_ups: tuple[SetUp, ...]
+    moves: tuple[SetupMove, ...]
     spent: float
     corrected_by: str | None
 
@@ -54,22 +57,27 @@ class TrialRecord:
         """Whether it counts: void attempts do not."""
         return isinstance(self.ended, TrialFinished)
 
+    @property
+    def start(self) -> Scene | None:
+        """The scene as it was read back after set-up; None without a set-up."""
+        return self.set_ups[-1].after if self.set_ups else None
+
 
 @dataclass
 class RunRecord:
-    """What results are made of.
+    """The content of a run's journal, from which results are computed.
 
     Attributes:
-        started: the session; None in a journal that does not say it.
+        started: the first event of the session; None in a journal without it.
         trials: its executions in order, void attempts included.
-        set_ups: all of them, but those that restored a scene at no cost.
-        skips: what was left out or could not be applied, with the name of the policy that served.
+        set_ups: all set-ups but those that restored a scene at no cost.
+        skips: the skipped trials and perturbations, each with the name of the policy that served.
         policies: names of the policies that served, by when each served last; empty for an unknown one.
-        loaded: the policies, each time that one was loaded.
+        loaded: the event of each loading of a policy.
         corrections: trial_id -> the last correction of its judgement.
         instances: name -> test instance, of those whose base trials were begun.
-        speed_notes: what was said of a robot that something outside slows.
-        end: how the session finished; None before.
+        speed_notes: details of the events on the robot's slowing from outside.
+        end: the last event of a finished session; None before.
     """
 
     started: SessionStarted | None = None
@@ -85,7 +93,7 @@ class RunRecord:
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> RunRecord:
-        """Return what these events say."""
+        """Return the record of these events."""
         policies = serving_policies(events)
         record = cls(policies=[*dict.fromkeys(reversed(policies))][::-1], corrections=corrections_of(events))
         spent, set_ups = 0.0, ()
@@ -112,19 +120,25 @@ class RunRecord:
 
     def _add(self, event: TrialFinished | TrialVoid, policy: str, set_ups: tuple[SetUp, ...], spent: float) -> None:
         if self.trials and not self.trials[-1].counts and self.trials[-1].trial.index == event.trial.index:
-            # It is set up for the attempt that counts, as if the one before had not been.
+            # The set-ups of a void attempt belong to the attempt after it.
             set_ups = self.trials[-1].set_ups + set_ups
             self.trials[-1] = replace(self.trials[-1], set_ups=())
         ended = corrected_event(event, self.corrections)
         by = self.corrections[event.trial.trial_id].judgement.by if ended is not event else None
-        self.trials.append(TrialRecord(ended, event, policy, set_ups, spent, by))
+        same = takewhile(lambda one: _instance(one.trial) == _instance(event.trial), reversed(self.set_ups))
+        moves = next((one.moves for one in same if one.moves), ())
+        self.trials.append(TrialRecord(ended, event, policy, set_ups, moves, spent, by))
 
     @property
     def recorded(self) -> RecordedSession:
-        """What is read of the session's parameters; their defaults where the journal does not say them."""
+        """The session's parameters; their defaults if the journal does not have them."""
         return self.started.recorded if self.started is not None else RecordedSession()
 
     @property
     def finished(self) -> tuple[TrialFinished, ...]:
         """The trials that count, as they were judged last."""
         return tuple(each.ended for each in self.trials if each.counts)
+
+
+def _instance(trial: Trial) -> tuple[str, str]:
+    return trial.base_id, trial.perturbation

@@ -10,11 +10,11 @@ from robocontrast_ros.runs.events import Event, PolicyLoaded, Resumed, SessionSt
 
 
 def serving_policies(events: Sequence[Event]) -> tuple[str, ...]:
-    """Return, for each event, the name of the policy that serves at that time; empty where it is not known.
+    """Return, for each event, the name of the policy that serves at that time; empty if it is unknown.
 
-    Two policies with the same name also get the shortest ends of their files' paths that differ, or the files' digests
-    where those are the same, so that policies and names correspond one to one. A policy that a resumed session loads
-    again is the same one, wherever its file is then.
+    Two policies with the same name also get the shortest ends of their files' paths that differ, and the files' digests
+    if those are the same, so that policies and names correspond one to one. A policy that a resumed session loads
+    again is the same one, even if its file has moved.
     """
     identities: list[PolicyLoaded | None] = []
     current: PolicyLoaded | None = None
@@ -53,7 +53,7 @@ def _of_one_name(names: Mapping[tuple[str, str, str], str]) -> list[list[tuple[s
 
 
 def path_ends(files: Sequence[str]) -> tuple[str, ...]:
-    """Return the shortest end of each path, without the file's suffix, that no other path has; so no home is told."""
+    """Return the shortest end of each path, without its suffix, that no other path has, so that no home is shown."""
     paths = [Path(file).parent / Path(file).stem for file in files]
 
     def end(path: Path) -> str:
@@ -65,6 +65,6 @@ def path_ends(files: Sequence[str]) -> tuple[str, ...]:
 
 
 def _name_in_parameters(events: Sequence[Event]) -> str:
-    """Return the policy of a journal that does not say which policies were loaded."""
+    """Return the policy in the session's parameters, for a journal without loading events; empty if there is none."""
     started = next((event for event in events if isinstance(event, SessionStarted)), None)
     return Path(started.recorded.policy).stem if started else ""

@@ -43,7 +43,7 @@ _FACTS: Columns = {
 }
 
 _FACTS_AFTER = {"subgoals_reached": ("subgoals", "stopped")}
-"""Facts that stand beside a score; the others come after all scores."""
+"""Score -> facts in the columns right after it; the others come after all scores."""
 
 
 def result_columns(scores: Sequence[ScoreSpec] = STANDARD_SPECS) -> Columns:
@@ -140,7 +140,7 @@ _EXECUTION: Columns = {
 
 
 def trial_columns(scores: Sequence[ScoreSpec] = STANDARD_SPECS) -> Columns:
-    """Return name of each column -> its type and its meaning. NaN never occurs: what is unknown is null."""
+    """Return name of each column -> its type and its meaning. NaN never occurs: unknown values are null."""
     return {**_CONDITIONS, **result_columns(scores), **_EXECUTION}
 
 
@@ -152,8 +152,8 @@ def trials_table(run: RunRecord, levels: Mapping[str, Mapping[str, str]] = Mappi
     """Return the trials of a run, with ``trial_columns`` of its scores, in the order they were run.
 
     Args:
-        run: what its journal says.
-        levels: policy -> test instance -> level, where they are known.
+        run: the content of its journal.
+        levels: policy -> test instance -> level, of those that are known.
     """
     started, model = run.started, EffortModel(run.started)
     unit, scores = (started.cost_unit, started.scores) if started else ("m", STANDARD_SPECS)
@@ -176,7 +176,7 @@ def trials_table(run: RunRecord, levels: Mapping[str, Mapping[str, str]] = Mappi
 
 
 def make_table(rows: Sequence[dict[str, object]], columns: Columns) -> pl.DataFrame:
-    """Return rows as a table with these columns, in which what is unknown is null."""
+    """Return rows as a table with these columns, in which unknown values are null."""
     schema = {name: kind for name, (kind, _) in columns.items()}
     return pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
 
@@ -187,7 +187,7 @@ def write_table(table: pl.DataFrame, columns: Columns, parquet: Path, csv: Path)
     Raises:
         DiskError: a file cannot be written.
     """
-    # Through memory, as polars has its own error for a full disk.
+    # The content goes through memory, because polars has its own error for a full disk.
     content = BytesIO()
     table.write_parquet(content, metadata={name: meaning for name, (_, meaning) in columns.items()})
     write_file(parquet, content.getvalue())

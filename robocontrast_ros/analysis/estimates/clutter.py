@@ -1,6 +1,6 @@
-"""How policies do among distractors: the measures of seed 001 (sections III-B, IV and V), with 95 % intervals.
+"""Results of policies among distractors: the measures of seed 001 (sections III-B, IV and V), with 95 % intervals.
 
-A trial is *cluttered* where its perturbation added distractors: its proof then has the measures ``distractors``,
+A trial is *cluttered* if its perturbation added distractors: its proof then has the measures ``distractors``,
 ``occlusion`` and ``dvfc`` (``tasks.protocol.Clutter``). Its *twins* are the base trials of the same test instance: the
 same scene without distractors. Test instances are taken as independent, not their trials. A measure whose scores a run
 does not have is left out for that run.
@@ -27,10 +27,10 @@ from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.slopes import cluster_slope
 
 OCCLUDED = 0.01
-"""A target counts as occluded where more than this share of it is hidden from the robot's view."""
+"""A target counts as occluded if more than this share of it is hidden from the robot's view."""
 
 OCCLUSION_EDGES = (OCCLUDED, 0.1, 0.2, 0.35, 0.5)
-"""Upper ends of the bins by occlusion [share of the target]; what is above belongs to the last."""
+"""Upper ends of the bins by occlusion [share of the target]; greater values belong to the last bin."""
 
 BINS = 8
 """Bins by DvFC, as in section IV-B."""
@@ -54,10 +54,10 @@ BY: Mapping[str, str] = {
     FAMILY: "skill",
     DVFC_IN_SET_SIZE: "DvFC within set size",
 }
-"""What trials are grouped by -> how tables name it."""
+"""Grouping of trials -> its name in tables."""
 
 KEY = ("base_id", "instance_id", "perturbation", "repeat", "instruction", "proof")
-"""Trials in which all of this is the same started in the same scene with the same instruction."""
+"""Columns that are the same in trials that started in the same scene with the same instruction."""
 
 _SCORES = (
     *("success", "h_success", "touched_by_robot", "touched_by_carried", "grasped", "reached"),
@@ -71,11 +71,11 @@ class Measure:
     """A row of the table of measures, which the tables, CSV files and figures follow.
 
     Attributes:
-        name: in CSV files.
-        symbol: in tables and figures.
-        meaning: in words.
+        name: its name in CSV files.
+        symbol: its symbol in tables and figures.
+        meaning: its meaning in words.
         values: its value in each trial; null in trials that are no part of it.
-        bounds: its least and greatest value; None for one that has no such ends.
+        bounds: its least and greatest value; None if it has no such ends.
         of_twins: whether it is over the twins of the cluttered trials.
         by_instances: whether each test instance counts once, however many trials it has.
     """
@@ -101,7 +101,7 @@ _STAGES: Mapping[str, tuple[str, pl.Expr]] = {
     "after": ("it grasps the target, and the trial fails all the same", _REACHED & _GRASPED),
 }
 STAGES = tuple(_STAGES)
-"""Stages at which a trial fails: the first that applies (section IV-B)."""
+"""Stages at which a trial fails; exactly one applies to a failure (section IV-B)."""
 
 
 def _only(where: pl.Expr, values: pl.Expr) -> pl.Expr:
@@ -213,17 +213,17 @@ TABLE_II = ("sr", "h_sr", "cr", "gfr")
 
 
 @dataclass(frozen=True)
-class Row:
+class ClutterRow:
     """The measures of one policy over one group of trials.
 
     Attributes:
-        policy: whose.
-        by: what the trials are grouped by, a key of ``BY``.
+        policy: name of the policy.
+        by: grouping of the trials, a key of ``BY``.
         group: name of the group.
-        place: where a figure draws it: mean DvFC, number of distractors, or mean occlusion; None where it has no place.
-        trials: in the group.
+        place: its place on a figure's axis: mean DvFC, number of distractors, or mean occlusion; None if it has none.
+        trials: number of trials in the group.
         instances: test instances among them.
-        measures: name -> estimate; those without a value in the group are left out.
+        measures: name -> estimate; measures without a value in the group are left out.
         numbers: name -> number of trials, or of test instances, that the estimate is over.
     """
 
@@ -237,19 +237,19 @@ class Row:
     numbers: Mapping[str, int]
 
     def of(self, name: str) -> Estimate:
-        """Return the estimate of a measure; an empty one where there is none."""
+        """Return the estimate of a measure; an empty one if there is none."""
         return self.measures.get(name, NO_ESTIMATE)
 
 
 @dataclass(frozen=True)
 class Trend:
-    """How success changes with DvFC (section IV-B, figure 7).
+    """The slope of success with DvFC (section IV-B, figure 7).
 
     Attributes:
-        policy: whose.
+        policy: name of the policy.
         slope: change of the share of successes, a unit of DvFC.
         slope_in_set_size: the same with DvFC and success centred among the trials of the same number of distractors.
-        trials: cluttered trials.
+        trials: number of cluttered trials.
         instances: test instances among them.
     """
 
@@ -262,13 +262,13 @@ class Trend:
 
 @dataclass(frozen=True)
 class Shared:
-    """Which of a policy's successes another one has, too (section IV-B, figure 4).
+    """The share of a policy's successes that another one also has (section IV-B, figure 4).
 
     Attributes:
-        policy: whose successes.
+        policy: the policy that has the successes.
         other: the other policy.
-        solved: cluttered trials that both ran and ``policy`` solved.
-        share: of these, how many ``other`` solved.
+        solved: number of cluttered trials that both ran and ``policy`` solved.
+        share: share of these that ``other`` solved.
     """
 
     policy: str
@@ -278,14 +278,14 @@ class Shared:
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """Which policies solve the same scenes (section IV-B, figure 4).
+class SceneAgreement:
+    """The overlap of the scenes that policies solve (section IV-B, figure 4).
 
     Attributes:
-        pairs: each policy with each other one.
-        trials: cluttered trials that all policies ran.
+        pairs: each policy with each other one that ran some of the same trials.
+        trials: number of cluttered trials that all policies ran.
         union: share of them that at least one policy solved.
-        solved_by: policies that solved a trial -> number of such trials, the largest first.
+        solved_by: policies that solved a trial, none included -> number of such trials, the largest first.
     """
 
     pairs: tuple[Shared, ...]
@@ -295,13 +295,13 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class Change:
+class PolicyChange:
     """Two policies over the same cluttered trials (section V, table II): before and after a change.
 
     Attributes:
         first: the policy before.
         second: the policy after.
-        trials: that both ran.
+        trials: number of trials that both ran.
         measures: name -> mean of the first, mean of the second, and mean of second minus first, trial by trial.
     """
 
@@ -313,26 +313,26 @@ class Change:
 
 @dataclass(frozen=True)
 class Clutter:
-    """Everything that is estimated of cluttered trials.
+    """All estimates of cluttered trials.
 
     Attributes:
         policies: in the order of the runs.
         rows: by group, then by policy.
         trends: one a policy.
-        agreement: None where no two policies ran the same trial.
+        agreement: overlap of the policies' successes; None if no two policies ran the same trial.
         changes: the first policy with each other that ran some of the same trials.
         trials: cluttered trials and their twins, with the columns that the measures use, and ``policy``, ``run``,
             ``index`` and ``cluttered``.
     """
 
     policies: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ClutterRow, ...]
     trends: tuple[Trend, ...]
-    agreement: Agreement | None
-    changes: tuple[Change, ...]
+    agreement: SceneAgreement | None
+    changes: tuple[PolicyChange, ...]
     trials: pl.DataFrame
 
-    def by(self, by: str, policy: str | None = None) -> tuple[Row, ...]:
+    def by(self, by: str, policy: str | None = None) -> tuple[ClutterRow, ...]:
         """Return the rows of a grouping, of all policies or of one."""
         return tuple(row for row in self.rows if row.by == by and policy in (None, row.policy))
 
@@ -341,17 +341,17 @@ class Clutter:
         return tuple(dict.fromkeys(row.group for row in self.by(by)))
 
     def has(self, name: str) -> bool:
-        """Tell whether some row has a measure."""
+        """Return whether some row has a measure."""
         return any(name in row.measures for row in self.rows)
 
 
 def clutter_of(runs: Sequence[Results], bins: int = BINS) -> Clutter | None:
-    """Return the estimates over the cluttered trials of some runs; None where there is no such trial.
+    """Return the estimates over the cluttered trials of some runs; None if there is no such trial.
 
-    Each run's policies are policies of their own: where several runs have one of the same name, its name has the run's.
+    Each run's policies are policies of their own: if several runs have one of the same name, it has the run's name.
 
     Args:
-        runs: different ones.
+        runs: different runs.
         bins: number of bins by DvFC, at least 1.
     """
     tables = [_scenes_of(results) for results in runs]
@@ -388,7 +388,7 @@ def clutter_of(runs: Sequence[Results], bins: int = BINS) -> Clutter | None:
 
 
 def _scenes_of(results: Results) -> pl.DataFrame:
-    """Return the cluttered trials of a run that count, and their twins."""
+    """Return the cluttered trials of a run that count, and their twins, which have an occlusion of 0."""
     table = results.trials.filter("counts")
     proofs = [json.loads(proof) if proof else {} for proof in table["proof"]]
     kinds: dict[str, Any] = dict.fromkeys(_PROOF, pl.Float64)
@@ -469,7 +469,7 @@ def equal_bins(values: NDArray[np.float64], bins: int) -> tuple[NDArray[np.float
     return tuple(part for part in np.array_split(different, bins) if len(part))
 
 
-def _row(group: _Group, policy: str, trials: pl.DataFrame, own: pl.DataFrame) -> Row:
+def _row(group: _Group, policy: str, trials: pl.DataFrame, own: pl.DataFrame) -> ClutterRow:
     """Return the measures of a policy over a group of its trials."""
     twins = own.filter(~pl.col("cluttered") & pl.col("cluster").is_in(trials["cluster"].unique().implode()))
     measures, numbers = {}, {}
@@ -481,7 +481,7 @@ def _row(group: _Group, policy: str, trials: pl.DataFrame, own: pl.DataFrame) ->
             measures[name] = cluster_mean(known["value"].to_numpy(), known["cluster"].to_numpy(), bounds=measure.bounds)
             numbers[name] = len(known)
     instances = trials["cluster"].n_unique()
-    return Row(policy, group.by, group.name, group.place, len(trials), instances, measures, numbers)
+    return ClutterRow(policy, group.by, group.name, group.place, len(trials), instances, measures, numbers)
 
 
 def _values(trials: pl.DataFrame, measure: Measure) -> pl.DataFrame:
@@ -499,7 +499,7 @@ def _trend(policy: str, trials: pl.DataFrame) -> Trend:
 def _side_by_side(cluttered: pl.DataFrame, policies: Sequence[str]) -> pl.DataFrame:
     """Return a row a trial: ``KEY``, ``cluster``, and each measure of table II of each policy, ``sr_0`` for instance.
 
-    What a policy did not run is null.
+    The measures of a policy that did not run the trial are null.
     """
     joined: pl.DataFrame | None = None
     for number, policy in enumerate(policies):
@@ -510,7 +510,7 @@ def _side_by_side(cluttered: pl.DataFrame, policies: Sequence[str]) -> pl.DataFr
     return joined.sort(KEY)
 
 
-def _change(wide: pl.DataFrame, policies: Sequence[str], second: str) -> Change:
+def _change(wide: pl.DataFrame, policies: Sequence[str], second: str) -> PolicyChange:
     number = policies.index(second)
     both = wide.drop_nulls(["sr_0", f"sr_{number}"])
     measures = {}
@@ -520,10 +520,10 @@ def _change(wide: pl.DataFrame, policies: Sequence[str], second: str) -> Change:
             a, b, clusters = (known[column].to_numpy() for column in (f"{name}_0", f"{name}_{number}", "cluster"))
             difference = paired_difference(b, a, clusters)
             measures[name] = (cluster_mean(a, clusters), cluster_mean(b, clusters), difference)
-    return Change(policies[0], second, len(both), measures)
+    return PolicyChange(policies[0], second, len(both), measures)
 
 
-def _agreement(wide: pl.DataFrame, policies: Sequence[str]) -> Agreement | None:
+def _agreement(wide: pl.DataFrame, policies: Sequence[str]) -> SceneAgreement | None:
     pairs = []
     for a, b in permutations(range(len(policies)), 2):
         both = wide.drop_nulls([f"sr_{a}", f"sr_{b}"])
@@ -539,7 +539,7 @@ def _agreement(wide: pl.DataFrame, policies: Sequence[str]) -> Agreement | None:
     counts = Counter(
         tuple(policy for policy, one in zip(policies, row, strict=True) if one) for row in succeeded.tolist()
     )
-    return Agreement(
+    return SceneAgreement(
         tuple(pairs),
         len(common),
         cluster_mean(succeeded.any(axis=1), common["cluster"].to_numpy()) if len(common) else NO_ESTIMATE,

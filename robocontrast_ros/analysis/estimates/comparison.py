@@ -33,24 +33,24 @@ from robocontrast_ros.statistics.multiplicity import holm
 
 KEY = ("base_id", "perturbation", "repeat")
 SAME_PATH = 1e-6
-"""Planned paths that differ by less than this are of the same start [m]."""
+"""Difference of planned paths below which trials have the same start [m]."""
 
 
 class ComparisonError(ValueError):
-    """Two runs that cannot be compared; the message names both, what differs, and the cure."""
+    """Two runs that cannot be compared; the message names both, the difference, and the cure."""
 
 
 @dataclass(frozen=True)
 class Adjusted:
     """The p-values of a row, adjusted by Holm's procedure for all tests of the same kind (``compare_all``).
 
-    Each is None where nothing was tested, or where it is the only test of its family.
+    Each is None if nothing was tested, or if it is the only test of its family.
 
     Attributes:
-        bootstrap: of the paired bootstrap of the metric.
-        success_bootstrap: of the paired bootstrap of success.
-        mcnemar: of McNemar's test.
-        boschloo: of Boschloo's test.
+        bootstrap: p-value of the paired bootstrap of the metric.
+        success_bootstrap: p-value of the paired bootstrap of success.
+        mcnemar: p-value of McNemar's test.
+        boschloo: p-value of Boschloo's test.
     """
 
     bootstrap: float | None = None
@@ -64,8 +64,8 @@ TESTS = tuple(field.name for field in fields(Adjusted))
 
 
 @dataclass(frozen=True)
-class Change:
-    """How much a perturbation changes a score, in each of two runs, from the same instances' base trials.
+class ComparedChange:
+    """The change of a score by a perturbation, in each of two runs, from the same instances' base trials.
 
     Only pairs count: trials that both runs have. Repeats of an instance are averaged.
 
@@ -74,7 +74,7 @@ class Change:
         first: mean, over them, of the first run's perturbed score minus its base score.
         second: the same of the second run.
         difference: mean, over them, of the first run's change minus the second's: the difference in differences. With
-            an oracle's run as the second it is what the perturbation costs the policy beyond what it costs any robot.
+            an oracle's run as the second it is the policy's loss beyond the loss of any robot.
     """
 
     instances: int
@@ -83,7 +83,7 @@ class Change:
     difference: Estimate
 
 
-NO_CHANGE = Change(0, NO_ESTIMATE, NO_ESTIMATE, NO_ESTIMATE)
+NO_CHANGE = ComparedChange(0, NO_ESTIMATE, NO_ESTIMATE, NO_ESTIMATE)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class ComparedRow:
     Attributes:
         perturbation: ``base``, a perturbation's name, or ``all``.
         symbol: the paper's symbol of it; else the name.
-        pairs: trials that both runs have.
+        pairs: number of trials that both runs have.
         instances: base instances among them.
         same_start: pairs whose instruction and planned path are the same; the others start in the scene that each
             policy's own previous trial left.
@@ -105,10 +105,10 @@ class ComparedRow:
         success_difference: mean difference of the two.
         bootstrap: paired bootstrap of the metric; base instances are drawn whole.
         success_bootstrap: the same of success.
-        mcnemar: exact test of paired success; without a p-value where pairs share base instances (``all``,
-            repeats), as it takes pairs as independent.
+        mcnemar: exact test of paired success; without a p-value if pairs share base instances (``all``,
+            repeats), because it takes pairs as independent.
         boschloo: exact test of success that ignores the pairing; without a p-value in the same case.
-        change: of the metric from the instances' own base trials; empty for ``base`` and ``all``.
+        change: change of the metric from the instances' own base trials; empty for ``base`` and ``all``.
         success_change: the same of success.
         adjusted: the p-values of the four tests, adjusted for the number of tests.
     """
@@ -128,8 +128,8 @@ class ComparedRow:
     success_bootstrap: Decision
     mcnemar: Decision
     boschloo: Decision
-    change: Change = NO_CHANGE
-    success_change: Change = NO_CHANGE
+    change: ComparedChange = NO_CHANGE
+    success_change: ComparedChange = NO_CHANGE
     adjusted: Adjusted = Adjusted()
 
 
@@ -143,10 +143,10 @@ class Comparison:
         first_run: name of the first run's folder.
         second_run: name of the second's.
         metric: name of the score that is compared.
-        metric_spec: what it is.
-        seed: of both sessions.
+        metric_spec: its description.
+        seed: the seed of both sessions.
         rows: ``base``, each common perturbation in the order of the first session, ``all``.
-        only_first: trials of the first run that count and have no partner.
+        only_first: number of the first run's trials that count and have no partner.
         only_second: the same of the second.
     """
 
@@ -179,7 +179,7 @@ class Comparison:
 
 
 def check_distinct(runs: Sequence[tuple[str, SessionStarted]]) -> None:
-    """Refuse a run that is named twice: by another path, a link, or a copy of its folder.
+    """Refuse a run that is named twice, for example by another path, by a link, or by a copy of its folder.
 
     Args:
         runs: name of each run, and the first event of its journal, which has the start time.
@@ -199,14 +199,15 @@ def check_distinct(runs: Sequence[tuple[str, SessionStarted]]) -> None:
 def compare_all(first: Results, others: Sequence[Results]) -> tuple[Comparison, ...]:
     """Compare a run with each of the others, on the trials that both have.
 
-    Trials are partners where base instance, perturbation and repeat are the same, and both count.
+    Trials are partners if base instance, perturbation and repeat are the same, and both count.
 
     p-values are adjusted by Holm's procedure within families. A family is one kind of test (the paired bootstrap of the
     metric, or of success, McNemar's, Boschloo's) of the base trials and of each perturbation, for all the other runs
     together. The rows ``all`` use the same trials again, one test for each other run: they are a second family.
 
     Raises:
-        ComparisonError: runs are of another task or test set, have no trial in common, or one had several policies.
+        ComparisonError: runs have different tasks, seeds, families, test sets or metrics, have no trial in common, or
+            one had several policies.
     """
     return _adjusted([_compare(first, other) for other in others])
 
@@ -277,10 +278,10 @@ def _compare(a: Results, b: Results) -> Comparison:
 
 
 def _check(a: Results, b: Results) -> None:
-    """Refuse runs whose test sets cannot be the same.
+    """Refuse runs whose test sets or metrics cannot be the same, and a run of several policies.
 
     Raises:
-        ComparisonError: they differ.
+        ComparisonError: a run has several policies, or they differ in task, seed, families or metric.
     """
     names = _name(a), _name(b)
     for results, name in zip((a, b), names, strict=True):
@@ -364,15 +365,15 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> Comp
     )
 
 
-def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> Change:
-    """Return how a score changes in both runs from the base pairs of the same instances."""
+def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> ComparedChange:
+    """Return the change of a score in both runs from the base pairs of the same instances."""
     first, second = score.column, f"{score.column}_of_second"
     both = pairs_with_base(perturbed, base, first, second)
     if both.is_empty():
         return NO_CHANGE
     scores = {name: both[name].to_numpy() for name in both.columns if name != "base_id"}
     changes = [scores[name] - scores[f"{name}_of_base"] for name in (first, second)]
-    return Change(
+    return ComparedChange(
         instances=len(both),
         first=score_difference(scores[first], scores[f"{first}_of_base"], score),
         second=score_difference(scores[second], scores[f"{second}_of_base"], score),

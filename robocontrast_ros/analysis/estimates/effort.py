@@ -2,7 +2,7 @@
 
 The standard evaluation is computed from the base trials of the run: each in its own scene, set up from the
 scene that the base trial before it left. The strategy ``standard`` does the same, so the costs are exact for the same
-test set and behaviour where the run's base trials were fully reset; else (limited intervention) they are not given.
+test set and behaviour if the run's base trials were fully reset; else (limited intervention) they are not given.
 
 The first scene of a session in simulation is brought in from outside at no cost. This set-up is left out of means,
 which would be too low with it, and counted in sums.
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.analysis.data.effort_model import Effort, EffortModel
 from robocontrast_ros.analysis.data.run_record import RunRecord
-from robocontrast_ros.analysis.estimates.handling import Handling, handling_of
+from robocontrast_ros.analysis.estimates.handling import MeasuredHandling, handling_of
 from robocontrast_ros.analysis.estimates.placing import Placing, placing_of
 from robocontrast_ros.domain import BASE, Scene, Start, TrialResult
 from robocontrast_ros.runs.events import SessionStarted
@@ -31,7 +31,7 @@ from robocontrast_ros.strategies.effort import setup_moves
 Key = TypeVar("Key")
 
 ROUNDING = 1e-9
-"""A sum of costs that is the limit itself is within it."""
+"""Tolerance of a sum of costs that equals the limit: it is within the limit."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class MeanEffort:
     """A mean effort.
 
     Attributes:
-        mean: None where there is nothing to take it over.
-        number: of what it was taken over.
+        mean: the mean; None if ``number`` is 0.
+        number: number of instances or trials in the mean.
     """
 
     mean: Effort | None = None
@@ -57,25 +57,25 @@ class RunEffort:
     """The effort of a run.
 
     Attributes:
-        total: all set-ups.
+        total: effort of all set-ups.
         set_ups: their number.
-        measured: how many of them have a measured time; the seconds of the others are the model's.
-        standard_instance: to set up a test instance in a standard evaluation, its repeats included; the
-            first one is left out where it was brought in from outside.
+        measured: number of them with a measured time; the seconds of the others are the model's.
+        standard_instance: to set up a test instance in a standard evaluation, its repeats included; an instance
+            whose scene was brought in from outside is left out.
         perturbed_instance: to set up a perturbed instance, its repeats included.
         perturbations: to set up all perturbations of a test instance.
-        perturbed_trial: of a perturbed trial, which is one execution.
-        gone_back: all set-ups of perturbed instances in the test instance's own scene, since the perturbation
+        perturbed_trial: to set up a perturbed trial, which is one execution.
+        gone_back: all set-ups of perturbed instances in the test instance's own scene, because the perturbation
             did not apply to the scene that the trial before left; they are part of the three above.
         went_back: number of those perturbed instances.
-        within: the cost up to which trials are counted, in the session's unit; None where there is none.
-        within_is: which cost that is, in words.
-        trials: trials of the run that count.
-        trials_within: those of them before the cost is exceeded for the first time.
-        standard_trials: trials of the standard evaluation.
+        within: the cost up to which trials are counted, in the session's unit; None if there is no limit.
+        within_is: the origin of that cost, in words.
+        trials: number of the run's trials that count.
+        trials_within: number of them before the cost is exceeded for the first time; None without a limit.
+        standard_trials: number of trials of the standard evaluation.
         standard_within: the same of those.
-        handling: the person's times beside the model; None where nobody was timed.
-        placing: how exactly the person set scenes up; None where no person did, or nothing saw it.
+        handling: the person's times beside the model; None if nobody was timed.
+        placing: errors of the person's set-ups; None if no person set scenes up, or nothing saw them.
     """
 
     total: Effort
@@ -93,7 +93,7 @@ class RunEffort:
     trials_within: int | None
     standard_trials: int
     standard_within: int | None
-    handling: Handling | None = None
+    handling: MeasuredHandling | None = None
     placing: Placing | None = None
 
 
@@ -104,7 +104,7 @@ class StandardTrial:
     Attributes:
         base_id: its test instance.
         result: its scores.
-        effort: of its set-up.
+        effort: the effort of its set-up.
         brought_in: whether its scene was brought in from outside.
     """
 
@@ -115,7 +115,7 @@ class StandardTrial:
 
 
 def standard_evaluation(run: RunRecord, model: EffortModel) -> tuple[StandardTrial, ...]:
-    """Return the standard evaluation of the run's test set; empty where its base trials were not fully reset."""
+    """Return the standard evaluation of the run's test set; empty if not all its base trials were fully reset."""
     base = [each for each in run.trials if each.counts and each.trial.is_base]
     if any(each.trial.start is not Start.FULL_RESET for each in base):
         return ()
@@ -136,10 +136,10 @@ def compute_effort(
     """Return the effort of a run.
 
     Args:
-        run: what its journal says.
-        table: its trials (``tables.trials_table``).
+        run: the content of its journal.
+        table: its trials (``data.trials.trials_table``).
         standard: its standard evaluation.
-        model: of its session.
+        model: the effort model of its session.
     """
     set_ups = run.set_ups
     efforts = [(e.trial, model.of(e.moves, e.measured)) for e in set_ups]
@@ -184,7 +184,7 @@ def _sums(efforts: Iterable[tuple[Key, Effort]]) -> Mapping[Key, Effort]:
 
 
 def _within(started: SessionStarted | None, standard: Sequence[StandardTrial]) -> tuple[float | None, str]:
-    """Return the cost up to which trials are counted, and which cost it is."""
+    """Return the cost up to which trials are counted, and its origin in words; None and empty without a limit."""
     if started is None:
         return None, ""
     if (named := started.recorded.compare_within) is not None:
@@ -192,7 +192,7 @@ def _within(started: SessionStarted | None, standard: Sequence[StandardTrial]) -
     if math.isfinite(started.budget):
         return started.budget, "the budget"
     paid = math.fsum(t.effort.of(started.cost_unit) for t in standard)
-    # A single scene that was brought in from outside cost nothing.
+    # A single scene that was brought in from outside costs nothing.
     return (paid, "what the standard evaluation costs") if paid > 0.0 else (None, "")
 
 

@@ -1,7 +1,7 @@
 """The measured times of a person who set scenes up, beside the model ``seconds_to_move``, and the model that fits best.
 
-Seed 000, appendix C.3, times the experimenter. The model is linear in what is done: metres walked, metres carried,
-objects handled. Its coefficients are found by least squares within the limits of ``HandlingTimes``.
+Seed 000, appendix C.3, times the experimenter. The model is linear in metres walked, metres carried and objects
+handled. Its coefficients are found by least squares within the limits of ``HandlingTimes``.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ LONGEST = 600.0
 """Greatest time of ``HandlingTimes`` [s]."""
 
 LEAST_SET_UPS = 6
-"""Set-ups from which a model of three coefficients is fitted: twice as many."""
+"""Least number of set-ups for a fit of the model: twice the number of its coefficients."""
 
 
 @dataclass(frozen=True)
-class Handling:
+class MeasuredHandling:
     """A person's times beside the model.
 
     Attributes:
-        set_ups: that were timed and had something to move whose way is known.
+        set_ups: number of timed set-ups with an object that was carried on a known way.
         measured: their time in all [s].
-        modelled: what the model says of them with the session's ``handling_times`` [s].
+        modelled: the model's time for them with the session's ``handling_times`` [s].
         difference: mean of measured minus modelled, a set-up [s], with its interval over set-ups.
-        fitted: the times with which the model fits best; None where there are too few set-ups, or where they do not
-            tell walking, carrying and handling apart. Taking and placing share their time as in the session.
+        fitted: the times with which the model fits best; None if there are too few set-ups, or if walking, carrying and
+            handling cannot be separated in them. Taking and placing share their time as in the session.
         residual: root of the mean square of measured minus the fitted model, a set-up [s]; None without one.
     """
 
@@ -50,13 +50,13 @@ class Handling:
     residual: float | None = None
 
 
-def handling_of(set_ups: Sequence[SetUp], times: HandlingTimes, store: Vector3 | None) -> Handling | None:
-    """Return a person's times beside the model; None where nobody was timed at something to move.
+def handling_of(set_ups: Sequence[SetUp], times: HandlingTimes, store: Vector3 | None) -> MeasuredHandling | None:
+    """Return a person's times beside the model; None if no set-up with a carried object was timed.
 
     Args:
-        set_ups: of a session.
-        times: the session's.
-        store: where objects stand that are in no scene [m]; None where it is not known.
+        set_ups: the set-ups of a session.
+        times: the session's handling times.
+        store: place of the objects that are in no scene [m]; None if it is unknown.
     """
     timed = [(event, done) for event in set_ups if event.measured is not None for done in [handled(event.moves, store)]]
     timed = [(event, done) for event, done in timed if done.objects]
@@ -65,9 +65,9 @@ def handling_of(set_ups: Sequence[SetUp], times: HandlingTimes, store: Vector3 |
     model = SecondsToMove(times, store)
     measured = np.array([event.measured for event, _ in timed])
     modelled = np.array([model.cost(event.moves) for event, _ in timed])
-    # One set-up moves many objects: it is the unit that was timed.
+    # The timed unit is the set-up, which may move many objects.
     difference = cluster_mean(measured - modelled, np.arange(len(timed)), bounds=None)
-    found = Handling(len(timed), math.fsum(measured), math.fsum(modelled), difference)
+    found = MeasuredHandling(len(timed), math.fsum(measured), math.fsum(modelled), difference)
     work = np.array([[done.walked, done.carried, done.objects] for _, done in timed])
     if len(timed) < LEAST_SET_UPS or np.linalg.matrix_rank(work) < work.shape[1]:
         return found

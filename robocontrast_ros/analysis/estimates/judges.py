@@ -1,4 +1,4 @@
-"""How far the camera and the person agree about the same trials."""
+"""The agreement of the camera and the person about the same trials."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from dataclasses import dataclass
 
 from robocontrast_ros.configuration import ConfigurationError, make_plugin
 from robocontrast_ros.runs.events import TrialFinished
-from robocontrast_ros.statistics.agreement import Agreement, agreement
+from robocontrast_ros.statistics.agreement import JudgeAgreement, agreement
 
 
 @dataclass(frozen=True)
 class Judges:
-    """What the camera and the person say.
+    """The judgements of the camera and the person.
 
     Attributes:
-        both: trials that the camera decided and the person judged, too, without seeing its answer.
-        asked: trials that the person decided, because the camera was unsure.
-        agreement: of the camera (first) and the person (second) about the trials of both.
+        both: number of trials that the camera decided and the person also judged, without seeing its answer.
+        asked: number of trials that the person decided, because the camera was unsure.
+        agreement: agreement of the camera (first) and the person (second) about the trials of ``both``.
     """
 
     both: int
     asked: int
-    agreement: Agreement
+    agreement: JudgeAgreement
 
 
 def judges_of(finished: Iterable[TrialFinished], judge: str) -> Judges | None:
-    """Return how far the judges of a session agree; None if no camera judged it, or nobody else did.
+    """Return the agreement of a session's judges; None if its judge is no camera or not installed, or no person judged.
 
     Args:
         finished: its trials that count.
@@ -35,7 +35,7 @@ def judges_of(finished: Iterable[TrialFinished], judge: str) -> Judges | None:
     try:
         needs = make_plugin("judges", judge, "journal", "world.judge").needs
     except ConfigurationError:
-        return None  # of a laboratory whose package is not installed here
+        return None  # it belongs to a package that is not installed here
     if needs != "camera":
         return None
     told = [event for event in finished if event.judgement is not None]

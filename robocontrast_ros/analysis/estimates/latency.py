@@ -18,12 +18,12 @@ class Latency:
 
     Attributes:
         policy: its name.
-        answers: how many there were, at least one.
+        answers: number of its answers, at least one.
         median: [s].
         p95: the 95th percentile [s].
         longest: [s].
         counts: answers in each bin, shape (``BINS``,).
-        edges: of the bins, of equal width from 0 to the longest, shape (``BINS`` + 1,) [s].
+        edges: of the bins, of equal width from 0 to the longest, or to 1 if that is 0, shape (``BINS`` + 1,) [s].
     """
 
     policy: str
@@ -36,7 +36,7 @@ class Latency:
 
 
 def latencies(run: RunRecord) -> tuple[Latency, ...]:
-    """Return the latency of each policy that answered, in the order in which they served."""
+    """Return the latency of each policy that answered, in the order of their first trials that count."""
     answers: defaultdict[str, list[float]] = defaultdict(list)
     for each in run.trials:
         if each.counts and each.ended.policy_latency:

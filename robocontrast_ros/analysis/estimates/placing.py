@@ -1,4 +1,4 @@
-"""How exactly a person set the scenes of a session up, as far as something saw it."""
+"""Errors of a person's set-ups in a session, as far as they were seen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from robocontrast_ros.runs.events import SetUp
 
 @dataclass(frozen=True)
 class Spread:
-    """How errors spread: their median, 95th percentile and maximum."""
+    """The spread of errors: their median, 95th percentile and maximum."""
 
     median: float
     most: float
@@ -20,20 +20,20 @@ class Spread:
 
     @classmethod
     def of(cls, errors: Sequence[float]) -> Spread:
-        """Return that of errors, at least one."""
+        """Return the spread of errors, at least one."""
         return cls(float(np.median(errors)), float(np.quantile(errors, 0.95)), max(errors))
 
 
 @dataclass(frozen=True)
 class Placing:
-    """How exactly a person set scenes up.
+    """Errors of a person's set-ups.
 
     Attributes:
-        set_ups: of a person, of which something saw how they stood.
-        objects: that the person placed in them and that were seen for certain.
-        position: distance of these from where they should be [m]; None without one.
-        orientation: angle by which they were turned [rad]; None without one.
-        overruled: trials whose set-up was in doubt, and what was, where the person said that it stands right.
+        set_ups: number of a person's set-ups that were seen.
+        objects: number of objects that the person placed in them and that were seen for certain.
+        position: distance of these from their wanted places [m]; None without one.
+        orientation: angle of these to their wanted orientations [rad]; None without one.
+        overruled: trial_id and doubts of each set-up that the person declared right in spite of doubts.
     """
 
     set_ups: int
@@ -44,7 +44,7 @@ class Placing:
 
 
 def placing_of(set_ups: Sequence[SetUp]) -> Placing | None:
-    """Return how exactly a person set scenes up; None where nothing saw it, and nobody was overruled."""
+    """Return the errors of a person's set-ups; None if none was seen, and no doubt was overruled."""
     seen = [event for event in set_ups if event.read is not None]
     overruled = tuple((event.trial.trial_id, "; ".join(event.overruled)) for event in set_ups if event.overruled)
     if not seen and not overruled:

@@ -42,12 +42,12 @@ class Results:
     Attributes:
         summary: means and intervals.
         trials: the table of trials.
-        standard: the standard evaluation that the base trials make up; empty where they do not.
-        warning: one sentence when the journal's last line was cut off; else empty.
-        figure: the picture, when it was written.
+        standard: the standard evaluation that the base trials make up; empty if they do not.
+        warning: one sentence if the journal's last line was cut off; else empty.
+        figure: file of the overview picture; None before it is written.
         run: folder of the run.
-        record: what its journal says.
-        trained: policy -> what its training showed, where a file of config/levels/ names it.
+        record: the content of its journal.
+        trained: policy -> the content of its training, if a file of config/levels/ names it.
     """
 
     summary: Summary
@@ -65,7 +65,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
 
     Args:
         journal: the journal.
-        test_set: the test set that the session has (``test_set.draw_test_set``), or why it is not known.
+        test_set: the test set of the session (``test_set.draw_test_set``), or why it is unknown.
 
     Raises:
         JournalError: the journal holds no session, or a blind one with the trials of all its policies.
@@ -81,9 +81,9 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
     table = trials_table(run, levels)
     model, metric = EffortModel(started), find_spec(started.scores, started.metric)
     standard = standard_evaluation(run, model)
-    # Where a later repeat was left out, those before it count.
+    # If a later repeat was left out, those before it count.
     skips = [(policy, skip.perturbation, skip.base_id) for policy, skip in run.skips if skip.repeat == 0]
-    # The names that they tell, which their parameters are part of; older journals have names alone.
+    # The names with their parameters; older journals have names alone.
     planned = tuple(started.symbols) or recorded.perturbations
     # A journal written without a session's file names its perturbations in its trials alone.
     found = tuple(table["perturbation"].unique(maintain_order=True))
@@ -124,7 +124,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
             policy: test_set_estimates(table.filter(pl.col("policy") == policy), test_set, metric)
             for policy in policies
         },
-        # What the camera and the person said at first.
+        # The judgements of the camera and the person before corrections.
         judges=judges_of([each.first for each in run.trials if each.counts], recorded.judge),
         corrections=tuple(run.corrections.values()),
         delivery_unknown=len(table.filter(pl.col("delivered") == Delivery.UNKNOWN.name)),
@@ -149,8 +149,8 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
 
 
 def _shown(named: str, policies: Sequence[str]) -> str:
-    """Return what the policy is called: by its name in config/policies/, else as it describes itself.
+    """Return the policy's name in config/policies/, else the names of the policies that served.
 
-    Not by the path of its file, which tells whose home it is in, and is wider than a table.
+    The path of its file is not shown, because it contains the user's home and is wider than a table.
     """
     return ", ".join(policies) if len(policies) > 1 or not named or is_path(named) else named

@@ -1,4 +1,4 @@
-"""Sample size for a target half-width: how many further instances a run needs, and what their set-ups cost."""
+"""Sample size for a target half-width: the further instances that a run needs, and the effort of their set-ups."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ HALF_WIDTHS = (0.10, 0.05, 0.03)
 
 @dataclass(frozen=True)
 class Needed:
-    """What an interval no wider than ± half_width needs.
+    """The sample size for an interval no wider than ± half_width.
 
     Attributes:
         half_width: the target.
-        instances: further base instances, with all their trials; 0 where the target is reached, None where fewer than
-            two instances were run.
-        trials: their trials.
-        metres: that objects are carried for their set-ups [m].
-        seconds: of a person for their set-ups [s].
+        instances: further base instances, with all their trials; 0 if the target is reached. If fewer than two
+            instances were run, this and all that follows is None.
+        trials: number of their trials.
+        metres: way that objects are carried for their set-ups [m].
+        seconds: time of a person for their set-ups [s].
     """
 
     half_width: float
@@ -47,9 +47,9 @@ class SampleSize:
     Attributes:
         policy: its name.
         estimator: ``base trials`` or ``all trials``.
-        estimate: as it is now.
-        instances: base instances that it is over.
-        needed: for each target half-width.
+        estimate: the present estimate.
+        instances: number of base instances that it is over.
+        needed: the sample size for each target half-width.
     """
 
     policy: str
@@ -63,7 +63,7 @@ def sample_sizes(results: Results, half_widths: Sequence[float] = HALF_WIDTHS) -
     """Return the sample sizes for each policy of a run, for its base trials and for all its trials.
 
     Further instances are taken to cost as much (set-ups of void attempts included), to have as many trials and to vary
-    as much as those that were run. There are none for a metric whose range is open.
+    as much as those that were run. A metric whose range is open has no sample sizes.
     """
     metric = results.summary.metric_spec
     if not metric.bounded:

@@ -1,7 +1,7 @@
 """Means of scores and their differences, with intervals that fit a score's range.
 
-A score with a finite range has Wilson's interval with an effective sample size (``statistics.clusters``); one whose
-range is open has Student's over the means of test instances, which needs no bounds.
+A score with a finite range has Wilson's interval with an effective sample size (``statistics.clusters``); a score with
+an open range has Student's over the means of test instances, which needs no bounds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def draws() -> np.random.Generator:
-    """Return the source of a bootstrap's draws; always the same, so that the same runs give the same numbers."""
+    """Return the generator of a bootstrap's draws, always with the same seed: the same runs give the same numbers."""
     return np.random.default_rng(0)
 
 
@@ -32,8 +32,8 @@ class Scale:
     """The range of a score, brought to 0 to 1 for the statistics.
 
     Attributes:
-        low: what becomes 0.
-        width: what becomes 1.
+        low: the score that becomes 0.
+        width: the width that becomes 1.
     """
 
     low: float = 0.0
@@ -41,7 +41,7 @@ class Scale:
 
     @classmethod
     def of(cls, spec: ScoreSpec) -> Scale:
-        """Return that of a score; of one with an open range the one that changes nothing."""
+        """Return the scale of a score; a score with an open range has the one that changes nothing."""
         return cls(spec.low, spec.high - spec.low) if spec.bounded else cls()
 
     def scaled(self, values: ArrayLike) -> NDArray[np.float64]:
@@ -66,7 +66,7 @@ def score_mean(values: ArrayLike, clusters: ArrayLike, spec: ScoreSpec) -> Estim
     """Return the mean of a score; test instances are independent, not trials.
 
     Args:
-        values: of the score, shape (n,).
+        values: values of the score, shape (n,).
         clusters: the base instance of each, shape (n,).
         spec: the score.
 
@@ -86,7 +86,7 @@ def score_difference(a: ArrayLike, b: ArrayLike, spec: ScoreSpec, clusters: Arra
         a: values of the score, shape (n,).
         b: values of the same score in the same order, shape (n,).
         spec: the score.
-        clusters: the base instance of each pair, shape (n,); every pair its own when left out.
+        clusters: the base instance of each pair, shape (n,); every pair has its own if left out.
 
     Raises:
         ValueError: as ``statistics.clusters.paired_difference``.
@@ -109,7 +109,7 @@ def pairs_with_base(trials: pl.DataFrame, base: pl.DataFrame, *columns: str) -> 
     Args:
         trials: those of a perturbation.
         base: base trials, whose means have the suffix ``_of_base``.
-        columns: of numbers; instances without a known value in one of them are left out.
+        columns: names of columns of numbers; instances without a known value in one of them are left out.
     """
     means = [part.group_by("base_id").agg(pl.col(*columns).cast(pl.Float64).mean()) for part in (trials, base)]
     return means[0].join(means[1], on="base_id", suffix="_of_base").drop_nulls().sort("base_id")
@@ -129,17 +129,17 @@ def score_bootstrap(
 
     Args:
         a: values of the score with the first policy, shape (n,).
-        b: with the second on the same trials, in the same order.
+        b: values with the second policy on the same trials, in the same order.
         clusters: the base instance of each pair, shape (n,).
         spec: the score.
-        rng: for the draws.
+        rng: generator of the draws.
     """
     if spec.bounded:
         scale = Scale.of(spec)
     else:
         both = np.concatenate([np.asarray(a, dtype=float), np.asarray(b, dtype=float)])
         scale = Scale(float(both.min()), float(np.ptp(both)) or 1.0) if len(both) else Scale()
-    # It imports statsmodels and pandas, which most commands need not.
+    # It imports statsmodels and pandas, which most commands do not need.
     from robocontrast_ros.statistics.decisions import paired_bootstrap
 
     decision = paired_bootstrap(scale.scaled(a), scale.scaled(b), clusters, rng)
@@ -151,7 +151,7 @@ def score_change_difference(first: NDArray[np.float64], second: NDArray[np.float
 
     Args:
         first: changes of the first policy, shape (n,).
-        second: of the second, in the same order.
+        second: changes of the second policy, in the same order.
         spec: the score.
     """
     if not spec.bounded:

@@ -32,14 +32,14 @@ STOPPED = "†"
 
 @dataclass(frozen=True)
 class Selection:
-    """Base trials of the instances that a perturbation could be applied to, and of those that it was refused for.
+    """Base trials of the instances that a perturbation was applied to, and of those that it could not be applied to.
 
     Attributes:
         applied: mean of the session's metric over the base trials of the instances that it was applied to.
         applied_instances: number of these.
         refused: the same of those that it could not be applied to.
         refused_instances: number of these.
-        difference: the first mean minus the second; where it is not near 0, easier or harder instances were selected.
+        difference: the first mean minus the second; if it is not near 0, easier or harder instances were selected.
     """
 
     applied: Estimate
@@ -50,30 +50,30 @@ class Selection:
 
 
 @dataclass(frozen=True)
-class Row:
+class SummaryRow:
     """The results of one perturbation's trials.
 
     Attributes:
         perturbation: ``base``, a perturbation's name, or ``all``.
         symbol: the paper's symbol of the perturbation; else the name.
-        trials: trials that count.
+        trials: number of trials that count.
         instances: test instances among them.
-        skipped: test instances that the perturbation could not be applied to.
+        skipped: number of test instances that the perturbation could not be applied to.
         scores: name of each score -> its mean over the trials that have it.
-        success_exact: that of success with Clopper and Pearson's interval; empty where an instance has more trials.
+        success_exact: mean of success with Clopper and Pearson's interval; empty if an instance has several trials.
         difference: mean, over test instances, of the session's metric minus that of the instance's own base
             trials; empty for ``base`` and ``all``.
         success_difference: the same of success.
         pairs: test instances in these differences.
-        policy_faults: trials that failed by a fault of the policy; they are among ``trials``.
-        void: attempts that were void, or were cut off; they are not among ``trials``.
-        cost: what was spent on set-ups, void attempts included, in the session's unit.
+        policy_faults: number of trials that failed by a fault of the policy; they are among ``trials``.
+        void: number of attempts that were void, or were cut off; they are not among ``trials``.
+        cost: cost of the set-ups, void attempts included, in the session's unit.
         metres: the same as metres that objects were carried [m].
         seconds: the same as time of a person [s].
-        metres_per_trial: of a trial that counts [m]; None without one.
-        seconds_per_trial: of a trial that counts [s]; None without one.
+        metres_per_trial: ``metres`` over the trials that count [m]; None without one.
+        seconds_per_trial: ``seconds`` over the trials that count [s]; None without one.
         policy: name of the policy that ran them (column `policy` of the table).
-        selection: which instances it was applied to; None where it was refused for none.
+        selection: base scores of applied and refused instances; None if no refused instance has such a score.
     """
 
     perturbation: str
@@ -107,7 +107,7 @@ class Row:
 
     @property
     def success(self) -> Estimate:
-        """Share of trials that succeeded; Wilson's interval where each instance has one trial, else over instances."""
+        """Share of trials that succeeded; Wilson's interval if each instance has one trial, else over instances."""
         return self.scores["success"]
 
 
@@ -118,23 +118,23 @@ class Summary:
     Attributes:
         session: name of the session.
         robot: the robot's name in the session's parameters.
-        policy: the policy's, or the names of all that were swapped for one another.
-        strategy: the strategy's.
+        policy: the policy's name, or the names of all that were swapped for one another.
+        strategy: the strategy's name.
         seed: the session's seed.
         metric: name of the score that is shown.
-        scores: what the session's scores are, in the order of tables.
+        scores: descriptions of the session's scores, in the order of tables.
         cost_unit: ``m`` or ``s``.
-        budget: K; None when there is none.
-        ended: how the session ended, in words; empty while it has not.
+        budget: K; None if there is none.
+        ended: the end of the session, in words; empty before it.
         finished: whether the session ran to its end.
-        rows: ``base``, each perturbation in the order of the session, ``all``; these for each policy, where there
-            is more than one.
-        effort: of the run, beside that of a standard evaluation.
+        rows: ``base``, each perturbation in the order of the session, ``all``; these for each policy, if there is
+            more than one.
+        effort: the run's effort, beside that of a standard evaluation.
         estimates: policy -> the test set's performance as its trials estimate it.
-        judges: what the camera and the person say of the same trials; None where the camera decided all.
-        corrections: the last one of each trial whose judgement a person corrected.
-        delivery_unknown: trials that count of which it is unknown whether the policy received what was sent.
-        curves: success against emulated latency, where the session has perturbations of several latencies.
+        judges: agreement of the camera and the person; None if no camera judged, or no person did.
+        corrections: the last correction of each trial whose judgement a person corrected.
+        delivery_unknown: number of trials that count and whose delivery to the policy (instruction, images) is unknown.
+        curves: success against emulated latency; empty if the session has no perturbations of several latencies.
         sequential: state of the test of ``stop_early`` when the session ended; None without one.
     """
 
@@ -149,7 +149,7 @@ class Summary:
     budget: float | None
     ended: str
     finished: bool
-    rows: tuple[Row, ...]
+    rows: tuple[SummaryRow, ...]
     effort: RunEffort
     estimates: Mapping[str, TestSetEstimates] = field(default_factory=dict)
     judges: Judges | None = None
@@ -160,12 +160,12 @@ class Summary:
 
     @property
     def mark(self) -> str:
-        """What stands at each interval of a session that its own outcomes ended; else empty."""
+        """The mark at each interval of a session that its own outcomes ended; else empty."""
         return STOPPED if self.sequential is not None and self.sequential.decided else ""
 
     @property
     def stopped(self) -> str:
-        """What the mark means, with the interval to report in place of the marked ones; empty without a mark."""
+        """Meaning of the mark, with the interval to report in place of the marked ones; empty without a mark."""
         if not self.mark:
             return ""
         found = self.sequential
@@ -179,12 +179,12 @@ class Summary:
 
     @property
     def metric_spec(self) -> ScoreSpec:
-        """What the score that is shown is."""
+        """Description of the score that is shown."""
         return find_spec(self.scores, self.metric)
 
     @property
     def shown(self) -> tuple[ScoreSpec, ...]:
-        """The scores of each row of tables: the metric, and success where that is another one."""
+        """The scores of each row of tables: the metric, and success if that is another one."""
         return tuple({spec.name: spec for spec in (self.metric_spec, find_spec(self.scores, "success"))}.values())
 
     @property
@@ -192,15 +192,15 @@ class Summary:
         """Names of the policies, in the order in which they served."""
         return tuple(dict.fromkeys(row.policy for row in self.rows))
 
-    def name_of(self, row: Row) -> str:
-        """Return a row's symbol, with its policy where there are several."""
+    def name_of(self, row: SummaryRow) -> str:
+        """Return a row's symbol, with its policy if there are several."""
         return f"{row.symbol} ({row.policy})" if len(self.policies) > 1 else row.symbol
 
-    def row(self, perturbation: str, policy: str | None = None) -> Row:
-        """Return the row of a perturbation, and of a policy; that may be left out where there is one policy.
+    def row(self, perturbation: str, policy: str | None = None) -> SummaryRow:
+        """Return the row of a perturbation, and of a policy; that may be left out if there is one policy.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is none, or no policy is given and there are several.
         """
         if policy is None and len(self.policies) > 1:
             raise KeyError(f"name one of the policies {', '.join(self.policies)}")
@@ -218,18 +218,18 @@ def summary_rows(
     metric: str,
     policy: str,
     refused: Mapping[str, Collection[str]] | None = None,
-) -> tuple[Row, ...]:
+) -> tuple[SummaryRow, ...]:
     """Return the rows of a summary that belong to one policy.
 
     Args:
-        table: its trials (``tables.trials_table``).
+        table: its trials (``data.trials.trials_table``).
         perturbations: name -> symbol, in the order of the session, without ``base``.
-        skipped: perturbation -> test instances that it could not be applied to.
-        scores: those to take means of; those without a column are left out.
-        metric: name of the one whose differences to the base trials are taken.
+        skipped: perturbation -> number of test instances that it could not be applied to.
+        scores: the scores to take means of; those without a column are left out.
+        metric: name of the score whose differences to the base trials are taken.
         policy: its name.
-        refused: perturbation -> the test instances that it could not be applied to; no row has a selection when left
-            out.
+        refused: perturbation -> the test instances that it could not be applied to; if left out, no row has a
+            selection.
     """
     scores = [spec for spec in scores if spec.column in table.columns]
     shown, success = find_spec(scores, metric), find_spec(scores, "success")
@@ -260,7 +260,7 @@ def _row(
     attempts: pl.DataFrame,
     skipped: int,
     scores: Sequence[ScoreSpec],
-) -> Row:
+) -> SummaryRow:
     """Return a row without its differences to the base trials."""
     trials = attempts.filter("counts")
     share, independent = (
@@ -268,7 +268,7 @@ def _row(
         not trials["base_id"].is_duplicated().any(),
     )
     metres, seconds = float(attempts["setup_metres"].sum()), float(attempts["setup_seconds"].sum())
-    return Row(
+    return SummaryRow(
         perturbation=name,
         symbol=symbol,
         trials=len(trials),
@@ -294,7 +294,7 @@ def _row(
 def _selection(
     trials: pl.DataFrame, base: pl.DataFrame, refused: Collection[str], score: ScoreSpec
 ) -> Selection | None:
-    """Return which instances a perturbation was applied to; None where it was refused for none."""
+    """Return the base scores of a perturbation's applied and refused instances; None without a score of the latter."""
     applied = set(trials["base_id"])
     groups = [base.filter(pl.col("base_id").is_in(list(ids))) for ids in (applied, set(refused) - applied)]
     means = [mean_score(group, score) for group in groups]

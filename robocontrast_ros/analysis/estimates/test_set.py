@@ -1,8 +1,8 @@
 """The test set's mean score, by three estimators.
 
 ``plain`` is the paper's estimate: the mean over all trials, base and perturbed (seed 000, section 3 and appendix A).
-``base`` is the mean over base trials alone. ``adjusted`` takes the base trials and what all trials say about how
-scores depend on family, path length and perturbation (``statistics.prediction``). Each estimate states its bias.
+``base`` is the mean over base trials alone. ``adjusted`` takes the base trials, and from all trials the dependence of
+scores on family, path length and perturbation (``statistics.prediction``). Each estimate states its bias.
 """
 
 from __future__ import annotations
@@ -50,16 +50,17 @@ class TestSetEstimates:
 
     Attributes:
         metric: name of the score.
-        target: in words, what ``adjusted`` estimates.
-        instances: N, runnable instances of the test set X; None where X could not be drawn again.
-        run: n, those of them whose base trial ran and counts.
+        target: the mean that is estimated, in words.
+        instances: N, number of runnable instances of the test set X; None if there is no ``adjusted``.
+        run: n, number of those whose base trial ran and counts.
         plain: mean over all trials; interval for the mean of such trials.
         base: mean over base trials; interval for the mean over the domain that X was drawn from.
-        base_of_test_set: the same mean; interval for the mean over X itself, which is narrower, as X is finite. It has
-            no width where all of X was run (``no_sampling_error``).
-        adjusted: for the mean over X itself; None where X is not known, ``without`` says why.
+        base_of_test_set: the same mean; interval for the mean over X itself, which is narrower, because X is finite. It
+            has no width if all of X was run (``no_sampling_error``). None if there is no ``adjusted``.
+        adjusted: estimate of the mean over X itself; None for the reason in ``without``.
         adjusted_of_domain: the same for the domain.
-        without: why there is no ``adjusted``, in words; else empty.
+        without: why there is no ``adjusted``, in words: X is unknown, the base trials are no random sample of it, or
+            the score's range is open; else empty.
     """
 
     __test__ = False  # not a pytest class
@@ -86,7 +87,7 @@ class TestSetEstimates:
 
     @property
     def no_sampling_error(self) -> str:
-        """Shown in place of the interval for the mean over X, where all of X was run; else empty."""
+        """Words in place of the interval for the mean over X, if all of X was run; else empty."""
         return f"all {self.run} run: no sampling error" if self.run and self.run == self.instances else ""
 
 
@@ -106,8 +107,8 @@ def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: S
     """Return the estimates from one policy's trials.
 
     Args:
-        trials: the table of its trials (``tables.trials_table``).
-        test_set: X, or why it is not known.
+        trials: the table of its trials (``data.trials.trials_table``).
+        test_set: X, or why it is unknown.
         metric: the score.
     """
     known = trials.filter(pl.col("counts") & pl.col(metric.column).is_not_null())
@@ -151,7 +152,7 @@ def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: S
 
 
 def _unfit(base: pl.DataFrame, test_set: Runnable) -> str:
-    """Return why these base trials are no random sample of that test set; empty where they are."""
+    """Return why these base trials are no random sample of that test set; empty if they are."""
     if base.is_empty():
         return "no base trial was run"
     own = {x.instance_id: x for x in test_set}
@@ -177,8 +178,8 @@ def _covariates(
 ) -> NDArray[np.float64]:
     """Return the covariates of trials, shape (n, p).
 
-    A column for each of the families ``kinds``, the optimal path length [m], 0 where it is not known, and a column for
-    each of the perturbations ``names``.
+    They are a column for each of the families ``kinds``, the optimal path length [m], 0 if it is unknown, and a column
+    for each of the perturbations ``names``.
     """
     length = np.nan_to_num(np.asarray(lengths, dtype=float))[:, None]
     return np.hstack([_indicators(families, kinds), length, _indicators(perturbations, names)])

@@ -1,4 +1,4 @@
-"""Success against emulated latency: what a policy keeps of its success where the world goes on while it thinks.
+"""Success against emulated latency: the success of a policy if the world goes on while it thinks.
 
 The base trials, in which the world waits, are the control at 0 s. Intervals are 95 %; test instances are taken as
 independent, not their trials.
@@ -20,7 +20,7 @@ from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.slopes import cluster_slope
 
 LEAST = 2
-"""Latencies of one filter, beside 0 s, that make a curve."""
+"""Least number of latencies of one filter, besides 0 s, for a curve."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class LatencyPoint:
     """The trials of one latency.
 
     Attributes:
-        seconds: time that each answer took [s], or its median where times are drawn; 0 in the base trials.
-        trials: that count.
+        seconds: time that each answer took [s], or its median if times are drawn; 0 in the base trials.
+        trials: number of trials that count.
         success: share of them that succeeded.
         difference: mean difference in success to the same instances' own base trials; empty at 0 s.
     """
@@ -45,12 +45,12 @@ class LatencyCurve:
     """Success of one policy against latency.
 
     Attributes:
-        policy: whose trials.
-        filter: that emulates the latency, ``thinking`` or ``thinking_drawn``.
-        points: the shortest latency first, from 0 s.
+        policy: name of the policy.
+        filter: name of the filter that emulates the latency, such as ``thinking`` or ``thinking_drawn``.
+        points: one a latency, the shortest first, from 0 s if base trials count.
         slope: change of the share of successes a second of latency: of the least-squares line over all these trials,
             with the interval of a bootstrap of test instances [1/s].
-        trials: of all points.
+        trials: number of trials of all points.
         instances: test instances among them.
     """
 
@@ -104,7 +104,7 @@ def latencies_of(run: RunRecord) -> dict[str, dict[str, float]]:
 
 @cache
 def _seconds(name: str) -> tuple[float, ...]:
-    """Return the time of an answer at each severity of a filter [s]; none where it has none, or is not installed."""
+    """Return the time of an answer at each severity of a filter [s]; empty if it has none, or is not installed."""
     try:
         return tuple(getattr(load_plugin("observation_filters", name, "journal", "observation"), "seconds", ()))
     except ConfigurationError:

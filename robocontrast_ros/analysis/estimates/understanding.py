@@ -1,9 +1,9 @@
-"""Does a policy understand what it is told and shown? The check of seed 004, section III and figure 1.
+"""Does a policy understand its instruction and its view? The check of seed 004, section III and figure 1.
 
-A policy that understands is robust to what is *plausible*, and drops in performance where the input is *unrealistic*.
-The paper reads that off two averages. Here each perturbation is compared with the same instances' own base trials, as a
-paired difference, and a verdict follows from two tests alone: whether it harms, and whether it takes less than a margin
-(``statistics.equivalence``). Test instances are taken as independent, not their trials.
+A policy that understands is robust to *plausible* input, and drops in performance if the input is *unrealistic*.
+The paper infers that from two averages. Here each perturbation is compared with the same instances' own base trials, as
+a paired difference, and a verdict follows from two tests alone: whether it harms, and whether it takes less than a
+margin (``statistics.equivalence``). Test instances are taken as independent, not their trials.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from robocontrast_ros.statistics.unpaired import unpaired_difference
 from robocontrast_ros.tasks.levels import Level
 
 MARGIN = 0.15
-"""A loss of the share of successes that is smaller does not matter; ours, as the paper has none."""
+"""A loss of the share of successes that is smaller does not matter; ours, because the paper has none."""
 
 LEVEL = 0.05
 """A verdict needs an adjusted p-value below it."""
@@ -43,14 +43,14 @@ WRONG_INSTRUCTION = "wrong_instruction"
 """The perturbation that measures chance."""
 
 TOLD_AND_SHOWN = frozenset("LO")
-"""Axes of what changes only what a policy is told or shown: the scene is that of the base trial."""
+"""Axes of a perturbation of the policy's input alone (instruction, observation): the scene is the base trial's."""
 
 WITHOUT_MISTAKES = "success_without_mistakes"
-"""The score of success where mistakes are not allowed."""
+"""The score of success without mistakes."""
 
 
 class Verdict(str, Enum):
-    """What a perturbation tells of a policy."""
+    """The verdict on a policy under a perturbation."""
 
     ROBUST = "robust"
     BRITTLE = "brittle"
@@ -72,11 +72,11 @@ MEANINGS: Mapping[Verdict, str] = {
     Verdict.NO_EXPECTATION: "nobody can say what a sound policy does",
     Verdict.SAME_AS_BASE: "what the policy received is what it received in the base trials: nothing was perturbed",
 }
-"""In the order of the figures."""
+"""Verdict -> its meaning, in the order of the figures."""
 
 
 class ChanceBy(str, Enum):
-    """How success without understanding was measured."""
+    """The measurement of success without understanding."""
 
     CONTROL = "control run"
     WRONG = WRONG_INSTRUCTION
@@ -88,10 +88,10 @@ class Chance:
     """Success that needs no understanding.
 
     Attributes:
-        by: how it was measured.
-        measured: the share of successes there; empty where it was not measured.
-        counted: what base success is compared with: 0 where it was not measured, and of ``wrong_instruction`` no more
-            than the margin. A policy that ignores words succeeds there as ever, and that is what is to be found.
+        by: its measurement.
+        measured: the share of successes in it; empty if it was not measured.
+        counted: the value that base success is compared with: 0 if it was not measured, and of ``wrong_instruction`` no
+            more than the margin. A policy that ignores words succeeds there as ever, and the check has to find it.
     """
 
     by: ChanceBy
@@ -101,11 +101,11 @@ class Chance:
 
 @dataclass(frozen=True)
 class Retest:
-    """Base trials of the same instance, run again with another seed of the policy: the zero line of every difference.
+    """Base trials of the same instance, run again with another seed of the policy: the reference of every difference.
 
     Attributes:
-        pairs: of repeats of an instance.
-        instances: among them.
+        pairs: number of pairs of repeats of an instance.
+        instances: test instances among them.
         changed: mean absolute difference of success: the share of pairs whose outcomes differ.
         difference: mean of the later repeat minus the earlier.
     """
@@ -117,23 +117,23 @@ class Retest:
 
 
 @dataclass(frozen=True)
-class Row:
-    """A perturbation of a policy, or several that came to the same.
+class UnderstandingRow:
+    """A perturbation of a policy, or several with the same input to it.
 
     Attributes:
-        names: the perturbations; more than one where the policy received the same under all of them, with ``base``
-            first where that is what it received in the base trials.
+        names: the perturbations; more than one if the policy received the same under all of them, with ``base`` first
+            if it also received that in the base trials.
         symbols: the paper's symbols of them, in the same order.
-        spec: axes, plausibility and expectation; of several, those of the first, without expectation where they differ.
-        trials: perturbed trials that count.
+        spec: axes, plausibility and expectation; of several, those of the first, without expectation if that differs.
+        trials: number of perturbed trials that count.
         base: success of the same instances' base trials.
         perturbed: success of the perturbed trials.
         change: perturbed minus base, instance by instance (repeats averaged), and whether it is less than the margin.
-        p_harm: of the hypothesis that the change is 0 or more.
-        p_harm_adjusted: by Holm's procedure over the perturbations of the policy; None where it is the only one.
+        p_harm: p-value of the hypothesis that the change is 0 or more.
+        p_harm_adjusted: by Holm's procedure over the perturbations of the policy; None if it is the only one.
         p_harmless_adjusted: the same of ``change.p_not_worse``.
         p_same_adjusted: the same of ``change.p_value``, of both one-sided tests together.
-        verdict: what follows.
+        verdict: the verdict that follows.
     """
 
     names: tuple[str, ...]
@@ -161,7 +161,7 @@ class Row:
 
     @property
     def tested(self) -> bool:
-        """Whether a verdict is asked for."""
+        """Whether the verdict depends on tests."""
         return self.verdict not in (Verdict.NO_EXPECTATION, Verdict.SAME_AS_BASE)
 
 
@@ -170,13 +170,13 @@ class Cell:
     """Success of a policy at one level under one condition.
 
     Attributes:
-        level: of generalisation, L1 to L4; the task where it is not known.
-        name: of the condition: ``base``, or the perturbation.
+        level: level of generalisation, L1 to L4; the task if it is unknown.
+        name: name of the condition: ``base``, or the perturbation.
         symbol: the paper's symbol of it.
-        trials: that count.
-        instances: among them.
-        success: share of them that succeeded.
-        without_mistakes: share that succeeded without a mistake before; empty where that is not known of all.
+        trials: number of trials that count.
+        instances: test instances among them.
+        success: share of the trials that succeeded.
+        without_mistakes: share that succeeded without a mistake before; empty if that is unknown of a success.
     """
 
     level: str
@@ -194,16 +194,15 @@ class Check:
 
     Attributes:
         policy: its name.
-        level: of generalisation, L1 to L4, of its test instances, joined by commas; the task where it is not known.
+        level: levels of generalisation, L1 to L4, of its test instances, joined by commas; the task if unknown.
         base: success of all base trials.
         base_trials: their number.
         instances: test instances among them.
         chance: success without understanding.
-        skill: base success minus chance.
-        retest: None where no instance was repeated.
-        rows: in the order of the session.
-        left_out: perturbations of which it is not known what to expect: the journal is older, and none of that name is
-            installed.
+        skill: base success minus ``chance.counted``.
+        retest: test-retest of its base trials; None if no instance was repeated.
+        rows: its perturbations, in the order of the session.
+        left_out: perturbations without a description: the journal is older, and none of that name is installed.
         cells: success at each level under each condition, in the order of the session.
     """
 
@@ -215,17 +214,17 @@ class Check:
     chance: Chance
     skill: Estimate
     retest: Retest | None
-    rows: tuple[Row, ...]
+    rows: tuple[UnderstandingRow, ...]
     left_out: tuple[str, ...]
     cells: tuple[Cell, ...]
 
     @property
-    def flagged(self) -> tuple[Row, ...]:
-        """What it succeeds under although it cannot know what to do."""
+    def flagged(self) -> tuple[UnderstandingRow, ...]:
+        """The perturbations under which it succeeds although it should fail."""
         return tuple(row for row in self.rows if row.verdict is Verdict.WITHOUT_UNDERSTANDING)
 
-    def row(self, name: str) -> Row | None:
-        """Return the row that a perturbation is in; None where there is none."""
+    def row(self, name: str) -> UnderstandingRow | None:
+        """Return the row of a perturbation; None if there is none."""
         return next((row for row in self.rows if name in row.names), None)
 
 
@@ -234,9 +233,9 @@ class Understanding:
     """The check of each policy of some runs.
 
     Attributes:
-        margin: what does not matter.
-        checks: one a run and policy; where runs are pooled, one a policy.
-        no_mistakes: whether success without mistakes is asked for, beside success.
+        margin: largest loss of the share of successes that does not matter.
+        checks: one a run and policy; one a policy if runs are pooled.
+        no_mistakes: whether success without mistakes is also shown.
     """
 
     margin: float
@@ -252,19 +251,19 @@ def understanding_of(
     pooled: bool = False,
     no_mistakes: bool = False,
 ) -> Understanding | None:
-    """Return the check of each policy of some runs; None where nothing changes only what a policy is told or shown.
+    """Return the check of each policy of some runs; None if no perturbation changes the policy's input alone.
 
-    A policy that no file of config/levels/ names, such as an oracle, is given the levels of the policies beside it, on
-    the tasks that these were run on, where they were all trained on the same.
+    A policy that no file of config/levels/ names, such as an oracle, is given the levels of the other policies, on
+    the tasks that these were run on, if they were all trained on the same.
 
     Args:
-        runs: different ones.
+        runs: different runs.
         margin: largest loss of the share of successes that does not matter, in (0, 1).
-        control: runs of the random policy, whose base trials measure chance; where there is none,
-            ``wrong_instruction`` of each check does.
+        control: runs of the random policy, whose base trials measure chance; without them, ``wrong_instruction`` of
+            each check does.
         pooled: whether the runs of a policy are one check: its test instances are those of all of them. Else each run
             is one; of two runs of a policy that share a level, the run is part of the policy's name.
-        no_mistakes: whether success without mistakes is asked for, beside success.
+        no_mistakes: whether success without mistakes is also shown.
 
     Raises:
         ValueError: the margin is out of bounds.
@@ -284,15 +283,15 @@ def understanding_of(
 
 
 def specs_of(results: Results) -> Mapping[str, PerturbationSpec]:
-    """Return what each perturbation of a run says of itself.
+    """Return name -> description of each perturbation of a run.
 
-    A journal that does not tell is asked for their names: those that are installed say it.
+    If its journal has no descriptions, those of the installed perturbations with the same names are taken.
     """
     if results.record.started.perturbations:
         return results.record.started.perturbations
     found: dict[str, PerturbationSpec] = {}
     for entry in (*results.record.recorded.perturbations, *results.trials["perturbation"].unique(maintain_order=True)):
-        # One of somebody else's package may say less of itself than this version asks for.
+        # A perturbation of another package may lack an attribute that this version needs.
         try:
             one = load_perturbation(entry, "journal", "perturbations")
             found.setdefault(one.name, spec_of(one))
@@ -305,9 +304,9 @@ def verdict_of(expectation: Expectation, *, harmful: bool, harmless: bool) -> Ve
     """Return the verdict of a policy that has skill.
 
     Args:
-        expectation: what a sound policy does.
+        expectation: the answer of a sound policy.
         harmful: whether the perturbation was shown to harm.
-        harmless: whether it was shown to take less than the margin; this counts where a harm was shown, too.
+        harmless: whether it was shown to take less than the margin; this counts even if a harm was shown.
     """
     if expectation is Expectation.UNKNOWN:
         return Verdict.NO_EXPECTATION
@@ -321,7 +320,7 @@ def verdict_of(expectation: Expectation, *, harmful: bool, harmless: bool) -> Ve
 
 @dataclass(frozen=True)
 class _Part:
-    """What a policy did in a run.
+    """The trials of a policy in a run.
 
     Attributes:
         policy: its name.
@@ -358,13 +357,13 @@ def _parts(runs: Sequence[Results]) -> list[_Part]:
 
 
 def _counting(run: Results, number: int) -> pl.DataFrame:
-    """Return the trials of a run that count; two runs share no instance, whose own name is in ``instance``."""
+    """Return the trials of a run that count; ``base_id`` is unique among runs, ``instance`` has the instance's name."""
     own = pl.concat_str(pl.lit(f"{number} "), "base_id")
     return run.trials.filter("counts").with_columns(instance="base_id", base_id=own)
 
 
 def _name_alone(part: _Part, parts: Sequence[_Part]) -> str:
-    """Return the policy's name, with the run's where another run of it shares a level."""
+    """Return the policy's name, with the run's if another run of it shares a level."""
     levels = set(part.trials["level"])
     others = (other for other in parts if other is not part and other.policy == part.policy)
     if not any(levels & set(other.trials["level"]) for other in others):
@@ -417,7 +416,7 @@ def level_place(level: str) -> int:
 
 
 def _cell(trials: pl.DataFrame, level: str, name: str, symbol: str) -> Cell:
-    # A failure is one, whatever is known of its mistakes.
+    # A failure counts as one, whether or not its mistakes are known.
     without = pl.col(WITHOUT_MISTAKES) if WITHOUT_MISTAKES in trials.columns else pl.lit(None)
     known = trials.with_columns(success=pl.when(pl.col("success") == 0.0).then(0.0).otherwise(without))
     return Cell(
@@ -465,8 +464,8 @@ def _alike(
 ) -> Iterable[tuple[str, ...]]:
     """Return the names of each row: those under which the policy received the same in all trials are in one.
 
-    What the policy does not say that it received is taken to be what was sent. Filters of images are none for a policy
-    that received no image.
+    If the policy does not report its instruction, the one that was sent is taken. Filters of images alone are left out
+    for a policy that received no image.
     """
     no_images = (pl.col("image_digest") == "") & pl.col("observed_instruction").is_not_null()
     without_effect = no_images & pl.col("filters").is_in(_of_images_alone(trials["filters"].unique()))
@@ -490,7 +489,7 @@ def _alike(
 
 
 def _of_images_alone(filters: Iterable[str]) -> list[str]:
-    """Return those texts of the column ``filters`` in which each filter changes images and nothing else."""
+    """Return the texts of the column ``filters`` in which each filter changes images and nothing else."""
     known = {
         name
         for name in plugin_names("observation_filters")
@@ -509,7 +508,7 @@ def _row(
     specs: Mapping[str, PerturbationSpec],
     symbols: Mapping[str, str],
     margin: float,
-) -> Row:
+) -> UnderstandingRow:
     """Return a row without adjusted p-values, and without a verdict that needs tests."""
     perturbed = trials.filter(pl.col("perturbation").is_in(names) & (pl.col("perturbation") != BASE))
     base = trials.filter((pl.col("perturbation") == BASE) & pl.col("base_id").is_in(perturbed["base_id"].implode()))
@@ -523,7 +522,7 @@ def _row(
         verdict = Verdict.NO_EXPECTATION
     if names[0] == BASE:
         verdict = Verdict.SAME_AS_BASE
-    return Row(
+    return UnderstandingRow(
         names,
         tuple(symbols.get(name, name) for name in names),
         spec,
@@ -536,7 +535,7 @@ def _row(
     )
 
 
-def _judged(rows: Iterable[Row], skill: Estimate, margin: float) -> tuple[Row, ...]:
+def _judged(rows: Iterable[UnderstandingRow], skill: Estimate, margin: float) -> tuple[UnderstandingRow, ...]:
     """Return the rows with adjusted p-values and verdicts.
 
     The tests of one kind of all perturbations of the policy are a family, as everywhere in this package.
@@ -555,7 +554,7 @@ def _judged(rows: Iterable[Row], skill: Estimate, margin: float) -> tuple[Row, .
     return tuple(judged.get(row.names, row) for row in found)
 
 
-def _verdict(row: Row, skill: Estimate, margin: float) -> Verdict:
+def _verdict(row: UnderstandingRow, skill: Estimate, margin: float) -> Verdict:
     if skill.low is not None and skill.low <= 0.0:
         return Verdict.NO_SKILL
     # A policy that seldom succeeds cannot lose more than the margin.
@@ -566,6 +565,6 @@ def _verdict(row: Row, skill: Estimate, margin: float) -> Verdict:
 
 
 def _rejects(adjusted: float | None, alone: float | None) -> bool:
-    """Tell whether a test rejects; the only one of its family needs no adjustment."""
+    """Return whether a test rejects; the only one of its family needs no adjustment."""
     p = alone if adjusted is None else adjusted
     return p is not None and p < LEVEL

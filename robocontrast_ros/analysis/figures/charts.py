@@ -14,23 +14,23 @@ from matplotlib.figure import Figure
 from robocontrast_ros.analysis.estimates.comparison import Comparison
 from robocontrast_ros.analysis.estimates.effort import StandardTrial, cumulative
 from robocontrast_ros.analysis.estimates.latency import Latency
-from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
+from robocontrast_ros.analysis.estimates.summary import ALL, Summary, SummaryRow
 from robocontrast_ros.domain import BASE, ScoreSpec
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.curves import running_means
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.system.disk import new_file
 
-# From the palette of Okabe and Ito, which is safe for the common forms of colour blindness.
+# These colours are from the palette of Okabe and Ito, which is safe for the common forms of colour blindness.
 BLUE, ORANGE, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555"
 COLUMN, PAGE = 3.4, 7.0
 """Widths of a paper's column, which is also a phone's, and of its page [inch]."""
 
 SIDE_BY_SIDE = 8
-"""Bars whose labels fit side by side."""
+"""Greatest number of bars whose labels fit side by side."""
 
 POLICY_COLOURS = (BLUE, GREEN, PINK, ORANGE)
-"""Bars of the policies that were swapped for one another, in order."""
+"""Colours of the policies that were swapped for one another, in order."""
 
 
 def draw_overview(summary: Summary, trials: pl.DataFrame, standard: Sequence[StandardTrial], path: Path) -> None:
@@ -39,7 +39,7 @@ def draw_overview(summary: Summary, trials: pl.DataFrame, standard: Sequence[Sta
     Args:
         summary: means and intervals.
         trials: the table of trials.
-        standard: the standard evaluation that the base trials make up; empty where they do not.
+        standard: the standard evaluation that the base trials make up; empty if they do not.
         path: the PNG file to write.
 
     Raises:
@@ -79,7 +79,7 @@ def draw_perturbations(axes: Axes, summary: Summary) -> None:
 
 
 def _limit(axes: Axes, score: ScoreSpec, below: float) -> None:
-    """Show the whole range of a score, as far as it has ends, with a little space above, and below by this share."""
+    """Show the range of a score, as far as it has ends, with a little space above, and this share of it below."""
     width = score.high - score.low
     if score.bounded:
         axes.set_ylim(score.low - below * width, score.high + 0.02 * width)
@@ -98,7 +98,7 @@ def _draw_reference(axes: Axes, summary: Summary, policy: str, begin: int, rows:
         axes.fill_between(ends, reference.low, reference.high, color=GREY, alpha=0.15, linewidth=0.0)
 
 
-def _draw_bar(axes: Axes, position: int, row: Row, metric: str, colour: str) -> None:
+def _draw_bar(axes: Axes, position: int, row: SummaryRow, metric: str, colour: str) -> None:
     score = row.scores[metric]
     if score.mean is None:
         place = axes.get_xaxis_transform()
@@ -115,7 +115,7 @@ def draw_curves(axes: Axes, summary: Summary) -> None:
     several, longest = len(summary.policies) > 1, max(curve.points[-1].seconds for curve in summary.curves)
     for number, curve in enumerate(summary.curves):
         colour = POLICY_COLOURS[number % len(POLICY_COLOURS)]
-        # Lines are a little beside each other, so that no interval hides another.
+        # Lines are shifted a little, so that no interval hides another.
         offset = 0.01 * longest * number
         x = [point.seconds + offset for point in curve.points]
         label = f"{curve.filter} ({curve.policy})" if several else curve.filter
@@ -132,7 +132,7 @@ def draw_curves(axes: Axes, summary: Summary) -> None:
 
 
 def label_bars(axes: Axes, labels: Sequence[str]) -> None:
-    """Write a label below each bar; turned, and its lines on one, where too many are to stand side by side."""
+    """Write a label below each bar; more than ``SIDE_BY_SIDE`` are turned, and their lines are joined."""
     if len(labels) <= SIDE_BY_SIDE:
         axes.set_xticks(range(len(labels)), labels)
         return
@@ -142,7 +142,7 @@ def label_bars(axes: Axes, labels: Sequence[str]) -> None:
         text.set(ha="right", rotation_mode="anchor")
 
 
-def _tick(row: Row) -> str:
+def _tick(row: SummaryRow) -> str:
     return f"{row.symbol}\nn = {row.trials}" + (f"\n{row.void} void" if row.void else "")
 
 
@@ -159,8 +159,8 @@ def draw_estimate(
         axes: to draw into.
         summary: means and intervals.
         trials: the table of trials.
-        standard: the standard evaluation that the base trials make up; empty where they do not.
-        link: index of a trial -> what its point links to; None for a curve without points.
+        standard: the standard evaluation that the base trials make up; empty if they do not.
+        link: index of a trial -> target of its point's link; None for a curve without points.
     """
     unit, counting = summary.cost_unit, trials.filter("counts")
     few = {"marker": "o"} if len(counting) < 3 else {}
@@ -191,7 +191,7 @@ def draw_estimate(
     if limit is not None:
         axes.axvline(limit, color=GREY, linestyle=":", label=f"{limit:.4g} {unit}: {summary.effort.within_is}")
     if axes.get_legend_handles_labels()[0]:
-        # Above the axes, so that it hides no curve.
+        # The legend is above the axes, so that it hides no curve.
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
     axes.set_xlim(left=0.0)
     _limit(axes, summary.metric_spec, 0.0)
@@ -248,7 +248,7 @@ def draw_comparison(figure: Figure, comparison: Comparison, first: str, second: 
     """Draw the comparison of two runs for each perturbation: both means, and the mean paired difference.
 
     Args:
-        figure: empty; gets two axes, side by side where it is wide enough.
+        figure: empty; gets two axes, side by side if it is wide enough.
         comparison: the numbers.
         first: label of the first run.
         second: label of the second run.

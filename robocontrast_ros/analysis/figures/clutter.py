@@ -16,20 +16,20 @@ from robocontrast_ros.analysis.estimates.clutter import (
     OCCLUSION,
     SET_SIZE,
     Clutter,
-    Row,
+    ClutterRow,
 )
 from robocontrast_ros.analysis.figures.charts import BLUE, GREEN, GREY, ORANGE, PINK, POLICY_COLOURS
 from robocontrast_ros.analysis.figures.paper import Draw, Drawing
 
 MARKERS = "os^Dvp"
-"""Of the policies' lines, so that colour alone tells nothing."""
+"""Markers of the policies' lines, because colour alone is not enough to distinguish them."""
 
 PLACES = {
     DVFC: "DvFC (mean of the bin)",
     SET_SIZE: "distractors (0: base)",
     OCCLUSION: "share of the target that is hidden",
 }
-"""What figures group by, along which axis."""
+"""Grouping of a figure -> label of its axis."""
 
 CURVES = (
     (DVFC, "sr", "Success"),
@@ -38,7 +38,7 @@ CURVES = (
     (DVFC, "cr", "Collisions"),
     (DVFC, "gfr", "Grasp failures"),
 )
-"""What each curve is drawn over, its measure, and that in words (figure 7)."""
+"""Grouping along the axis of each chart, its measure, and the measure in words (figure 7)."""
 
 ENDINGS = {
     "solved": ("sr", GREEN),
@@ -46,14 +46,14 @@ ENDINGS = {
     "fail: grasp": ("fail_grasp", ORANGE),
     "fail: after": ("fail_after", BLUE),
 }
-"""How a trial ends -> its measure and its colour; their shares add up to 1."""
+"""Ending of a trial -> its measure and its colour; their shares add up to 1."""
 
 MOST_SETS = 12
-"""Sets of policies in the chart of which policies solve which trials."""
+"""Greatest number of sets of policies in the chart ``solved_by``."""
 
 
 def drawings_of(clutter: Clutter) -> dict[str, Drawing]:
-    """Return name -> chart, of those that there is something to draw for."""
+    """Return name -> chart; charts without content are left out."""
     who = f"one line a policy ({', '.join(clutter.policies)}), with 95 % intervals"
     found = {}
     for by, name, what in CURVES:
@@ -94,7 +94,7 @@ def _curves(clutter: Clutter, by: str, name: str) -> Draw:
 
 def _draw_curves(axes: Axes, clutter: Clutter, by: str, name: str) -> None:
     places = [row.place for row in clutter.by(by) if row.place is not None]
-    # Lines are a little beside each other, so that no interval hides another.
+    # Lines are shifted a little, so that no interval hides another.
     apart = 0.01 * (max(places) - min(places))
     for number, policy in enumerate(clutter.policies):
         rows = [row for row in clutter.by(by, policy) if row.of(name).mean is not None]
@@ -118,7 +118,7 @@ def _draw_curves(axes: Axes, clutter: Clutter, by: str, name: str) -> None:
         _legend(axes)
 
 
-def _draw_intervals(axes: Axes, x: Sequence[float], rows: Sequence[Row], name: str, colour: str) -> None:
+def _draw_intervals(axes: Axes, x: Sequence[float], rows: Sequence[ClutterRow], name: str, colour: str) -> None:
     for place, row in zip(x, rows, strict=True):
         found = row.of(name)
         if found.low is not None and found.high is not None:
@@ -168,7 +168,7 @@ def _draw_stages(axes: Axes, clutter: Clutter) -> None:
 
 
 def _draw_sets(figure: Figure, clutter: Clutter) -> None:
-    """Draw an UpSet plot: a bar a set of policies, and below it which they are."""
+    """Draw an UpSet plot: a bar a set of policies, and the marked policies below it."""
     agreement = clutter.agreement
     assert agreement is not None, "the caller asks first"
     sets = list(agreement.solved_by.items())[:MOST_SETS]
@@ -199,5 +199,5 @@ def _colour(number: int) -> str:
 
 
 def _legend(axes: Axes, columns: int = 1) -> None:
-    # Above the axes, so that it hides nothing.
+    # The legend is above the axes, so that it hides nothing.
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False, ncols=columns)

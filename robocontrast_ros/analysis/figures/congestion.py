@@ -1,4 +1,4 @@
-"""Where an image is cluttered."""
+"""Pictures of the congestion of images."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ DPI = 110
 
 
 def draw_congestion(views: Sequence[tuple[str, NDArray[np.uint8], Congestion]], path: Path, title: str = "") -> None:
-    """Draw images, and beside each where its congestion is; one scale of colours for all.
+    """Draw images, and beside each a map of its congestion; one scale of colours for all.
 
     Args:
         views: name, image of shape (rows, columns, 3) and congestion of each.
         path: the file to write.
-        title: above all.
+        title: title above all images.
 
     Raises:
         DiskError: the file cannot be written.
@@ -30,14 +30,14 @@ def draw_congestion(views: Sequence[tuple[str, NDArray[np.uint8], Congestion]], 
     figure.suptitle(title, fontsize=10)
     top = max(float(congestion.map.max()) for _, _, congestion in views)
     for row, (name, image, congestion) in zip(figure.subplots(len(views), 2, squeeze=False), views, strict=True):
-        seen, crowded = row
+        seen, overlaid = row
         seen.imshow(image)
         seen.set_title(name, fontsize=9)
-        crowded.imshow(image.mean(axis=2), cmap="gray", vmin=0, vmax=255)
-        drawn = crowded.imshow(congestion.map, cmap="inferno", vmin=0, vmax=top, alpha=0.75)
+        overlaid.imshow(image.mean(axis=2), cmap="gray", vmin=0, vmax=255)
+        drawn = overlaid.imshow(congestion.map, cmap="inferno", vmin=0, vmax=top, alpha=0.75)
         parts = " + ".join(f"{values.mean():.2f} {part}" for part, values in congestion.parts.items())
-        crowded.set_title(f"{congestion.total:.2f} = {parts}", fontsize=9)
-        figure.colorbar(drawn, ax=crowded, shrink=0.85)
+        overlaid.set_title(f"{congestion.total:.2f} = {parts}", fontsize=9)
+        figure.colorbar(drawn, ax=overlaid, shrink=0.85)
         for axes in row:
             axes.axis("off")
     with new_file(path) as file:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from robocontrast_ros.analysis.data.run_record import RunRecord, TrialRecord
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.configuration import load_configured
-from robocontrast_ros.domain import Scene, SetupMove, Trial
+from robocontrast_ros.domain import SetupMove
 from robocontrast_ros.episodes.scoring import Sample
-from robocontrast_ros.runs.events import Event, SetUp, TrialFinished
-from robocontrast_ros.runs.journal import Journal, read_journal
+from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.system.disk import make_folder
 from robocontrast_ros.tasks.protocol import Task
@@ -22,47 +21,13 @@ if TYPE_CHECKING:
     from robocontrast_ros.bags.reader import TrialRecording
 
 
-@dataclass(frozen=True)
-class SetUpTrial:
-    """A trial that counts, with what its map needs from the journal.
-
-    Attributes:
-        event: the trial.
-        start: the scene as it was read back after set-up.
-        moves: what was moved to set it up; of a repeat that needed no move, to set its instance up.
-    """
-
-    event: TrialFinished
-    start: Scene
-    moves: tuple[SetupMove, ...]
-
-
-def set_up_trials(events: Iterable[Event]) -> Iterator[SetUpTrial]:
-    """Return the trials of a journal that count, in order, each with what was set up for it."""
-    instance: tuple[str, str] | None = None
-    moves: tuple[SetupMove, ...] = ()
-    start: Scene | None = None
-    for event in events:
-        if isinstance(event, SetUp) and not event.restore:
-            start = event.after
-            if event.moves or _instance(event.trial) != instance:
-                moves = event.moves
-            instance = _instance(event.trial)
-        elif isinstance(event, TrialFinished) and start is not None:
-            yield SetUpTrial(event, start, moves)
-
-
-def _instance(trial: Trial) -> tuple[str, str]:
-    return trial.base_id, trial.perturbation
-
-
-Missing = tuple[SetUpTrial, Path]
+Missing = tuple[TrialRecord, Path]
 """A trial, and the file of the map that it lacks."""
 
 
 def write_maps(
     run: RunFolder,
-    journal: Journal,
+    record: RunRecord,
     track: Callable[[Sequence[Missing]], Iterable[Missing]] = iter,
     wanted: Collection[int] | None = None,
 ) -> int:
@@ -73,7 +38,7 @@ def write_maps(
 
     Args:
         run: the run folder.
-        journal: its journal.
+        record: what its journal says.
         track: iterates over its input, and may show progress.
         wanted: indices of the trials whose maps are wanted; all when left out.
 
@@ -85,12 +50,14 @@ def write_maps(
     if not task_file.is_file():
         return 0
     task: Task = load_configured("tasks", task_file)
-    symbols = _symbols(journal)
+    symbols = _symbols(record)
     missing = [
-        (trial, path)
-        for trial in set_up_trials(journal.events)
-        if (wanted is None or trial.event.trial.index in wanted)
-        and not (path := run.map(trial.event.trial.trial_id)).exists()
+        (each, path)
+        for each in record.trials
+        if each.counts
+        and each.start is not None
+        and (wanted is None or each.trial.index in wanted)
+        and not (path := run.map(each.trial.trial_id)).exists()
     ]
     make_folder(run.maps)
     if not missing:
@@ -98,11 +65,11 @@ def write_maps(
     # Matplotlib takes long to import.
     from robocontrast_ros.analysis.figures.trial_map import TrialMap, write_map
 
-    for found, path in track(missing):
-        trial, result = found.event.trial, found.event.result
+    for each, path in track(missing):
+        trial, ended = each.trial, each.ended
         symbol = symbols.get(trial.perturbation, "")
-        samples = _samples(run, found.event.recording.bag)
-        write_map(TrialMap.of(task, trial, found.start, samples, result, found.moves, symbol), path)
+        samples = _samples(run, ended.recording.bag)
+        write_map(TrialMap.of(task, trial, each.start, samples, ended.result, each.moves, symbol), path)
     return len(missing)
 
 
@@ -118,15 +85,15 @@ def map_of_recording(task: Task, recording: TrialRecording) -> TrialMap:
     moves: tuple[SetupMove, ...] = ()
     symbol = ""
     if run.journal.is_file():
-        journal = read_journal(run.journal)
-        symbol = _symbols(journal).get(recording.trial.perturbation, "")
-        moves = next((t.moves for t in set_up_trials(journal.events) if t.event.trial == recording.trial), ())
+        record = RunRecord.of(read_journal(run.journal).events)
+        symbol = _symbols(record).get(recording.trial.perturbation, "")
+        moves = next((each.moves for each in record.trials if each.counts and each.trial == recording.trial), ())
     trial, start, result = recording.trial, recording.start_scene, recording.result
     return TrialMap.of(task, trial, start, recording.samples, result, moves, symbol)
 
 
-def _symbols(journal: Journal) -> dict[str, str]:
-    return journal.started.symbols if journal.started else {}
+def _symbols(record: RunRecord) -> dict[str, str]:
+    return record.started.symbols if record.started else {}
 
 
 def _samples(run: RunFolder, bag: str) -> tuple[Sample, ...]:

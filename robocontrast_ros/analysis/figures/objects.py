@@ -16,13 +16,13 @@ from robocontrast_ros.system.disk import new_file
 from robocontrast_ros.worlds.mujoco.object_renderer import ObjectRenderer
 
 CELL, COLUMNS = (280, 220), 7
-"""Size of an object's picture [pixel], and how many are in a row, at most."""
+"""Size of an object's picture [pixel], and the greatest number of pictures in a row."""
 
 LOOK = (400, 300)
 """Size of the picture of a look [pixel]."""
 
 LOOKS = ("table", "background", "light")
-"""Categories of what is fixed."""
+"""Categories of fixed models."""
 
 STANDING = (
     ("red_mug", 0.42, -0.26),
@@ -32,7 +32,7 @@ STANDING = (
     ("banana", 0.60, -0.22),
     ("yellow_duck", 0.58, 0.26),
 )
-"""What stands on the table where looks are shown: model, x and y [m]."""
+"""Objects on the table in the pictures of looks: model, x and y [m]."""
 
 DPI = 110
 
@@ -53,10 +53,10 @@ def draw_objects(models: Iterable[ObjectModel], path: Path) -> None:
 
 
 def draw_looks(library: Mapping[str, ObjectModel], path: Path) -> None:
-    """Draw every table, background and light of a library, with the others as they are usually, from the camera front.
+    """Draw every table, background and light of a library, with the first of the other kinds, from the camera front.
 
     Raises:
-        KeyError: the library lacks what stands on the table.
+        KeyError: the library lacks an object of ``STANDING``.
         RenderingUnavailable: OpenGL does not work on this machine.
         DiskError: the file cannot be written.
     """
@@ -81,7 +81,7 @@ def _caption(variants: Sequence[ObjectModel]) -> tuple[str, str]:
 def _draw_sheet(
     cells: Sequence[tuple[NDArray[np.uint8], str, str]], columns: int, path: Path, rows: Sequence[int] = ()
 ) -> None:
-    """Draw pictures in rows, each with a name and a line in small print; of given lengths, or as full as they go."""
+    """Draw pictures, each with a name and a line in small print, in rows of given lengths, or else in full rows."""
     lengths = list(rows) or [columns] * math.ceil(len(cells) / columns)
     height, width = cells[0][0].shape[:2]
     scale = 165 / width if columns > 6 else 200 / width

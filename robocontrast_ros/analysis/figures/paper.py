@@ -31,11 +31,11 @@ class Drawing:
     """A chart.
 
     Attributes:
-        title: of the chart.
-        words: what it shows, for readers who cannot see it.
+        title: its title.
+        words: description for readers who cannot see it.
         draw: draws it.
-        height: [inch].
-        width: in a paper [inch]: of a column, or of a page.
+        height: its height [inch].
+        width: its width in a paper [inch]: that of a column, or of a page.
     """
 
     title: str
@@ -86,8 +86,11 @@ def write_figures(run: RunFolder, results: Results) -> tuple[Path, ...]:
     """Write the figures of a run for papers into its folder: vector PDF, and PNG in 300 dpi, a column wide.
 
     Returns:
-        The files: ``perturbations``, ``estimate`` and ``budget``, and ``latency`` where the session has several
-        emulated latencies, each in both forms; none where no trial counts.
+        The files: ``perturbations``, ``estimate`` and ``budget``, and ``latency`` if the session has several
+        emulated latencies, each in both forms; empty if no trial counts.
+
+    Raises:
+        DiskError: a file cannot be written.
     """
     if results.trials.filter("counts").is_empty():
         return ()
@@ -106,7 +109,7 @@ def write_drawings(folder: Path, drawings: Mapping[str, Drawing]) -> tuple[Path,
     """Write figures as vector PDF, and as PNG in 300 dpi; return the files.
 
     Args:
-        folder: in which; it is made where it does not exist.
+        folder: the folder of the files; it is made if it does not exist.
         drawings: name of each -> the figure.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What cameras see of a test instance and of its perturbed ones."""
+"""The camera images of a test instance and of its perturbed ones."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from robocontrast_ros.system.disk import new_file
 
 DPI = 100
 ACROSS = 4
-"""Images in a row."""
+"""Greatest number of images in a row."""
 
 
 def draw_shown(shown: Sequence[tuple[str, str, Mapping[str, NDArray[np.uint8]]]], path: Path) -> None:
-    """Draw images, each with what was perturbed.
+    """Draw images, each with its name, its camera and its instruction.
 
     Args:
         shown: name, instruction, and camera's name -> image of shape (rows, columns, 3), RGB.

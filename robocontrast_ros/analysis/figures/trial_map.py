@@ -41,7 +41,7 @@ MOVED = 0.005
 """Least distance [m], or angle [rad], by which a thing moves before it is shown."""
 
 FEW_MOVES = 2
-"""Up to this many moves are drawn with full opacity."""
+"""Greatest number of moves that are drawn with full opacity."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,19 @@ class TrialMap:
     """The content of the map of a trial.
 
     Attributes:
-        trial: what was run.
-        symbol: of its perturbation, or ``base``.
-        start: the scene as it was read back after set-up.
-        final: the scene at the end; the start scene where it is not known.
-        path: where the robot (its tool, or a mobile robot's base) was, shape (n, 2) [m], from its start on.
+        trial: the trial.
+        symbol: symbol of its perturbation, or ``base``.
+        start: the scene as it was read back after set-up, without objects that cover nothing.
+        final: the scene at the end: the result's, else the last recorded one, else the start scene.
+        path: positions of the robot (its tool, or a mobile robot's base), shape (n, 2) [m], from its start on.
         heading: yaw of a mobile robot at the start [rad]; None for a tool.
-        collisions: where the robot was when it began to touch something, shape (n, 2) [m]; none for a task without
+        collisions: positions of the robot when it began to touch something, shape (n, 2) [m]; empty for a task without
             this score.
-        moves: what was moved to set the trial up; of a repeat that needed no move, to set its instance up.
-        backdrop: walls and floor; None where the task has none.
+        moves: moves of the trial's set-up; of a repeat that needed no move, those of its instance's set-up.
+        backdrop: walls and floor; None if the task has none.
         outlines: model -> polygon in the object's frame [m].
         regions: of each subgoal in order, the edges in the scene's frame [m].
-        result: the scores; None where the trial has none.
+        result: the scores; None if the trial has none.
         labels: object -> its name for people; of a moving part, its state, and nothing if its joint is at 0.
     """
 
@@ -94,19 +94,19 @@ class TrialMap:
 
         Args:
             task: its task.
-            trial: what was run.
+            trial: the trial.
             start: the scene as it was read back after set-up.
-            samples: its control steps; none where it was not recorded.
-            result: its scores; None where it has none.
-            moves: what was moved to set it up.
-            symbol: of its perturbation; its name when left out.
+            samples: its control steps; empty if it was not recorded.
+            result: its scores; None if it has none.
+            moves: moves of its set-up.
+            symbol: symbol of its perturbation; the perturbation's name if left out.
 
         Raises:
-            KeyError: the task does not know a model of the scene, or the scene lacks what the goal needs.
-            ValueError: the task does not know the instruction, or where the robot starts.
+            KeyError: the task does not know a model of the scene, or the scene lacks an object that the goal needs.
+            ValueError: the task does not know the instruction, or the robot's place at the start.
         """
         counter = CollisionCounter(start)
-        # Where a contact is what is wanted, as in a grasp, the task has no such score.
+        # A task whose goal needs contact, such as a grasp, has no such score.
         counted = task.scores is None or Collisions.spec.name in task.scores
         models = {o.model for o in start} | {move.model for move in moves}
         scenes = [(sample.scene, sample.robot_pose.xy) for sample in samples if sample.scene is not None]
@@ -130,7 +130,7 @@ class TrialMap:
 
 
 def _seen(scene: Scene, outlines: dict[str, Polygon]) -> Scene:
-    """Return the scene without what covers nothing, such as a lamp."""
+    """Return the scene without objects that cover nothing, such as a lamp."""
     return replace(scene, objects=tuple(o for o in scene if outlines.get(o.model)))
 
 
@@ -165,7 +165,7 @@ def write_map(content: TrialMap, path: Path) -> None:
     draw_map(axes, content)
     figure.text(0.5, 1.0 - 0.08 / total, title_of(content), ha="center", va="top", fontsize=8.0)
     figure.text(0.97, 0.04 / total, legend_of(content), ha="right", va="bottom", fontsize=6.5, color=GREY)
-    # A map that is there is kept: half a one must not bear its name.
+    # An existing map is never drawn again, so an incomplete file must not have its name.
     with new_file(path) as part:
         figure.savefig(part, pil_kwargs={"compress_level": 1})
 
@@ -217,7 +217,7 @@ def draw_map(axes: Axes, content: TrialMap, names_size: float = 6.5) -> None:
     placed = {o.name: _placed(content.outlines[o.model], o.pose) for o in content.start}
     sheet.fill([p for n, p in placed.items() if n not in names], FURNITURE, GREY, 0.7)
     sheet.fill([p for n, p in placed.items() if n in names], FURNITURE, ORANGE, 1.4)
-    # Where a whole scene was set up, its moves must not hide the robot's path.
+    # If a whole scene was set up, its moves must not hide the robot's path.
     strength = 1.0 if len(moved) <= FEW_MOVES else 0.3
     sheet.edges([_placed(content.outlines[m.model], m.start) for m in moved], ORANGE, "--", 0.9, alpha=strength)
     for move in moved:
@@ -242,7 +242,7 @@ def draw_map(axes: Axes, content: TrialMap, names_size: float = 6.5) -> None:
 
 
 class _Sheet:
-    """Draws points of the scene's frame on the rotated map."""
+    """The rotated map, which draws points of the scene's frame."""
 
     def __init__(self, axes: Axes, up: str, corners: ArrayLike, names_size: float) -> None:
         self._axes, self._names_size = axes, names_size
@@ -336,7 +336,7 @@ def _placed(outline: Polygon, pose: Pose) -> NDArray[np.float64]:
 
 
 def _pushed(start: Scene, final: Scene) -> list[ObjectState]:
-    """Return the objects that the robot moved by more than ``MOVED``, at their final places."""
+    """Return the objects that moved by more than ``MOVED``, at their final places."""
     return [o for o in final if o.name in start and math.dist(o.pose.xy, start[o.name].pose.xy) > MOVED]
 
 

@@ -24,7 +24,7 @@ from robocontrast_ros.messages.images import image_to_array
 from robocontrast_ros.messages.topics import COMPRESSED_IMAGE, IMAGE
 
 FRAMES = 3
-"""Camera images in the picture: the first, the last, and those between at equal distances in time."""
+"""Number of camera images in the picture: the first, the last, and those between at equal distances in time."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class CameraImage:
     """One image of a bag.
 
     Attributes:
-        stamp: when it was taken [ns].
+        stamp: time at which it was taken [ns].
         pixels: RGB, shape (height, width, 3).
     """
 
@@ -88,7 +88,7 @@ def read_images(bag: Path) -> list[CameraImage]:
 
 
 def images_only(topic: str, type_name: str) -> bool:
-    """Tell whether a topic carries camera images."""
+    """Return whether a topic carries camera images."""
     return type_name in (IMAGE, COMPRESSED_IMAGE)
 
 

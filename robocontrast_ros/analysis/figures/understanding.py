@@ -1,6 +1,6 @@
 """The pictures of the check "Does it understand?".
 
-A chart a policy has the change of success under each perturbation, and one chart of all policies success by level.
+A chart a policy shows the change of success under each perturbation, and one chart of all policies success by level.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from robocontrast_ros.analysis.estimates.understanding import MEANINGS, Check, Row, Understanding, Verdict
+from robocontrast_ros.analysis.estimates.understanding import MEANINGS, Check, Understanding, UnderstandingRow, Verdict
 from robocontrast_ros.analysis.figures.charts import BLUE, GREEN, GREY, ORANGE, PAGE, PINK, POLICY_COLOURS
 from robocontrast_ros.analysis.figures.paper import Draw, Drawing
 from robocontrast_ros.analysis.tables.block import SIGNED, words
@@ -20,7 +20,7 @@ from robocontrast_ros.analysis.tables.understanding import Condition, conditions
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE
 
 RED = "#C00000"
-"""Of what is flagged alone."""
+"""Colour of flagged rows alone."""
 
 LIGHT = "#8b95a1"
 
@@ -34,7 +34,7 @@ LOOKS = {
     Verdict.NO_EXPECTATION: (PINK, "P"),
     Verdict.SAME_AS_BASE: (LIGHT, "|"),
 }
-"""Verdict -> colour and marker, so that colour alone tells nothing."""
+"""Verdict -> colour and marker, because colour alone is not enough to distinguish them."""
 
 LINE = 0.155
 """Height of a line of a label [inch]."""
@@ -43,16 +43,16 @@ BETWEEN = 0.055
 """Space between two labels [inch]."""
 
 LONGEST = 22
-"""Letters of a label before it is broken."""
+"""Greatest number of letters in a line of a label."""
 
 ACROSS = 3
-"""Panels in a row of the chart of levels."""
+"""Number of panels in a row of the chart of levels."""
 
 LEGEND_COLUMNS = 4
 
 COLOURS = (*POLICY_COLOURS, GREY, "#7b4fa3", "#8c6d1f", "black")
 MARKERS = "os^Dvp"
-"""Of the policies; eight have colours of their own, and two dozen differ in colour or marker."""
+"""Markers of the policies; eight have colours of their own, and two dozen differ in colour or marker."""
 
 
 def drawings_of(found: Understanding) -> dict[str, Drawing]:
@@ -75,7 +75,7 @@ def drawings_of(found: Understanding) -> dict[str, Drawing]:
 
 
 def levels_drawing(found: Understanding) -> dict[str, Drawing]:
-    """Return name -> the chart of success by level, a panel a condition; nothing for one policy at one level."""
+    """Return name -> the chart of success by level, a panel a condition; empty for one policy at one level."""
     conditions, policies = conditions_of(found), policies_of(found)
     if len({one.level for one in conditions}) * len(policies) < 2:
         return {}
@@ -116,7 +116,7 @@ def _draw_levels(figure: Figure, conditions: Sequence[Condition], policies: Sequ
     for axes in panels[len(shown) :]:
         axes.set_visible(False)
     for number, axes in enumerate(panels):
-        # The lowest panel of its column: what is below is not drawn.
+        # Only the lowest panel of each column has these labels.
         axes.tick_params(labelbottom=len(shown) - ACROSS <= number < len(shown))
     figure.supylabel("success [%]", fontsize="medium")
     entries = [
@@ -132,7 +132,7 @@ def _draw_level(axes: Axes, place: int, condition: Condition, policies: Sequence
         if found.mean is None:
             continue
         colour, marker = _look(number)
-        # Beside each other, so that no interval hides another.
+        # Policies are drawn side by side, so that no interval hides another.
         x = place + 0.7 * ((number + 0.5) / len(policies) - 0.5)
         if found.low is not None and found.high is not None:
             axes.vlines(x, 100.0 * found.low, 100.0 * found.high, color=colour, linewidth=1.2)
@@ -140,7 +140,7 @@ def _draw_level(axes: Axes, place: int, condition: Condition, policies: Sequence
 
 
 def _look(number: int) -> tuple[str, str]:
-    """Return colour and marker of a policy, so that colour alone tells nothing."""
+    """Return colour and marker of a policy, because colour alone is not enough to distinguish them."""
     return COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
 
 
@@ -188,7 +188,7 @@ def _draw(figure: Figure, check: Check, margin: float) -> None:
     )
 
 
-def _draw_row(axes: Axes, place: float, row: Row) -> None:
+def _draw_row(axes: Axes, place: float, row: UnderstandingRow) -> None:
     colour, marker = LOOKS[row.verdict]
     found = row.change.difference
     if found.mean is None:
@@ -211,9 +211,9 @@ def _legend_entries(check: Check, margin: float) -> list[Line2D | Patch]:
     return entries
 
 
-def _lines(check: Check) -> list[tuple[str, Row | None, float]]:
+def _lines(check: Check) -> list[tuple[str, UnderstandingRow | None, float]]:
     """Return label, row and height [inch] of each line of the chart; headings of groups have no row."""
-    lines: list[tuple[str, Row | None, float]] = []
+    lines: list[tuple[str, UnderstandingRow | None, float]] = []
     for heading, rows in grouped(check):
         lines.append((heading.partition(":")[0], None, LINE + 2.0 * BETWEEN))
         for row in rows:
@@ -222,8 +222,8 @@ def _lines(check: Check) -> list[tuple[str, Row | None, float]]:
     return lines
 
 
-def _broken(row: Row) -> str:
-    """Return the symbols of a row, on as many lines as they need."""
+def _broken(row: UnderstandingRow) -> str:
+    """Return the symbols of a row, on as many lines of ``LONGEST`` letters as they need."""
     lines = [""]
     for number, symbol in enumerate(row.symbols):
         said = symbol if number == 0 else f"= {symbol}"

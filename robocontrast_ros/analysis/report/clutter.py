@@ -14,7 +14,7 @@ from robocontrast_ros.analysis.figures.trial_picture import read_images
 from robocontrast_ros.analysis.report.pictures import Picture, congestion_pictures
 from robocontrast_ros.analysis.report.svg import Chart, charts_of
 from robocontrast_ros.analysis.report.trials import Attempt
-from robocontrast_ros.analysis.tables.block import Block
+from robocontrast_ros.analysis.tables.block import TableBlock
 from robocontrast_ros.analysis.tables.clutter import group_blocks, measures_block, trends_block
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -24,10 +24,10 @@ HEADINGS = {
     "grasp": "Reached the target and failed to grasp it",
     "after": "Failed after the grasp",
 }
-"""Of the stages of failure."""
+"""Headings of the stages of failure."""
 
 FAILURES = 2
-"""Trials of each policy that are shown for each stage of failure."""
+"""Greatest number of trials of each policy that are shown for each stage of failure."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class ShownScene:
 
     Attributes:
         group: name of the bin.
-        dvfc: of the scene.
+        dvfc: DvFC of the scene.
         attempt: a trial in it.
-        frame: what the first camera saw first.
-        congestion: where that is congested; None for an image that is too small for it.
+        frame: the first image of the first camera.
+        congestion: map of its congestion; None if the image is too small for it.
     """
 
     group: str
@@ -51,31 +51,31 @@ class ShownScene:
 
 @dataclass(frozen=True)
 class ClutterSection:
-    """What the section shows.
+    """The content of the section.
 
     Attributes:
-        measures: over all cluttered trials.
-        trends: of success with DvFC.
+        measures: the measures over all cluttered trials.
+        trends: the slopes of success with DvFC.
         groups: the measures by group.
         charts: the curves and bars.
-        scenes: one a bin by DvFC, where pictures were recorded.
+        scenes: one a bin by DvFC that has a trial with pictures.
         failures: stage, in words -> failed trials with key frames.
     """
 
-    measures: Block
-    trends: Block
-    groups: tuple[Block, ...]
+    measures: TableBlock
+    trends: TableBlock
+    groups: tuple[TableBlock, ...]
     charts: tuple[Chart, ...]
     scenes: tuple[ShownScene, ...]
     failures: dict[str, tuple[Attempt, ...]]
 
 
 def clutter_section(run: RunFolder, results: Results, attempts: Sequence[Attempt]) -> ClutterSection | None:
-    """Return the section; None where the run has no cluttered trial that counts.
+    """Return the section; None if the run has no cluttered trial that counts.
 
     Args:
         run: the run folder.
-        results: of the run.
+        results: the run's results.
         attempts: its executions, with their pictures.
     """
     clutter = clutter_of([results], BINS)

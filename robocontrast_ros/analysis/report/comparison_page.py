@@ -30,7 +30,7 @@ from robocontrast_ros.analysis.report.trials import (
     no_progress,
     symbols_of,
 )
-from robocontrast_ros.analysis.tables.block import SIGNED, Block, Column
+from robocontrast_ros.analysis.tables.block import SIGNED, Column, TableBlock
 from robocontrast_ros.analysis.tables.comparison import (
     BEYOND,
     FAMILIES,
@@ -40,8 +40,7 @@ from robocontrast_ros.analysis.tables.comparison import (
     number_files,
     write_numbers,
 )
-from robocontrast_ros.runs.events import PolicyLoaded
-from robocontrast_ros.runs.journal import Journal, read_begun
+from robocontrast_ros.runs.journal import read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 
 
@@ -50,11 +49,12 @@ class ComparedRun:
     """One of the compared runs.
 
     Attributes:
-        name: of its folder.
-        label: its policy; with the end of its file's path, or the run's name, where two runs have policies of one name.
+        name: name of its folder.
+        label: its policy, with the end of its file's path, or the run's name, if two runs have policies of one name;
+            and the mark of a run that stopped early.
         results: its results.
-        headline: its estimate; None where no trial counts.
-        reproduction: what is needed to run it again.
+        headline: its estimate; None if no trial counts.
+        reproduction: versions, digests, parameters and commands to run it again.
         no_maps: why maps are missing, in words; else empty.
     """
 
@@ -74,8 +74,8 @@ class Pair:
         name: unique on the page.
         base_id: the test instance.
         perturbation: ``base``, or the perturbation's name.
-        symbol: of it.
-        repeat: from 0.
+        symbol: its symbol.
+        repeat: number of the repeat, from 0.
         first: the first run's trial.
         second: the second run's.
     """
@@ -115,8 +115,8 @@ class Contrast:
     comparison: Comparison
     all: ComparedRow
     chart: Chart
-    compared: list[Block]
-    changes: list[Block]
+    compared: list[TableBlock]
+    changes: list[TableBlock]
     pairs: tuple[Pair, ...]
     symbols: dict[str, str]
 
@@ -140,23 +140,20 @@ class ReadRuns:
     """Runs that match, with all numbers and without pictures.
 
     Attributes:
-        folders: of the runs.
-        journals: their journals.
-        results: of each.
-        labels: of each: its policy, with the run's name where two runs have policies of one name, and the mark of one
-            that stopped early.
+        folders: folders of the runs.
+        results: results of each.
+        labels: label of each, as ``ComparedRun.label``.
         comparisons: the first run with each of the others.
     """
 
     folders: tuple[RunFolder, ...]
-    journals: tuple[Journal, ...]
     results: tuple[Results, ...]
     labels: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
 
     @property
     def stopped(self) -> tuple[str, ...]:
-        """Of each run that stopped early, what the mark at its label means."""
+        """Of each run that stopped early, the meaning of the mark at its label."""
         summaries = zip(self.labels, (found.summary for found in self.results), strict=True)
         return tuple(f"{label}: {summary.stopped}" for label, summary in summaries if summary.stopped)
 
@@ -168,12 +165,13 @@ def write_comparison(runs: Sequence[RunFolder], to: Path, track: Track = no_prog
         runs: two run folders at least.
         to: the page's file.
         track: iterates over its input, and may show progress.
-        now: seconds since the epoch, for the page; the present when left out.
+        now: seconds since the epoch, for the page; the present if left out.
 
     Raises:
         ComparisonError: two of them do not match, or are the same.
-        JournalError: a run's journal cannot be read, or holds no session.
-        ConfigurationError: a file cannot be written.
+        JournalError: a run's journal cannot be read, or holds no session, or a blind one with all its policies.
+        ConfigurationError: there can be no such files, or a file of config/levels/ does not fit.
+        DiskError: a file cannot be written.
     """
     check_files(to)
     read = read_runs(runs)
@@ -185,7 +183,7 @@ def check_files(to: Path) -> None:
     """Refuse a page whose files cannot be written, before the long work begins.
 
     Raises:
-        ConfigurationError: there is no such folder, or the page has the name of its CSV or JSON file.
+        ConfigurationError: the page cannot be written there, or has the name of its CSV or JSON file.
     """
     check_folder(to)
     number_files(to)
@@ -196,15 +194,13 @@ def read_runs(runs: Sequence[RunFolder]) -> ReadRuns:
 
     Raises:
         ComparisonError: two of them do not match, or are the same.
-        JournalError: a run's journal cannot be read, or holds no session.
+        JournalError: a run's journal cannot be read, or holds no session, or a blind one with all its policies.
+        ConfigurationError: a file of config/levels/ does not fit.
     """
     journals = tuple(read_begun(run.journal) for run in runs)
     check_distinct([(str(run.path), journal.started) for run, journal in zip(runs, journals, strict=True)])
     results = tuple(compute_results(journal, draw_test_set(run)) for run, journal in zip(runs, journals, strict=True))
-    journals = tuple(journal.corrected for journal in journals)
-    return ReadRuns(
-        tuple(runs), journals, results, _labels(runs, journals, results), compare_all(results[0], results[1:])
-    )
+    return ReadRuns(tuple(runs), results, _labels(runs, results), compare_all(results[0], results[1:]))
 
 
 def write_comparison_page(
@@ -216,11 +212,11 @@ def write_comparison_page(
         read: the runs; missing maps that the page shows are drawn.
         to: the file.
         track: iterates over its input, and may show progress.
-        now: seconds since the epoch, for the page; the present when left out.
+        now: seconds since the epoch, for the page; the present if left out.
         pictures: whether frames and maps are on the page, and missing maps are drawn; they take most of the time.
 
     Raises:
-        ConfigurationError: the page cannot be written.
+        DiskError: the page or a map cannot be written.
     """
     results = read.results
     found = [_pairs_of(results[0], other) for other in results[1:]]
@@ -231,8 +227,8 @@ def write_comparison_page(
     ]
     compared = [_compared(read, number, indices, track) for number, indices in enumerate(wanted)]
     attempts = [
-        _by_index(attempts_of(run, journal, of_run, track, indices))
-        for run, journal, of_run, indices in zip(read.folders, read.journals, results, wanted, strict=True)
+        _by_index(attempts_of(run, of_run, track, indices))
+        for run, of_run, indices in zip(read.folders, results, wanted, strict=True)
     ]
     contrasts = [
         _contrast(number, compared[0], compared[number], comparison, pairs, attempts[0], attempts[number])
@@ -256,10 +252,10 @@ def write_comparison_page(
     write_page(page, to)
 
 
-def _labels(runs: Sequence[RunFolder], journals: Sequence[Journal], results: Sequence[Results]) -> tuple[str, ...]:
-    """Return the policy of each run; of those of one name with the ends of their files' paths, or with their runs."""
+def _labels(runs: Sequence[RunFolder], results: Sequence[Results]) -> tuple[str, ...]:
+    """Return the label of each run (``ComparedRun.label``)."""
     labels = [found.summary.policy for found in results]
-    files = [next((e.file for e in journal.events if isinstance(e, PolicyLoaded)), "") for journal in journals]
+    files = [next((loaded.file for loaded in found.record.loaded), "") for found in results]
     for name in {label for label in labels if labels.count(label) > 1}:
         group = [number for number, label in enumerate(labels) if label == name]
         ends = path_ends([files[number] for number in group])
@@ -270,21 +266,21 @@ def _labels(runs: Sequence[RunFolder], journals: Sequence[Journal], results: Seq
 
 
 def _compared(read: ReadRuns, number: int, wanted: set[int], track: Track) -> ComparedRun:
-    run, journal, results = read.folders[number], read.journals[number], read.results[number]
+    run, results = read.folders[number], read.results[number]
     return ComparedRun(
         name=run.name,
         label=read.labels[number],
         results=results,
         headline=next(iter(headlines_of(results.summary)), None),
-        reproduction=reproduction_of(run, journal),
-        no_maps=draw_maps(run, journal, track, wanted),
+        reproduction=reproduction_of(run, results.record),
+        no_maps=draw_maps(run, results.record, track, wanted),
     )
 
 
-def _overview(runs: Sequence[ComparedRun]) -> Block:
+def _overview(runs: Sequence[ComparedRun]) -> TableBlock:
     """Return the table of the runs."""
     summary = runs[0].results.summary
-    return Block(
+    return TableBlock(
         [
             Column("policy", lambda run: run.label),
             Column("run", lambda run: run.name, roomy=True),

@@ -1,4 +1,4 @@
-"""The estimates of a run, and which of them is the headline of its page."""
+"""The estimates of a run, and the one that is the headline of its page."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Estimator:
     """One estimate of the test set's mean.
 
     Attributes:
-        policy: whose.
-        name: of the estimator.
+        policy: name of the policy.
+        name: name of the estimator.
         estimate: its value.
-        target: what it estimates, in words.
-        exact: shown in place of the interval where the whole test set was run; else empty.
+        target: the mean that it estimates, in words.
+        exact: words in place of the interval if the whole test set was run; else empty.
     """
 
     policy: str
@@ -37,11 +37,11 @@ class Headline:
     """The number at the top of the page.
 
     Attributes:
-        policy: whose.
+        policy: name of the policy.
         estimator: name of the estimator.
         estimate: its value.
-        target: what it estimates, in words.
-        trials: that count.
+        target: the mean that it estimates, in words.
+        trials: number of the policy's trials that count.
         instances: test instances among them.
     """
 
@@ -54,7 +54,7 @@ class Headline:
 
 
 def estimators_of(summary: Summary) -> Iterable[Estimator]:
-    """Return every estimate; of each policy, the one of its headline first."""
+    """Return every estimate that has a value; of each policy, the one of its headline first."""
     for policy, found in summary.estimates.items():
         for name, estimate, target in (
             (ADJUSTED, found.adjusted_of_domain, THE_DOMAIN),
@@ -69,7 +69,7 @@ def estimators_of(summary: Summary) -> Iterable[Estimator]:
 
 
 def headlines_of(summary: Summary) -> Iterable[Headline]:
-    """Return, for each policy, its first estimator: unbiased, and using the most trials."""
+    """Return the headline of each policy: its first estimate, which is unbiased if it can be, and uses most trials."""
     estimators = tuple(estimators_of(summary))
     for policy in summary.policies:
         first = next((one for one in estimators if one.policy == policy), None)

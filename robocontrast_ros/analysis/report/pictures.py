@@ -1,4 +1,4 @@
-"""The pictures of a trial, small enough to be embedded in a page."""
+"""The pictures of a trial, small enough for embedding in a page."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from robocontrast_ros.images.congestion import SMALLEST, feature_congestion
 from robocontrast_ros.images.files import resized
 
 KEY_FRAMES = 4
-"""Camera images of a trial: the first, the last, and those between at equal distances in time."""
+"""Number of camera images of a trial: the first, the last, and those between at equal distances in time."""
 
 FRAME_WIDTH = 480
-"""Wider camera images are made smaller [pixel]."""
+"""Width to which wider camera images are reduced [pixel]."""
 
 FRAME_QUALITY = 75
 LOSSLESS = 101
@@ -51,8 +51,8 @@ class TrialPictures:
     """The pictures of a trial.
 
     Attributes:
-        frames: what the first camera saw, in order.
-        map: the trial from above; None where there is none.
+        frames: images of the first camera, in order.
+        map: the trial from above; None if there is no map.
         missing: why pictures are missing, as sentences.
     """
 
@@ -69,7 +69,7 @@ def trial_pictures(run: Path, bag: str, map_file: Path, what: str) -> TrialPictu
 
     Args:
         run: the run folder.
-        bag: folder of the trial's bag, relative to it; empty when it was not recorded.
+        bag: folder of the trial's bag, relative to it; empty if it was not recorded.
         map_file: the picture from above.
         what: the trial in words, for the captions.
     """
@@ -82,7 +82,7 @@ def trial_pictures(run: Path, bag: str, map_file: Path, what: str) -> TrialPictu
 
 
 def congestion_pictures(images: Sequence[NDArray[np.uint8]], words: Sequence[str]) -> tuple[Picture | None, ...]:
-    """Return where images are congested, on one scale of colours; None for an image that is too small for it.
+    """Return maps of the images' congestion, on one scale of colours; None for an image that is too small for it.
 
     Args:
         images: RGB, shape (rows, columns, 3) each.
@@ -116,7 +116,7 @@ def _frames(run: Path, bag: str, what: str) -> tuple[tuple[Picture, ...], tuple[
     if not images:
         return (), (*missing, f"There are no images in {bag}.")
     begin = images[0].stamp
-    # A short trial has fewer images than are wanted.
+    # A short trial may have fewer images than ``KEY_FRAMES``.
     frames = {image.stamp: image for image in pick_at_equal_times(images, KEY_FRAMES)}
     return tuple(
         _picture(

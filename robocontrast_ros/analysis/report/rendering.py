@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from robocontrast_ros import __version__
-from robocontrast_ros.analysis.tables.block import Block, PValue, Value, words
+from robocontrast_ros.analysis.tables.block import PValue, TableBlock, Value, words
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.statistics.estimate import Estimate
@@ -29,12 +29,12 @@ def render(template: str, **content: object) -> str:
 
     Args:
         template: name of its file.
-        content: what the template shows.
+        content: the template's variables.
     """
     return _environment().get_template(template).render(version=__version__, **content)
 
 
-def render_table(block: Block) -> str:
+def render_table(block: TableBlock) -> str:
     """Return a table as pages have it."""
     return _environment().get_template("macros.html").module.table(block)
 
@@ -50,7 +50,7 @@ def check_folder(path: Path) -> None:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if path.exists() and not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        # Permissions alone do not tell it, such as for root or on a file system that is read-only.
+        # Permissions alone are not enough, for example for root, or on a read-only file system.
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
@@ -115,17 +115,17 @@ def score(value: float, spec: ScoreSpec) -> str:
 
 
 def share(value: float | None, spec: ScoreSpec) -> int:
-    """Return where in its range a score is [percent]; 0 where there is none, or the range is open."""
+    """Return the place of a score in its range [percent]; 0 if there is no score, or the range is open."""
     return round(100.0 * (value - spec.low) / (spec.high - spec.low)) if value is not None and spec.bounded else 0
 
 
 def interval(value: Estimate, form: str = ".2f") -> str:
-    """Return ``[0.52, 0.88]``; nothing where there is no interval."""
+    """Return an estimate's interval, such as ``[0.52, 0.88]``; empty if it has none."""
     return on_page(value, form).partition(" ")[2]
 
 
 def milliseconds(seconds: float | None) -> str:
-    """Return a duration in milliseconds, to three digits or whole ones."""
+    """Return a duration in milliseconds, to three digits; a dash if there is none."""
     return NONE if seconds is None else f"{1000.0 * seconds:#.3g}".rstrip(".") + " ms"
 
 

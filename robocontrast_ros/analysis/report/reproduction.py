@@ -1,27 +1,26 @@
-"""What is needed to run a session again."""
+"""The record that another person needs to run a session again."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import yaml
 
-from robocontrast_ros.runs.events import Event, PolicyLoaded
-from robocontrast_ros.runs.journal import Journal
+from robocontrast_ros.analysis.data.run_record import RunRecord
+from robocontrast_ros.runs.events import PolicyLoaded
 from robocontrast_ros.runs.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What is needed to run a session again.
+    """Versions, digests, parameters and commands to run a session again.
 
     Attributes:
         versions: package -> version.
-        digests: what -> SHA-256 in hex.
-        parameters: what -> YAML text.
-        commands: command -> what it does.
+        digests: file, policy or ``resolved parameters`` -> SHA-256 in hex.
+        parameters: file -> YAML text.
+        commands: command -> its effect, in words.
     """
 
     versions: dict[str, str]
@@ -30,12 +29,12 @@ class Reproduction:
     commands: dict[str, str]
 
 
-def reproduction_of(run: RunFolder, journal: Journal) -> Reproduction:
-    """Return what is needed to run a session again; its journal must hold one."""
-    started = journal.started
+def reproduction_of(run: RunFolder, record: RunRecord) -> Reproduction:
+    """Return the record to run a session again, from a run that has one."""
+    started = record.started
     assert started is not None, "compute_results refuses a journal without"
     digests = {"resolved parameters": started.digest}
-    for loaded in policies_loaded(journal.events):
+    for loaded in policies_loaded(record):
         digests[f"policy {loaded.name}"] = loaded.digest
     for file in (*sorted(run.parameters.glob("*.yaml")), run.journal):
         digests[str(file.relative_to(run.path))] = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -54,7 +53,6 @@ def reproduction_of(run: RunFolder, journal: Journal) -> Reproduction:
     )
 
 
-def policies_loaded(events: Sequence[Event]) -> tuple[PolicyLoaded, ...]:
+def policies_loaded(record: RunRecord) -> tuple[PolicyLoaded, ...]:
     """Return the policies of a run, each where it was loaded for the first time."""
-    loaded = [event for event in events if isinstance(event, PolicyLoaded)]
-    return tuple({(event.name, event.digest): event for event in reversed(loaded)}.values())[::-1]
+    return tuple({(event.name, event.digest): event for event in reversed(record.loaded)}.values())[::-1]

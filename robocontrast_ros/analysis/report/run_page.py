@@ -35,7 +35,7 @@ from robocontrast_ros.analysis.report.trials import (
     symbols_of,
 )
 from robocontrast_ros.analysis.report.understanding import understanding_section
-from robocontrast_ros.analysis.tables.block import Block
+from robocontrast_ros.analysis.tables.block import TableBlock
 from robocontrast_ros.analysis.tables.sample_size import sample_size_block
 from robocontrast_ros.analysis.tables.summary import (
     all_scores_block,
@@ -73,7 +73,7 @@ class RunEvent:
     Attributes:
         time: seconds since the epoch.
         what: its kind, in a word or two.
-        words: what happened, in a sentence.
+        words: its description, in a sentence.
     """
 
     time: float
@@ -86,13 +86,14 @@ def write_report(run: RunFolder, to: Path | None = None, track: Track = no_progr
 
     Args:
         run: the run folder; the maps that it lacks are drawn.
-        to: the file; ``report.html`` in the run folder when left out.
+        to: the file; ``report.html`` in the run folder if left out.
         track: iterates over its input, and may show progress.
-        now: seconds since the epoch, for the page; the present when left out.
+        now: seconds since the epoch, for the page; the present if left out.
 
     Raises:
-        JournalError: the run's journal cannot be read, or holds no session.
-        ConfigurationError: the page cannot be written.
+        JournalError: the run's journal cannot be read, or holds no session, or a blind one with all its policies.
+        ConfigurationError: there can be no such page, or a file of config/levels/ does not fit.
+        DiskError: the page, a map or a figure cannot be written.
     """
     path = to or run.path / REPORT
     check_folder(path)
@@ -107,9 +108,8 @@ def run_page(
     run: RunFolder, journal: Journal, results: Results, track: Track = no_progress, now: float | None = None
 ) -> str:
     """Return the page of a run; see ``write_report``."""
-    journal = journal.corrected
-    no_maps = draw_maps(run, journal, track)
-    attempts = attempts_of(run, journal, results, track)
+    no_maps = draw_maps(run, results.record, track)
+    attempts = attempts_of(run, results, track)
     made = time.time() if now is None else now
     return render("run.html", **_content(run, journal, results, attempts), no_maps=no_maps, made=made)
 
@@ -129,7 +129,7 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "warning": journal.warning,
         "ended": journal.ended,
         "attempts": attempts,
-        "instances": instances_of(attempts, journal, tuple(symbols)),
+        "instances": instances_of(attempts, results.record, tuple(symbols)),
         "headlines": tuple(headlines_of(summary)),
         "tables": _tables(run, results),
         "charts": _charts(results),
@@ -140,16 +140,16 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "pacing": pacing_of(results.record).words,
         "pose_sources": pose_sources_of(results.record),
         "speed_scaling": speed_scaling_of(results.record),
-        "loaded": policies_loaded(journal.events),
+        "loaded": policies_loaded(results.record),
         "sequential": sequential,
         "sequential_symbol": find_spec(summary.scores, sequential.score).symbol if sequential else "",
         "skips": [skip for _, skip in results.record.skips],
         "run_events": tuple(_run_events(journal.events)),
-        "reproduction": reproduction_of(run, journal),
+        "reproduction": reproduction_of(run, results.record),
     }
 
 
-def _tables(run: RunFolder, results: Results) -> dict[str, Block | list[Block]]:
+def _tables(run: RunFolder, results: Results) -> dict[str, TableBlock | list[TableBlock]]:
     summary = results.summary
     estimates = estimates_block(summary)
     return {

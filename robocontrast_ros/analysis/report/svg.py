@@ -21,7 +21,7 @@ class Chart:
 
     Attributes:
         name: unique on the page.
-        title: of the figure.
+        title: its title.
         words: description for readers who cannot see it.
         wide: SVG element for a laptop.
         narrow: SVG element for a phone.
@@ -35,7 +35,7 @@ class Chart:
 
 
 def charts_of(drawings: Mapping[str, Drawing], prefix: str = "") -> dict[str, Chart]:
-    """Return name -> figure for a page, whose name there begins with a prefix."""
+    """Return name -> figure for a page; its name on the page begins with the prefix."""
     return {
         name: make_chart(f"{prefix}{name}", one.title, one.words, one.draw, one.height)
         for name, one in drawings.items()
@@ -47,10 +47,10 @@ def make_chart(name: str, title: str, words: str, draw: Draw, height: float = 2.
 
     Args:
         name: unique on the page.
-        title: of the figure.
+        title: its title.
         words: description for readers who cannot see it.
         draw: draws it.
-        height: [inch].
+        height: its height [inch].
     """
     wide, narrow = (_svg(f"{name}-{width:g}", words, width, height, draw) for width in (PAGE, COLUMN))
     return Chart(name, title, words, wide, narrow)
@@ -64,9 +64,9 @@ def _svg(name: str, words: str, width: float, height: float, draw: Draw) -> Mark
         figure.savefig(text, format="svg", metadata={"Date": None})
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
-    # Several figures share one page, so their ids must differ; links lead to ids of the page itself.
+    # Several figures share one page, so their ids must differ; links to trials lead to ids of the page itself.
     svg = re.sub(r'( id="|url\(#|href="#(?!trial-))', rf"\g<1>{name}-", svg)
-    # With a keyboard, the table of trials is a shorter way than the links of points.
+    # With a keyboard, the table of trials is the shorter way to a trial.
     svg = svg.replace("<a ", '<a tabindex="-1" ').replace(' target="_blank"', "")
     head, rest = svg.split(">", 1)
     head = re.sub(r' (?:width|height)="[^"]*"', "", head)

@@ -9,14 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.analysis.estimates.results import Results
-from robocontrast_ros.analysis.figures.maps import set_up_trials, write_maps
+from robocontrast_ros.analysis.figures.maps import write_maps
 from robocontrast_ros.analysis.report.pictures import NO_PICTURES, TrialPictures, trial_pictures
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import ScoreSpec, SetupMove, whole_of
 from robocontrast_ros.domain.words import name_in_words
-from robocontrast_ros.runs.events import TrialSkipped
-from robocontrast_ros.runs.journal import Journal
 from robocontrast_ros.runs.run_folder import RunFolder
 
 READERS = 4
@@ -96,41 +95,35 @@ class Instance:
 
 
 def draw_maps(
-    run: RunFolder, journal: Journal, track: Track = no_progress, wanted: Collection[int] | None = None
+    run: RunFolder, record: RunRecord, track: Track = no_progress, wanted: Collection[int] | None = None
 ) -> str:
     """Draw the maps that a run folder lacks; return why there are none, in words.
 
     Args:
         run: the run folder.
-        journal: its journal.
+        record: what its journal says.
         track: iterates over the trials whose maps are drawn, and may show progress.
         wanted: indices of the trials whose maps are wanted; all when left out.
     """
     try:
-        write_maps(run, journal, lambda missing: track(missing, "maps"), wanted)
+        write_maps(run, record, lambda missing: track(missing, "maps"), wanted)
     except ConfigurationError as error:
         return f"There are no new maps: {error}"
     return ""
 
 
 def attempts_of(
-    run: RunFolder,
-    journal: Journal,
-    results: Results,
-    track: Track = no_progress,
-    wanted: Collection[int] | None = None,
+    run: RunFolder, results: Results, track: Track = no_progress, wanted: Collection[int] | None = None
 ) -> tuple[Attempt, ...]:
     """Return every execution of a run, in order; those that count have pictures.
 
     Args:
         run: the run folder.
-        journal: its journal.
         results: its results.
         track: iterates over the trials whose pictures are read, and may show progress.
         wanted: indices of the trials whose pictures are wanted; all when left out.
     """
     symbols = symbols_of(results)
-    moves = {found.event.trial.index: found.moves for found in set_up_trials(journal.events)}
     rows = results.trials.to_dicts()
     counting = {row["index"]: row for row in rows if row["counts"]}
     shown = [index for index in counting if wanted is None or index in wanted]
@@ -147,12 +140,12 @@ def attempts_of(
         Attempt(
             row,
             symbols[row["perturbation"]],
-            _in_words(moves.get(row["index"], ())) if row["counts"] else (),
+            _in_words(each.moves) if row["counts"] else (),
             tuple(json.loads(row["proof"]).items()) if row["proof"] else (),
             pictures.get(row["index"], NO_PICTURES) if row["counts"] else NO_PICTURES,
             results.summary.scores,
         )
-        for row in rows
+        for row, each in zip(rows, results.record.trials, strict=True)
     )
 
 
@@ -161,15 +154,15 @@ def symbols_of(results: Results) -> dict[str, str]:
     return {row.perturbation: row.symbol for row in results.summary.rows if row.perturbation != "all"}
 
 
-def instances_of(attempts: Sequence[Attempt], journal: Journal, names: Sequence[str]) -> tuple[Instance, ...]:
+def instances_of(attempts: Sequence[Attempt], record: RunRecord, names: Sequence[str]) -> tuple[Instance, ...]:
     """Return the test instances in the order in which they were begun.
 
     Args:
         attempts: all executions.
-        journal: the run's journal, which has what was skipped.
+        record: what the run's journal says; it has what was skipped.
         names: of the perturbations, ``base`` first.
     """
-    skips = {(e.base_id, e.perturbation): e.reason for e in journal.events if isinstance(e, TrialSkipped)}
+    skips = {(skip.base_id, skip.perturbation): skip.reason for _, skip in record.skips}
     order = dict.fromkeys([a.row["base_id"] for a in attempts] + [base_id for base_id, _ in skips])
     found = []
     for base_id in order:

@@ -1,4 +1,4 @@
-"""The section of a run's page about what the policy understands."""
+"""The section of a run's page about the check "Does it understand?"."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.estimates.understanding import MARGIN, Check, understanding_of
 from robocontrast_ros.analysis.figures.understanding import drawings_of
 from robocontrast_ros.analysis.report.svg import Chart, charts_of
-from robocontrast_ros.analysis.tables.block import Block
+from robocontrast_ros.analysis.tables.block import TableBlock
 from robocontrast_ros.analysis.tables.understanding import facts_of, policy_block, read
 
 
@@ -19,21 +19,21 @@ class ShownCheck:
     Attributes:
         check: the numbers.
         facts: base success, chance and test-retest in words.
-        table: the perturbations.
+        table: a row a perturbation.
     """
 
     check: Check
     facts: str
-    table: Block
+    table: TableBlock
 
 
 @dataclass(frozen=True)
 class UnderstandingSection:
-    """What the section shows.
+    """The content of the section.
 
     Attributes:
         checks: one a policy.
-        charts: name -> the picture of a table.
+        charts: name -> chart of a check's table.
     """
 
     checks: tuple[ShownCheck, ...]
@@ -41,7 +41,7 @@ class UnderstandingSection:
 
 
 def understanding_section(results: Results, margin: float = MARGIN) -> UnderstandingSection | None:
-    """Return the section; None where nothing in the run changes only what a policy is told or shown."""
+    """Return the section; None if no perturbation of the run changes the policy's input alone."""
     found = understanding_of([results], margin)
     if found is None:
         return None

@@ -40,7 +40,7 @@ Status = Literal["known", "censored", "not_run", "void"]
 
 
 @dataclass(frozen=True)
-class Change:
+class ParameterChange:
     """A parameter of the task that differs from what the trial ran with; None where it was not there."""
 
     key: str
@@ -90,7 +90,7 @@ class OtherTask:
     """
 
     task: Task
-    changes: tuple[Change, ...]
+    changes: tuple[ParameterChange, ...]
     parameters: str
 
 
@@ -122,12 +122,14 @@ def load_other(thresholds: Thresholds, own_file: Path) -> OtherTask:
                 source,
                 attribute.removeprefix("scenes."),
                 after,
-                f"what the trial ran with, {before!r}",
+                f"the value in the trial, {before!r}",
                 "A recording can be scored under other thresholds, not in another world.",
             )
     was, now = dict(_leaves(own)), dict(_leaves(content))
     changes = tuple(
-        Change(key, was.get(key), now.get(key)) for key in dict.fromkeys((*was, *now)) if was.get(key) != now.get(key)
+        ParameterChange(key, was.get(key), now.get(key))
+        for key in dict.fromkeys((*was, *now))
+        if was.get(key) != now.get(key)
     )
     return OtherTask(task, changes, text)
 
@@ -193,7 +195,7 @@ class Rescored:
     high: Scores
     steps: int
     optimal_path_length: float
-    changes: tuple[Change, ...]
+    changes: tuple[ParameterChange, ...]
 
 
 def rescore(

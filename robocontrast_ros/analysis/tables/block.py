@@ -14,12 +14,12 @@ from robocontrast_ros.statistics.estimate import Estimate
 
 NONE, SIGNED = "-", "+.2f"
 TOTAL, ALARM, FAINT = "total", "alarm", "dim"
-"""Styles of rows: over all others, to be seen first, and beside the point."""
+"""Styles of rows: totals over the others, alarms, and rows of little importance."""
 
 
 @dataclass(frozen=True)
 class PValue:
-    """A p-value; None where nothing was tested."""
+    """A p-value; None if nothing was tested."""
 
     value: float | None
 
@@ -34,7 +34,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Difference(Estimate):
-    """An estimate that has its sign in whatever column it is."""
+    """An estimate that is shown with its sign in any column."""
 
 
 def difference(estimate: Estimate) -> Difference:
@@ -43,16 +43,16 @@ def difference(estimate: Estimate) -> Difference:
 
 
 Value = str | int | float | Estimate | PValue | Known | None
-"""What a cell holds; NaN is unknown, as None is."""
+"""Content of a cell; NaN and None are unknown."""
 
 
 def words(value: Value, form: str = ".2f", none: str = NONE, minus: str = "-") -> str:
-    """Return a value as a reader meets it, such as ``0.71 [0.52, 0.88]``.
+    """Return a value as text for a reader, such as ``0.71 [0.52, 0.88]``.
 
     Args:
-        value: an estimate without an interval is its mean alone.
-        form: of the numbers that are no whole ones, in Python's format language.
-        none: what stands for an unknown value.
+        value: the value; an estimate without an interval is shown as its mean alone.
+        form: format of floating-point numbers, in Python's format language; differences have ``SIGNED``.
+        none: text for an unknown value.
         minus: the sign of a negative number.
     """
     match value:
@@ -77,13 +77,14 @@ class Column:
 
     Attributes:
         name: its heading; in files, its name.
-        of: returns its value in a row; the row's attribute of this name when left out.
-        form: of its numbers, as ``words`` takes it.
+        of: returns its value in a row; the row's attribute of this name if left out.
+        form: format of its numbers, as ``words`` takes it.
         brief: whether a terminal shows the means of its estimates alone.
         roomy: whether a narrow page leaves it out.
-        page: whether a terminal has no room for it.
-        kind: in files: str, int, float, bool, or Estimate, which is three columns (``frames``).
-        meaning: in files, in words.
+        page: whether a terminal leaves it out.
+        beside: whether it is read with the column before it, so that its heading may be that of another.
+        kind: its type in files: str, int, float, bool, or Estimate, which is three columns (``frames``).
+        meaning: its meaning in files, in words.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Column:
     brief: bool = False
     roomy: bool = False
     page: bool = False
+    beside: bool = False
     kind: type = str
     meaning: str = ""
 
@@ -105,9 +107,9 @@ class Shown:
     """A column with its values, one a row.
 
     Attributes:
-        heading: differs from those of the other columns.
-        column: what it is.
-        values: in the order of the rows.
+        heading: its heading, which differs from those of the other columns unless it is ``beside`` another.
+        column: its description.
+        values: its values, in the order of the rows.
     """
 
     heading: str
@@ -116,7 +118,7 @@ class Shown:
 
     @property
     def textual(self) -> bool:
-        """Whether it holds words alone, which begin at its left and may be broken."""
+        """Whether it has words alone, which are aligned left and may be broken."""
         return all(isinstance(value, str | None) for value in self.values) and any(self.values)
 
 
@@ -129,16 +131,16 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Block:
+class TableBlock:
     """A table.
 
     Attributes:
-        columns: the first names the row. Of two that are the same in all rows, one is shown; of two that only share
-            their heading, the second's is numbered.
-        rows: what the columns take their values from.
-        title: above it; its first heading may be title enough.
-        note: how it is read; below it.
-        mark: at the headings of estimates.
+        columns: the first names the row. Of two with the same name and the same values, one is shown; of two that share
+            only their name, the second's heading is numbered.
+        rows: the records from which the columns take their values.
+        title: text above it; its first heading may be title enough.
+        note: explanation below it.
+        mark: mark at the headings of estimates.
         group: the column by whose values rows are grouped: the value is shown once, above its rows.
         style: returns the style of a row: ``TOTAL``, ``ALARM``, ``FAINT`` or empty.
         chart: name of the figure that shows it on a page.
@@ -156,21 +158,21 @@ class Block:
     @cached_property
     def shown(self) -> tuple[Shown, ...]:
         """The columns that are shown."""
-        found: dict[str, Shown] = {}
+        found: list[Shown] = []
         for column in self.columns:
             values = tuple(column.value(row) for row in self.rows)
             heading = column.name + (self.mark if any(isinstance(one, Estimate) for one in values) else "")
-            alike = [one for one in found.values() if one.column.name == column.name]
+            alike = [one for one in found if one.column.name == column.name and not column.beside]
             if any(repr(one.values) == repr(values) for one in alike):
                 continue
             number = len(alike) + 1
-            while heading in found:
+            while not column.beside and any(one.heading == heading for one in found):
                 number, heading = number + 1, f"{column.name} ({number})"
-            found[heading] = Shown(heading, column, values)
-        return tuple(found.values())
+            found.append(Shown(heading, column, values))
+        return tuple(found)
 
     def lines(self, put: Callable[[Value, str], str] = words) -> Iterator[tuple[str, list[Line]]]:
-        """Return the rows of each group, with the group's heading: empty where there are no groups.
+        """Return the rows of each group, with the group's heading: empty if there are no groups.
 
         Args:
             put: returns a value in words, with a column's form.
@@ -189,7 +191,7 @@ class Block:
             )
 
 
-def plain(headings: Iterable[str], rows: Iterable[Sequence[Value]], **more: Any) -> Block:
-    """Return a table whose rows are their cells; the other arguments are those of ``Block``."""
+def plain(headings: Iterable[str], rows: Iterable[Sequence[Value]], **more: Any) -> TableBlock:
+    """Return a table whose rows are sequences of cells; the other arguments are those of ``TableBlock``."""
     columns = [Column(heading, itemgetter(number)) for number, heading in enumerate(headings)]
-    return Block(columns, list(rows), **more)
+    return TableBlock(columns, list(rows), **more)

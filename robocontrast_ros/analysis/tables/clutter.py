@@ -10,8 +10,8 @@ import polars as pl
 from rich.console import Group
 
 from robocontrast_ros.analysis.data.trials import Columns
-from robocontrast_ros.analysis.estimates.clutter import ALL, BY, MEASURES, TABLE_I, Change, Clutter, Row
-from robocontrast_ros.analysis.tables.block import SIGNED, Block, Column, Value, difference
+from robocontrast_ros.analysis.estimates.clutter import ALL, BY, MEASURES, TABLE_I, Clutter, ClutterRow, PolicyChange
+from robocontrast_ros.analysis.tables.block import SIGNED, Column, TableBlock, Value, difference
 from robocontrast_ros.analysis.tables.frames import columns_of, frame, part, write_files
 from robocontrast_ros.analysis.tables.latex import tabular
 from robocontrast_ros.analysis.tables.terminal import tables
@@ -19,7 +19,7 @@ from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.estimate import Estimate
 
 BY_GROUP = ("sr", "sr_base", "h_sr", "cr", "gfr", "er")
-"""Measures of the tables by group, the first with its interval in a terminal, too."""
+"""Measures of the tables by group; a terminal shows only the first with its interval."""
 
 SIGNED_MEASURES = ("difference_to_base",)
 """Measures that are differences."""
@@ -83,7 +83,7 @@ COLUMNS: Mapping[str, Columns] = {name: columns_of(columns) for name, columns in
 
 
 def clutter_tables(clutter: Clutter) -> dict[str, pl.DataFrame]:
-    """Return the content of each file of ``COLUMNS``."""
+    """Return the content of each file of ``COLUMNS`` that has rows."""
     rows: dict[str, list[tuple[object, ...]]] = {
         "clutter": [(row, name, estimate) for row in clutter.rows for name, estimate in row.measures.items()],
         "clutter_trends": [
@@ -123,7 +123,7 @@ def clutter_tex(clutter: Clutter) -> str:
     """Return table I (section IV-A) as a tabular: a row a policy."""
     columns = [Column("policy"), Column("n", lambda row: row.trials), *_measures(TABLE_I)]
     comments = (f"{MEASURES[name].symbol}: {MEASURES[name].meaning}." for name in TABLE_I)
-    return tabular(Block(columns, clutter.by(ALL), note="95 % intervals. n: cluttered trials."), *comments)
+    return tabular(TableBlock(columns, clutter.by(ALL), note="95 % intervals. n: cluttered trials."), *comments)
 
 
 def clutter_report(clutter: Clutter) -> Group:
@@ -139,13 +139,13 @@ def _measures(names: Iterable[str], *brief: str) -> list[Column]:
     ]
 
 
-def measured(row: Row, name: str) -> Estimate:
+def measured(row: ClutterRow, name: str) -> Estimate:
     """Return the estimate of a measure."""
     return difference(row.of(name)) if name in SIGNED_MEASURES else row.of(name)
 
 
-def measures_block(clutter: Clutter, mark: str = "") -> Block:
-    """Return all measures: a row a measure, a column a policy; ``mark`` is that of intervals."""
+def measures_block(clutter: Clutter, mark: str = "") -> TableBlock:
+    """Return all measures: a row a measure, a column a policy; ``mark`` is the mark of intervals."""
     rows: list[tuple[str, str, dict[str, Value]]] = [
         ("trials", "trials with distractors", {row.policy: row.trials for row in clutter.by(ALL)}),
         ("instances", "test instances among them", {row.policy: row.instances for row in clutter.by(ALL)}),
@@ -160,10 +160,10 @@ def measures_block(clutter: Clutter, mark: str = "") -> Block:
         *(Column(policy, lambda row, policy=policy: row[2].get(policy)) for policy in clutter.policies),
     ]
     meaning = Column("what it is", itemgetter(1), roomy=True, page=True)
-    return Block([*columns, meaning], rows, note=MEASURED, mark=mark)
+    return TableBlock([*columns, meaning], rows, note=MEASURED, mark=mark)
 
 
-def group_blocks(clutter: Clutter, mark: str = "") -> tuple[Block, ...]:
+def group_blocks(clutter: Clutter, mark: str = "") -> tuple[TableBlock, ...]:
     """Return the measures by group: a table a grouping, a row a group and policy."""
     several = Column("policy") if len(clutter.policies) > 1 else None
     blocks = []
@@ -176,13 +176,13 @@ def group_blocks(clutter: Clutter, mark: str = "") -> tuple[Block, ...]:
                 Column("n", lambda row: row.trials),
                 *_measures(names, *BY_GROUP[1:]),
             ]
-            blocks.append(Block(columns, rows, mark=mark, group=several))
+            blocks.append(TableBlock(columns, rows, mark=mark, group=several))
     return tuple(blocks)
 
 
-def trends_block(clutter: Clutter, mark: str = "") -> Block:
+def trends_block(clutter: Clutter, mark: str = "") -> TableBlock:
     """Return the slope of success with DvFC, of each policy."""
-    return Block(
+    return TableBlock(
         [
             Column("trend of SR with DvFC", lambda trend: trend.policy),
             Column("n", lambda trend: trend.trials),
@@ -195,17 +195,17 @@ def trends_block(clutter: Clutter, mark: str = "") -> Block:
     )
 
 
-def agreement_block(clutter: Clutter) -> Block:
-    """Return which of a policy's successes the others have, too, and the union (section IV-B, figure 4)."""
+def agreement_block(clutter: Clutter) -> TableBlock:
+    """Return the share of a policy's successes that each other also has, and the union (section IV-B, figure 4)."""
     headings = ("of the trials solved by", "solved too by", "n", "share")
     columns = [Column(heading, itemgetter(number)) for number, heading in enumerate(headings)]
-    return Block(columns, _agreement(clutter, ("all trials", "at least one")))
+    return TableBlock(columns, _agreement(clutter, ("all trials", "at least one")))
 
 
-def change_block(change: Change) -> Block:
-    """Return the measures of the paper's table II (section V) before and after a change: a row a measure."""
+def change_block(change: PolicyChange) -> TableBlock:
+    """Return the measures of the paper's table II (section V) before and after a change, with the difference."""
     headings = {f"before: {change.first}": ".2f", f"after: {change.second}": ".2f", "after - before": SIGNED}
-    return Block(
+    return TableBlock(
         [
             Column(f"{counted(change.trials, 'trial')} of both", lambda row: MEASURES[row[0]].symbol),
             *(

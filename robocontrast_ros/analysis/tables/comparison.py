@@ -15,7 +15,7 @@ from robocontrast_ros import __version__
 from robocontrast_ros.analysis.data.trials import Columns
 from robocontrast_ros.analysis.estimates.comparison import Comparison
 from robocontrast_ros.analysis.estimates.summary import ALL
-from robocontrast_ros.analysis.tables.block import SIGNED, TOTAL, Block, Column, PValue
+from robocontrast_ros.analysis.tables.block import SIGNED, TOTAL, Column, PValue, TableBlock
 from robocontrast_ros.analysis.tables.frames import columns_of, frame, part
 from robocontrast_ros.analysis.tables.terminal import tables
 from robocontrast_ros.configuration import ConfigurationError
@@ -28,21 +28,21 @@ FAMILIES = (
     "each perturbation, of all runs that the first is compared with. The rows over all pairs use the same trials again "
     "and are a family of their own."
 )
-"""Which tests are adjusted together."""
+"""Explanation of the families of tests that are adjusted together."""
 
 BEYOND = (
     "Change from base: the score minus that of the same instances' own base trials. SPL also changes where the "
     "perturbed path is harder for any robot; with an oracle's run as the second, the difference in differences is what "
     "the perturbation costs the policy beyond that."
 )
-"""What the difference in differences is for."""
+"""Explanation of the difference in differences."""
 
 
 SAME_START = (
     "Same start: instruction and planned path are also the same; other pairs start from the scene that each policy's "
     "own previous trial left, and may be told other words."
 )
-"""Which of the pairs begin alike."""
+"""Explanation of pairs with the same start."""
 
 
 def _tested(test: str, meaning: str, alone: str = "the same, adjusted") -> tuple[Column, Column]:
@@ -98,7 +98,7 @@ _FILE = (
 )
 
 COLUMNS: Columns = columns_of(_FILE)
-"""Name of each column of the CSV file -> its type and its meaning. What is unknown is null, an empty field."""
+"""Name of each column of the CSV file -> its type and its meaning. Unknown values are null, an empty field."""
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> pl.DataFrame:
@@ -138,7 +138,7 @@ def write_numbers(comparisons: Sequence[Comparison], page: Path) -> tuple[Path, 
 
     Raises:
         ConfigurationError: the page has the name of one of them.
-        DiskError: a file cannot be written; what was there stays as it was.
+        DiskError: a file cannot be written; an existing one stays as it was.
     """
     table, records = number_files(page)
     write_file(table, comparison_table(comparisons).write_csv())
@@ -151,8 +151,8 @@ def comparison_report(comparisons: Sequence[Comparison], labels: Sequence[str], 
 
     Args:
         comparisons: the first run with each of the others.
-        labels: what each run is called, the first run first.
-        stopped: what the marks of runs that stopped early mean.
+        labels: label of each run, the first run first.
+        stopped: meanings of the marks of runs that stopped early.
     """
     parts: list[RenderableType] = []
     for comparison, other in zip(comparisons, labels[1:], strict=True):
@@ -178,24 +178,24 @@ READ = (
     "bootstrap over test instances. McNemar and Boschloo: exact tests of success for independent pairs; not given "
     "where pairs share test instances."
 )
-"""How the tables are read."""
+"""Explanation of the tables."""
 
 
 def _named(comparison: Comparison, first: str, second: str) -> list[str]:
-    """Return a line for each run; where policies share their name, the label has the run's folder already."""
+    """Return a line for each run: its label, and its folder unless the label has it already."""
     return [
         f"{which}: {label}" if f"({run})" in label else f"{which}: {label}, {run}"
         for which, label, run in (("first", first, comparison.first_run), ("second", second, comparison.second_run))
     ]
 
 
-def compared_blocks(comparison: Comparison, first: str = "first", second: str = "second") -> list[Block]:
+def compared_blocks(comparison: Comparison, first: str = "first", second: str = "second") -> list[TableBlock]:
     """Return the means and differences of the metric, and of success, with their tests.
 
     Args:
         comparison: the numbers.
-        first: what the first run is called.
-        second: what the second run is called.
+        first: label of the first run.
+        second: label of the second run.
     """
     success = _compared(
         "success",
@@ -215,9 +215,9 @@ def compared_blocks(comparison: Comparison, first: str = "first", second: str = 
 
 def _compared(
     score: str, comparison: Comparison, first: str, second: str, fields: tuple[str, str, str], test: str
-) -> Block:
+) -> TableBlock:
     means = zip((first, second), fields, strict=False)
-    return Block(
+    return TableBlock(
         [
             Column("", lambda row: row.symbol),
             Column("pairs"),
@@ -240,7 +240,7 @@ def _p_values(name: str, test: str, page: bool = False) -> tuple[Column, Column]
     )
 
 
-def change_blocks(comparison: Comparison, first: str = "first", second: str = "second") -> list[Block]:
+def change_blocks(comparison: Comparison, first: str = "first", second: str = "second") -> list[TableBlock]:
     """Return the changes from base of the metric, and of success; the arguments are those of ``compared_blocks``."""
     rows = [row for row in comparison.rows if row.change.instances]
     scores = {comparison.metric_spec.heading: "change", "success": "success_change"}
@@ -248,7 +248,7 @@ def change_blocks(comparison: Comparison, first: str = "first", second: str = "s
         scores = {"success": "success_change"}
     fields = {first: "first", second: "second", f"{first} - {second}": "difference"}
     return [
-        Block(
+        TableBlock(
             [
                 Column("change from base", lambda row: row.symbol),
                 Column("n", lambda row: row.change.instances, roomy=True),

@@ -1,4 +1,4 @@
-"""Tables for programs: each column's type and meaning is described once, beside where its value is from."""
+"""Tables for programs: each column's type and meaning is described once, beside the source of its value."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from robocontrast_ros.system.disk import write_file
 TYPES: Mapping[type, type[pl.DataType]] = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
 
 ENDS = {"mean": "", "low": "its 95 % interval's lower end", "high": "its upper end"}
-"""Columns of an estimate -> their meanings; empty: that of the estimate."""
+"""Columns of an estimate -> their meanings; if empty, the meaning of the estimate."""
 
 
 def part(number: int, name: str, kind: type, meaning: str, of: Callable[[Any], Any] | None = None) -> Column:
     """Return a column whose values are in one of the records that make up a row.
 
     Args:
-        number: which of them.
-        name: in the file; that of its attribute when ``of`` is left out.
+        number: index of that record in the row.
+        name: its name in the file, and of the record's attribute if ``of`` is left out.
         kind: as ``Column.kind``.
-        meaning: in words.
-        of: returns the value.
+        meaning: its meaning in words.
+        of: returns the value in the record.
     """
     own = Column(name, of)
     return Column(name, lambda row: own.value(row[number]), kind=kind, meaning=meaning)
@@ -46,19 +46,20 @@ def columns_of(columns: Iterable[Column]) -> Columns:
 
 
 def frame(columns: Sequence[Column], rows: Iterable[Any]) -> pl.DataFrame:
-    """Return the content of a file: a row each."""
-    return make_table([_cells(columns, row) for row in rows], columns_of(columns))
+    """Return the content of a file: a line for each row."""
+    return make_table([cells(columns, row) for row in rows], columns_of(columns))
 
 
-def _cells(columns: Sequence[Column], row: Any) -> dict[str, object]:
-    cells: dict[str, object] = {}
+def cells(columns: Sequence[Column], row: Any) -> dict[str, object]:
+    """Return the cells of a row, by the names of ``columns_of``."""
+    found: dict[str, object] = {}
     for column in columns:
         value = column.value(row)
         if column.kind is Estimate:
-            cells |= {_end(column, end): number for end, number in asdict(value).items()}
+            found |= {_end(column, end): number for end, number in asdict(value).items()}
         else:
-            cells[column.name] = value
-    return cells
+            found[column.name] = value
+    return found
 
 
 def _end(column: Column, end: str) -> str:

@@ -1,11 +1,11 @@
-r"""Tables that a paper can ``\input``; they need the package booktabs, those over several pages longtable, too."""
+r"""Tables that a paper can ``\input``; they need the package booktabs, and those over several pages also longtable."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 
-from robocontrast_ros.analysis.tables.block import Block, Known, Value, words
+from robocontrast_ros.analysis.tables.block import Known, TableBlock, Value, words
 from robocontrast_ros.statistics.estimate import Estimate
 
 NONE, MINUS = "--", "\N{MINUS SIGN}"
@@ -19,25 +19,25 @@ SYMBOLS = {
     "”": "''",
     "…": r"\ldots{}",
 }
-"""Letters of names and headings -> what prints them."""
+"""Letters of names and headings -> their LaTeX."""
 
 _COMMANDS = {"\\": r"\textbackslash", "~": r"\textasciitilde", "^": r"\textasciicircum"}
 
 
-def tabular(block: Block, *comments: str) -> str:
-    """Return a table whose columns are as wide as their content, with its title, its note and comments above it."""
+def tabular(block: TableBlock, *comments: str) -> str:
+    """Return a table with columns as wide as their content; title, note and comments are LaTeX comments above it."""
     left = (one.textual or any(isinstance(value, Estimate | Known) for value in one.values) for one in block.shown)
     columns = "".join(["l" * bool(block.group), *("l" if one else "r" for one in left)])
     return _environment("tabular", columns, block, (), ["booktabs"], comments)
 
 
-def longtable(block: Block, widths: Sequence[float], *comments: str) -> str:
+def longtable(block: TableBlock, widths: Sequence[float], *comments: str) -> str:
     """Return a table that may be longer than a page.
 
     Args:
         block: the table.
-        widths: of its columns, as shares of a line.
-        comments: above it, with its title and its note.
+        widths: widths of its columns, as shares of a line.
+        comments: LaTeX comments above it, after its title and its note.
     """
     columns = "".join(f"p{{{width:.3f}\\linewidth}}" for width in widths)
     end = rf"\midrule \multicolumn{{{len(widths)}}}{{r}}{{Continued on next page}} \\ \midrule"
@@ -46,9 +46,14 @@ def longtable(block: Block, widths: Sequence[float], *comments: str) -> str:
 
 
 def _environment(
-    name: str, columns: str, block: Block, repeated: Sequence[str], packages: Sequence[str], comments: Sequence[str]
+    name: str,
+    columns: str,
+    block: TableBlock,
+    repeated: Sequence[str],
+    packages: Sequence[str],
+    comments: Sequence[str],
 ) -> str:
-    """Return an environment; ``repeated`` is what pages that it goes on over have at their ends."""
+    """Return an environment; ``repeated`` are the lines for the page breaks of a longtable, empty for a tabular."""
     group = [block.group.name] if block.group else []
     named = (one.heading.replace(" - ", f" {MINUS} ") for one in block.shown)
     head = [r"\toprule", _line(map(_escaped, [*group, *named])), r"\midrule"]
@@ -91,5 +96,5 @@ def _escape(found: re.Match[str]) -> str:
     sign = found[0]
     if (command := _COMMANDS.get(sign[0])) is None:
         return f"\\{sign}"
-    # The space after a command ends it: one of the text is a command, too.
+    # A space after a command only ends it, so a space of the text is also written as a command.
     return rf"{command} \space " if sign.endswith(" ") else f"{command} "

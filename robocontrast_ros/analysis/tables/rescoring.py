@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 import polars as pl
@@ -22,77 +23,120 @@ from robocontrast_ros.analysis.data.trials import (
 )
 from robocontrast_ros.analysis.rescoring.scores_from_bags import OfflineScore
 from robocontrast_ros.analysis.rescoring.thresholds import UNKNOWN, Scores
+from robocontrast_ros.analysis.tables.block import Column
+from robocontrast_ros.analysis.tables.frames import cells, columns_of
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.system.disk import make_folder
 
 SCORES = ("success", "spl", "progress")
 
-_WHICH: Columns = {
-    "run": (pl.String, "name of the run folder; empty for a bag that lies in none"),
-    "trial": (pl.String, "the trial; the name of its bag where no journal knows it"),
-    "bag": (pl.String, "folder of its bag; empty when there is none"),
-    "policy": (pl.String, "name of the policy, as the bag says"),
-}
 
-_CONDITIONS: Columns = {
-    name: COLUMNS[name]
-    for name in (
-        "index",
-        "base_id",
-        "instance_id",
-        "perturbation",
-        "repeat",
-        "family",
-        "instruction",
-        "note",
-        "claim",
-        "proof",
-        "seed",
-    )
-}
+_WHICH = (
+    Column(
+        "run",
+        lambda score: score.run.name if score.run else "",
+        meaning="name of the run folder; empty for a bag that lies in none",
+    ),
+    Column("trial", lambda score: score.trial_id, meaning="the trial; the name of its bag where no journal knows it"),
+    Column("bag", lambda score: str(score.bag or ""), meaning="folder of its bag; empty when there is none"),
+    Column("policy", meaning="name of the policy, as the bag says"),
+)
 
-_SCORED: Columns = {
-    "complete": (pl.Boolean, "whether the bag holds the trial to its end; else the scores are of what there is"),
-    "scored_until_s": (pl.Float64, "stamp of the last control step that was scored [s]"),
-    "differences": (pl.String, "what differs from the journal; empty when nothing does"),
-    "problem": (pl.String, "why the bag cannot be scored or relied on; empty when it can"),
-}
+_CONDITIONS = (
+    *("index", "base_id", "instance_id", "perturbation", "repeat", "family", "instruction"),
+    *("note", "claim", "proof", "seed"),
+)
+
+_TRIAL: Columns = {**columns_of(_WHICH), **{name: COLUMNS[name] for name in _CONDITIONS}}
+
+_SCORED = (
+    Column(
+        "complete",
+        kind=bool,
+        meaning="whether the bag holds the trial to its end; else the scores are of what there is",
+    ),
+    Column(
+        "scored_until_s",
+        lambda score: score.scored_until,
+        kind=float,
+        meaning="stamp of the last control step that was scored [s]",
+    ),
+    Column(
+        "differences",
+        lambda score: "; ".join(score.differences),
+        meaning="what differs from the journal; empty when nothing does",
+    ),
+    Column("problem", meaning="why the bag cannot be scored or relied on; empty when it can"),
+)
 
 
 def score_columns(scores: Sequence[OfflineScore]) -> Columns:
     """Return the columns of ``scores_table``. NaN never occurs: what is unknown is null."""
     specs = tuple(dict.fromkeys(spec for score in scores for spec in score.specs)) or STANDARD_SPECS
-    return {**_WHICH, **_CONDITIONS, **result_columns(specs), **_SCORED}
+    return {**_TRIAL, **result_columns(specs), **columns_of(_SCORED)}
 
 
-RESCORED_COLUMNS: Columns = {
-    **_WHICH,
-    **_CONDITIONS,
-    "status": (pl.String, "known, censored (the recording ends before the trial would have), not_run or void"),
-    "censored": (pl.Boolean, "whether the status is censored: there are bounds instead of scores"),
-    "reason": (pl.String, "why it is not known; empty when it is"),
-    **{f"{s}_before": (pl.Float64, f"{s} under the trial's own thresholds") for s in SCORES},
-    **{s: (pl.Float64, f"{s} under the other thresholds; null unless the status is known") for s in SCORES},
-    **{
-        f"{s}_{bound}": (pl.Float64, f"{s} under the other thresholds, at {words}; {s} where that is known")
+def _at(score: str, end: str, meaning: str) -> Column:
+    return Column(f"{score}_{end}", attrgetter(f"{end}.{score}"), kind=float, meaning=f"{score} under {meaning}")
+
+
+_RESCORED = (
+    Column("status", meaning="known, censored (the recording ends before the trial would have), not_run or void"),
+    Column(
+        "censored",
+        lambda found: found.status == "censored",
+        kind=bool,
+        meaning="whether the status is censored: there are bounds instead of scores",
+    ),
+    Column("reason", meaning="why it is not known; empty when it is"),
+    *(_at(s, "before", "the trial's own thresholds") for s in SCORES),
+    *(
+        Column(
+            s,
+            lambda found, s=s: getattr(found.low, s) if found.status == "known" else None,
+            kind=float,
+            meaning=f"{s} under the other thresholds; null unless the status is known",
+        )
         for s in SCORES
-        for bound, words in (("low", "least"), ("high", "most"))
-    },
-    "optimal_path_length_m": (pl.Float64, "the planner's path under the other thresholds [m]"),
-    "steps": (pl.Int64, "control steps that count; fewer than recorded where the trial would have ended earlier"),
-    "thresholds": (pl.String, "what differs from the trial's own, as JSON: key -> [before, after]"),
-}
+    ),
+    *(
+        _at(s, end, f"the other thresholds, at {words}; {s} where that is known")
+        for s in SCORES
+        for end, words in (("low", "least"), ("high", "most"))
+    ),
+    Column(
+        "optimal_path_length_m",
+        lambda found: found.optimal_path_length,
+        kind=float,
+        meaning="the planner's path under the other thresholds [m]",
+    ),
+    Column(
+        "steps",
+        lambda found: found.steps if found.status in ("known", "censored") else None,
+        kind=int,
+        meaning="control steps that count; fewer than recorded where the trial would have ended earlier",
+    ),
+    Column(
+        "thresholds",
+        lambda found: json.dumps({c.key: [c.before, c.after] for c in found.changes}),
+        meaning="what differs from the trial's own, as JSON: key -> [before, after]",
+    ),
+)
+
+RESCORED_COLUMNS: Columns = {**_TRIAL, **columns_of(_RESCORED)}
 """Columns of ``rescored_table``. NaN never occurs: what is unknown is null."""
 
 
 def scores_table(scores: Sequence[OfflineScore]) -> pl.DataFrame:
     """Return the scores from bags, with ``score_columns``; a trial that cannot be scored has no scores."""
-    return make_table([_row(score) for score in scores], score_columns(scores))
+    rows = [_trial(score) | _result(score) | cells(_SCORED, score) for score in scores]
+    return make_table(rows, score_columns(scores))
 
 
 def rescored_table(scores: Sequence[OfflineScore]) -> pl.DataFrame:
     """Return the scores under other thresholds, with ``RESCORED_COLUMNS``, of the trials that could be scored."""
-    return make_table([_rescored_row(score) for score in scores if score.rescored], RESCORED_COLUMNS)
+    rows = [_trial(score) | cells(_RESCORED, score.rescored) for score in scores if score.rescored]
+    return make_table(rows, RESCORED_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -175,49 +219,17 @@ def write_scores(scores: Sequence[OfflineScore], folder: Path) -> tuple[Path, ..
     return tuple(files)
 
 
-def _row(score: OfflineScore) -> dict[str, object]:
-    row = _which(score) | {
-        "complete": score.complete,
-        "scored_until_s": score.scored_until,
-        "differences": "; ".join(score.differences),
-        "problem": score.problem,
-    }
+def _trial(score: OfflineScore) -> dict[str, object]:
+    return cells(_WHICH, score) | (conditions_of(score.trial) if score.trial else {})
+
+
+def _result(score: OfflineScore) -> dict[str, object]:
     if score.offline is None:
-        return row
-    row |= scores_of(score.offline, score.specs)
+        return {}
+    found = scores_of(score.offline, score.specs)
     # These are known only at the end of a trial.
-    return (
-        row if score.complete else row | dict.fromkeys(("fault", "steps", "clamped_steps", "interventions", "stopped"))
-    )
-
-
-def _rescored_row(score: OfflineScore) -> dict[str, object]:
-    rescored = score.rescored
-    assert rescored is not None
-    known = rescored.low if rescored.status == "known" else UNKNOWN
-    return {
-        **_which(score),
-        "status": rescored.status,
-        "censored": rescored.status == "censored",
-        "reason": rescored.reason,
-        **{f"{name}_before": value for name, value in asdict(rescored.before).items()},
-        **asdict(known),
-        **{f"{name}_low": value for name, value in asdict(rescored.low).items()},
-        **{f"{name}_high": value for name, value in asdict(rescored.high).items()},
-        "optimal_path_length_m": rescored.optimal_path_length,
-        "steps": rescored.steps if rescored.status in ("known", "censored") else None,
-        "thresholds": json.dumps({c.key: [c.before, c.after] for c in rescored.changes}),
-    }
-
-
-def _which(score: OfflineScore) -> dict[str, object]:
-    return {
-        "run": score.run.name if score.run else "",
-        "trial": score.trial_id,
-        "bag": str(score.bag or ""),
-        "policy": score.policy,
-        **(conditions_of(score.trial) if score.trial else {}),
-    }
+    late = () if score.complete else ("fault", "steps", "clamped_steps", "interventions", "stopped")
+    return found | dict.fromkeys(late)
 
 
 def _groups(table: pl.DataFrame) -> list[tuple[tuple[str, str, str], pl.DataFrame]]:

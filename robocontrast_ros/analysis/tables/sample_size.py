@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from robocontrast_ros.analysis.estimates.sample_size import SampleSize
-from robocontrast_ros.analysis.tables.block import Block, Column
+from robocontrast_ros.analysis.tables.block import Column, TableBlock
 
 CAPTION = (
     "Sample size for a target half-width: further test instances, with all their trials, until the 95 % interval is no "
@@ -14,12 +14,12 @@ CAPTION = (
 UNKNOWN = " Without a number: the estimate needs at least two test instances."
 
 
-def sample_size_block(sizes: Sequence[SampleSize]) -> Block:
+def sample_size_block(sizes: Sequence[SampleSize]) -> TableBlock:
     """Return the sample sizes as a table."""
     several = len({found.policy for found in sizes}) > 1
     rows = [(found, needed) for found in sizes for needed in found.needed]
     unknown = any(needed.instances is None for _, needed in rows)
-    return Block(
+    return TableBlock(
         [
             Column("interval of", lambda row: row[0].estimator),
             Column("± now", lambda row: row[0].estimate.half_width, ".3f"),

@@ -11,13 +11,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from robocontrast_ros.analysis.data.effort_model import Effort
-from robocontrast_ros.analysis.estimates.handling import Handling
+from robocontrast_ros.analysis.estimates.handling import MeasuredHandling
 from robocontrast_ros.analysis.estimates.judges import Judges
 from robocontrast_ros.analysis.estimates.latency import Latency
 from robocontrast_ros.analysis.estimates.placing import Placing
-from robocontrast_ros.analysis.estimates.summary import ALL, Row, Summary
+from robocontrast_ros.analysis.estimates.summary import ALL, Summary, SummaryRow
 from robocontrast_ros.analysis.estimates.test_set import BIASES
-from robocontrast_ros.analysis.tables.block import SIGNED, TOTAL, Block, Column, Known, Value, words
+from robocontrast_ros.analysis.tables.block import SIGNED, TOTAL, Column, Known, TableBlock, Value, words
 from robocontrast_ros.analysis.tables.latex import tabular
 from robocontrast_ros.analysis.tables.terminal import Table, tables
 from robocontrast_ros.domain import ScoreSpec
@@ -65,11 +65,11 @@ def summary_report(summary: Summary) -> Group:
 
 
 def policy_column(summary: Summary) -> Column | None:
-    """Return the column by which rows are grouped where a run has several policies."""
+    """Return the column that groups rows by policy; None if a run has one policy."""
     return Column("policy") if len(summary.policies) > 1 else None
 
 
-def style_of(row: Row) -> str:
+def style_of(row: SummaryRow) -> str:
     """Return the style of a row."""
     return TOTAL if row.perturbation == ALL else ""
 
@@ -89,9 +89,9 @@ def _differences(summary: Summary, name: str = "{}") -> list[Column]:
     ]
 
 
-def scores_block(summary: Summary) -> Block:
+def scores_block(summary: Summary) -> TableBlock:
     """Return the scores of the base trials, of each perturbation, and of all together."""
-    return Block(
+    return TableBlock(
         [
             *(_symbol(""), Column("n", lambda row: row.trials), *_scores(summary.shown)),
             Column("faults", lambda row: row.policy_faults, roomy=True),
@@ -108,9 +108,9 @@ def scores_block(summary: Summary) -> Block:
     )
 
 
-def changes_block(summary: Summary) -> Block:
-    """Return the differences to the instances' own base trials; without rows where there is no pair."""
-    return Block(
+def changes_block(summary: Summary) -> TableBlock:
+    """Return the differences to the instances' own base trials; without rows if there is no pair."""
+    return TableBlock(
         [_symbol("difference to base"), Column("n", lambda row: row.pairs), *_differences(summary)],
         [row for row in summary.rows if row.pairs],
         note=f"{CHANGE} {SPL_CHANGES}" if summary.metric == "spl" else CHANGE,
@@ -119,9 +119,9 @@ def changes_block(summary: Summary) -> Block:
     )
 
 
-def all_scores_block(summary: Summary) -> Block:
+def all_scores_block(summary: Summary) -> TableBlock:
     """Return the means of all scores."""
-    return Block(
+    return TableBlock(
         [_symbol("perturbation"), Column("n", lambda row: row.trials), *_scores(summary.scores, brief=True)],
         summary.rows,
         title="Mean of all scores",
@@ -132,10 +132,10 @@ def all_scores_block(summary: Summary) -> Block:
     )
 
 
-def latency_blocks(summary: Summary) -> list[Block]:
+def latency_blocks(summary: Summary) -> list[TableBlock]:
     """Return success against emulated latency, a table a curve."""
     return [
-        Block(
+        TableBlock(
             [
                 Column(
                     f"success against latency ({curve.filter}{f', {curve.policy}' if policy_column(summary) else ''})",
@@ -156,9 +156,9 @@ def latency_blocks(summary: Summary) -> list[Block]:
     ]
 
 
-def latency_block(latencies: Sequence[Latency]) -> Block:
+def latency_block(latencies: Sequence[Latency]) -> TableBlock:
     """Return the policies' own times for an answer."""
-    return Block(
+    return TableBlock(
         [
             Column("policy"),
             Column("answers"),
@@ -172,9 +172,9 @@ def latency_block(latencies: Sequence[Latency]) -> Block:
     )
 
 
-def selections_block(summary: Summary) -> Block:
-    """Return the instances that perturbations were applied to; without rows where all could be."""
-    return Block(
+def selections_block(summary: Summary) -> TableBlock:
+    """Return the base scores of each perturbation's applied and refused instances; without rows if none was refused."""
+    return TableBlock(
         [
             _symbol(f"base {summary.metric_spec.heading}"),
             Column("applied", lambda row: row.selection.applied),
@@ -190,7 +190,7 @@ def selections_block(summary: Summary) -> Block:
     )
 
 
-def estimates_block(summary: Summary) -> Block:
+def estimates_block(summary: Summary) -> TableBlock:
     """Return the estimates of the test set's mean for the domain, and for the set itself, with the bias of each."""
     rows = [
         (policy, name, of_domain or NO_ESTIMATE, _exact(of_test_set or NO_ESTIMATE, found.no_sampling_error))
@@ -208,7 +208,7 @@ def estimates_block(summary: Summary) -> Block:
             lines.append(f"No adjusted estimate{whose}: {found.without}")
         else:
             lines.append(f"Run{whose}: {found.run} of {counted(found.instances, 'instance')} of X.")
-    return Block(
+    return TableBlock(
         [
             Column(f"test-set mean of {summary.metric_spec.heading}", itemgetter(1)),
             Column("domain", itemgetter(2)),
@@ -225,7 +225,7 @@ def _exact(estimate: Estimate, instead: str) -> Value:
     return Known(estimate.mean, instead) if instead and estimate.mean is not None else estimate
 
 
-def effort_block(summary: Summary) -> Block:
+def effort_block(summary: Summary) -> TableBlock:
     """Return the run's effort, beside that of a standard evaluation of the same test set."""
     effort = summary.effort
     means = {
@@ -240,7 +240,7 @@ def effort_block(summary: Summary) -> Block:
     ]
     if effort.went_back:
         rows.append(("going back, in total", effort.gone_back, counted(effort.went_back, "instance")))
-    return Block(
+    return TableBlock(
         [
             Column("cost of set-ups", itemgetter(0)),
             Column("[m]", lambda row: row[1] and row[1].metres),
@@ -252,9 +252,9 @@ def effort_block(summary: Summary) -> Block:
     )
 
 
-def set_ups_block(summary: Summary) -> Block:
-    """Return what the set-ups of the base trials and of each perturbation cost."""
-    return Block(
+def set_ups_block(summary: Summary) -> TableBlock:
+    """Return the effort of the set-ups of the base trials, of each perturbation, and of all."""
+    return TableBlock(
         [
             _symbol("set-ups of"),
             Column("metres"),
@@ -270,14 +270,14 @@ def set_ups_block(summary: Summary) -> Block:
     )
 
 
-def _tex(summary: Summary, block: Block) -> str:
+def _tex(summary: Summary, block: TableBlock) -> str:
     title = f"{summary.session}: {summary.strategy}, {summary.policy} on {summary.robot}, seed {summary.seed}"
     return tabular(replace(block, title=title), summary.stopped)
 
 
 def summary_tex(summary: Summary) -> str:
     """Return a tabular with a row a perturbation: trials, both scores with intervals, differences to base trials."""
-    block = Block(
+    block = TableBlock(
         [
             *(_symbol("perturbation"), Column("n", lambda row: row.trials)),
             *(*_scores(summary.shown), *_differences(summary, "{} - base")),
@@ -329,7 +329,7 @@ def _explained(summary: Summary) -> str:
 
 
 def judges_words(judges: Judges) -> str:
-    """Return how far the camera and the person agree, in one or two sentences."""
+    """Return the agreement of the camera and the person, in one or two sentences."""
     asked = f"In {counted(judges.asked, 'trial')} the camera was unsure, and the person decided."
     if not judges.both:
         return asked
@@ -343,7 +343,7 @@ def judges_words(judges: Judges) -> str:
 
 
 def corrections_words(corrections: Sequence[TrialCorrected]) -> str:
-    """Return which trials a person judged otherwise afterwards, who, and why."""
+    """Return the trials whose judgement a person corrected afterwards, with the person and the reason."""
     each = "; ".join(
         f"{c.trial_id} {'success' if c.judgement.success else 'failure'}, by {c.judgement.by}: {c.reason}"
         for c in corrections
@@ -351,7 +351,7 @@ def corrections_words(corrections: Sequence[TrialCorrected]) -> str:
     return f"Judgements corrected afterwards: {each}."
 
 
-def handling_words(handling: Handling) -> str:
+def handling_words(handling: MeasuredHandling) -> str:
     """Return the person's measured times beside the model, and the model that fits best, in one or two sentences."""
     said = (
         f"Of {counted(handling.set_ups, 'timed set-up')} the model says {handling.modelled:.0f} s, measured were "
@@ -364,7 +364,7 @@ def handling_words(handling: Handling) -> str:
 
 
 def placing_words(placing: Placing) -> str:
-    """Return how exactly the person set scenes up, and what they overruled, in one or two sentences."""
+    """Return the errors of the person's set-ups, and the doubts that they overruled, in one or two sentences."""
     said = []
     if placing.position is not None:
         off, turned = placing.position, placing.orientation

@@ -1,4 +1,4 @@
-"""Tables in a terminal of any width: no line is wider, no two rows look alike that differ, and nothing is cut off."""
+"""Tables in a terminal of any width: no line is wider, rows that differ look different, and nothing is cut off."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
-from robocontrast_ros.analysis.tables.block import ALARM, FAINT, TOTAL, Block, Column, Value, words
+from robocontrast_ros.analysis.tables.block import ALARM, FAINT, TOTAL, Column, TableBlock, Value, words
 from robocontrast_ros.statistics.estimate import Estimate
 
 STYLES = {TOTAL: "bold", ALARM: "bold red", FAINT: "dim", "": ""}
@@ -19,11 +19,11 @@ BETWEEN = 1
 class Table:
     """A table, which becomes as wide as its content, and at most as wide as the terminal.
 
-    Where it is too wide, its headings are broken, then its words. If that is not enough, a table of numbers becomes
-    several, one below the other, each with the names of the rows; one with words becomes a list of its rows.
+    If it is too wide, its headings are broken, then its words. If that is not enough, a table of numbers becomes
+    several, one below the other, each with the names of the rows; a table with words becomes a list of its rows.
     """
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: TableBlock) -> None:
         """Lay out a table."""
         self._block = block
         self._columns = [
@@ -86,7 +86,7 @@ class Table:
                 number += 1
 
 
-def tables(blocks: Iterable[Block]) -> Group:
+def tables(blocks: Iterable[TableBlock]) -> Group:
     """Return tables with an empty line between each two; those without rows are left out."""
     parts: list[RenderableType] = []
     for block in blocks:
@@ -106,7 +106,7 @@ class _Column:
         lines = [line for cell in cells for line in cell.split("\n")]
         content = max(map(cell_len, lines), default=0)
         self.widest = max(content, cell_len(heading), 1)
-        # Numbers are not broken; of words, only what is between spaces is kept whole.
+        # Numbers are not broken; words are broken at spaces.
         longest = max((cell_len(word) for line in lines for word in line.split()), default=0)
         head = max((cell_len(word) for word in heading.split()), default=0)
         self.unbroken = max(content, head, 1)
@@ -118,7 +118,7 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _parts(columns: Sequence[_Column], width: int) -> list[dict[int, int]] | None:
-    """Return which columns stand beside each other, with their widths, from top to bottom; None for a list of rows."""
+    """Return the columns of each part, with their widths, from top to bottom; None for a list of rows."""
     first, *others = columns
     broken = [column.narrowest for column in others]
     for least in ([column.unbroken for column in columns], [first.unbroken, *broken], [first.narrowest, *broken]):
@@ -138,7 +138,7 @@ def _parts(columns: Sequence[_Column], width: int) -> list[dict[int, int]] | Non
 
 
 def _grown(columns: Sequence[_Column], chosen: Sequence[int], least: list[int], width: int) -> dict[int, int]:
-    """Return the widths of some columns, of which those that are broken share what room there is."""
+    """Return the widths of some columns; those that are broken share the free room."""
     widths, room = list(least), width - _total(least)
     while room > 0:
         narrow = [n for n, index in enumerate(chosen) if widths[n] < columns[index].widest]

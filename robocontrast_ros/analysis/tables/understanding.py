@@ -17,11 +17,11 @@ from robocontrast_ros.analysis.estimates.understanding import (
     ChanceBy,
     Check,
     Retest,
-    Row,
     Understanding,
+    UnderstandingRow,
     level_place,
 )
-from robocontrast_ros.analysis.tables.block import ALARM, SIGNED, Block, Column, PValue, words
+from robocontrast_ros.analysis.tables.block import ALARM, SIGNED, Column, PValue, TableBlock, words
 from robocontrast_ros.analysis.tables.frames import columns_of, frame, part, write_files
 from robocontrast_ros.analysis.tables.latex import tabular
 from robocontrast_ros.analysis.tables.terminal import Table
@@ -31,7 +31,7 @@ from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.tasks.levels import Level
 
 NO_MISTAKES = "no mistakes"
-"""What is added to a condition's symbol where mistakes are not allowed."""
+"""Addition to a condition's name and symbol if mistakes are not allowed."""
 
 GROUPS = {
     Expectation.KEEPS_SUCCESS: "plausible: it should succeed",
@@ -39,7 +39,7 @@ GROUPS = {
     Expectation.SHOULD_FAIL: "implausible: it should fail",
     Expectation.UNKNOWN: "without expectation",
 }
-"""What a sound policy does -> heading of its rows in tables and figures."""
+"""Answer of a sound policy -> heading of its rows in tables and figures."""
 
 _POLICY = part(0, "policy", str, "whose trials")
 _LEVELS = part(0, "level", str, "L1 to L4 of the test instances, joined by commas; the task where it is not known")
@@ -156,7 +156,7 @@ def write_understanding(found: Understanding, folder: Path) -> tuple[Path, ...]:
 
 
 def understanding_tex(found: Understanding) -> str:
-    """Return success by level and condition (rows) and policy (columns) as a tabular, as seed 004 has it."""
+    """Return success by level and condition (rows) and policy (columns) as a tabular, in the form of seed 004."""
     note = (
         "Success in percent with 95 % intervals over test instances. n: instances of each policy. level: L1 to L4; "
         "the task where nothing says what was trained on."
@@ -167,7 +167,7 @@ def understanding_tex(found: Understanding) -> str:
 
 
 def understanding_report(found: Understanding) -> Group:
-    """Return the check for the terminal: what is flagged, a table a policy, and success by condition and policy."""
+    """Return the check for the terminal: flagged rows, a table a policy, and success by condition and policy."""
     parts: list[RenderableType] = []
     for check in found.checks:
         parts += [*flags(check), Table(policy_block(check)), Text(facts_of(check), style="dim italic"), ""]
@@ -175,7 +175,7 @@ def understanding_report(found: Understanding) -> Group:
 
 
 def flags(check: Check) -> list[RenderableType]:
-    """Return a line for each perturbation that the policy should fail under and does not."""
+    """Return a line for each perturbation under which the policy should fail and does not, and an empty one last."""
     lines: list[RenderableType] = [
         Text(
             f"{check.policy} {row.verdict.value}: with {row.symbol} its success changes by "
@@ -187,17 +187,17 @@ def flags(check: Check) -> list[RenderableType]:
     return [*lines, ""] if lines else []
 
 
-def policy_block(check: Check, mark: str = "", note: str = "") -> Block:
-    """Return the table of a policy: a row a perturbation, grouped by what a sound policy does.
+def policy_block(check: Check, mark: str = "", note: str = "") -> TableBlock:
+    """Return the table of a policy: a row a perturbation, grouped by the answer of a sound policy.
 
     Args:
-        check: the policy's.
-        mark: of intervals.
-        note: below the table.
+        check: the policy's check.
+        mark: mark of intervals.
+        note: explanation below the table.
     """
     levels = check.level.split(", ")
     of = check.level if len(levels) < 2 or level_place(levels[-1]) < len(Level) else f"{len(levels)} tasks"
-    return Block(
+    return TableBlock(
         [
             Column(", ".join(filter(None, (check.policy, of))), lambda row: row.symbol),
             Column("n", lambda row: row.change.instances, roomy=True),
@@ -218,26 +218,26 @@ def policy_block(check: Check, mark: str = "", note: str = "") -> Block:
 
 
 def _p(p_value: float | None, adjusted: float | None) -> PValue:
-    """Return the adjusted p-value, or the only one of its family."""
+    """Return the adjusted p-value, or the p-value itself if it is the only one of its family."""
     return PValue(p_value if adjusted is None else adjusted)
 
 
-def grouped(check: Check) -> Iterator[tuple[str, list[Row]]]:
-    """Return the rows of each group of ``GROUPS`` that there are, in order."""
+def grouped(check: Check) -> Iterator[tuple[str, list[UnderstandingRow]]]:
+    """Return heading and rows of each group of ``GROUPS`` that has rows, in order."""
     for heading in dict.fromkeys(GROUPS.values()):
         rows = [row for row in check.rows if GROUPS[row.spec.expectation] == heading]
         if rows:
             yield heading, rows
 
 
-def conditions_block(found: Understanding, name: str = "success [%]") -> Block:
+def conditions_block(found: Understanding, name: str = "success [%]") -> TableBlock:
     """Return success in percent: a row a level and condition, a column a policy (the form of seed 004's tables).
 
     Args:
         found: the check.
-        name: of the column of conditions.
+        name: name of the column of conditions.
     """
-    return Block(
+    return TableBlock(
         [
             *(Column(name, lambda one: one.symbol), Column("n")),
             *(Column(policy, lambda one, policy=policy: one.percent(policy), ".0f") for policy in policies_of(found)),
@@ -248,7 +248,7 @@ def conditions_block(found: Understanding, name: str = "success [%]") -> Block:
 
 
 def facts_of(check: Check) -> str:
-    """Return base success, chance, and the differences of base trials that were run again, in words."""
+    """Return base success, chance, test-retest and the perturbations without a description, in words."""
     of = f"{counted(check.base_trials, 'trial')} of {counted(check.instances, 'instance')}"
     said = [
         f"Base success {words(check.base)} of {of}.",
@@ -261,7 +261,7 @@ def facts_of(check: Check) -> str:
 
 
 def chance_in_words(chance: Chance) -> str:
-    """Return how chance was measured, and what it is."""
+    """Return the value of chance and its measurement, in words."""
     if chance.by is ChanceBy.NOTHING:
         return "not measured, taken as 0"
     said = f"{words(chance.measured)} by {chance.by.value}"
@@ -269,7 +269,7 @@ def chance_in_words(chance: Chance) -> str:
 
 
 def retest_in_words(retest: Retest | None) -> str:
-    """Return how much the outcomes of base trials differ that were run again."""
+    """Return the differences of the outcomes of repeated base trials, in words."""
     if retest is None:
         return "not measured, as no base trial was repeated"
     return (
@@ -279,7 +279,7 @@ def retest_in_words(retest: Retest | None) -> str:
 
 
 def read(found: Understanding) -> str:
-    """Return what the columns and verdicts are."""
+    """Return the explanation of the columns and of the verdicts that occur."""
     used = {row.verdict for check in found.checks for row in check.rows}
     verdicts = "; ".join(f"{one.value}: {meaning}" for one, meaning in MEANINGS.items() if one in used)
     return (
@@ -290,7 +290,7 @@ def read(found: Understanding) -> str:
 
 
 def percent(estimate: Estimate) -> str:
-    """Return ``71 [52, 88]``, in percent."""
+    """Return an estimate in percent, such as ``71 [52, 88]``."""
     return words(_times_100(estimate), ".0f")
 
 
@@ -299,20 +299,20 @@ def _times_100(estimate: Estimate) -> Estimate:
 
 
 def policies_of(found: Understanding) -> tuple[str, ...]:
-    """Return the columns of the last table."""
+    """Return the policies, which are the columns of the table of conditions."""
     return tuple(dict.fromkeys(check.policy for check in found.checks))
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A row of the last table.
+    """A row of the table of conditions.
 
     Attributes:
-        level: of generalisation; the task where it is not known.
-        name: of the condition, ``base`` or the perturbation, with a word where mistakes are not allowed.
+        level: level of generalisation; the task if it is unknown.
+        name: name of the condition, ``base`` or the perturbation, with ``NO_MISTAKES`` if mistakes are not allowed.
         symbol: the same with the paper's symbol.
-        cells: policy -> success with its interval, of the policies that have trials there.
-        instances: their numbers of test instances, the least and the greatest.
+        cells: policy -> success with its interval, of the policies that have trials in it.
+        instances: least and greatest number of test instances of a policy.
     """
 
     level: str
@@ -328,12 +328,15 @@ class Condition:
         return most if least == most else f"{least}-{most}"
 
     def percent(self, policy: str) -> Estimate:
-        """Return the success of a policy [%]; an empty estimate where it has no trials."""
+        """Return the success of a policy [%]; an empty estimate if it has no trials."""
         return _times_100(self.cells.get(policy, NO_ESTIMATE))
 
 
 def conditions_of(found: Understanding) -> tuple[Condition, ...]:
-    """Return the rows of the last table: level by level, base trials first, each without mistakes where asked for."""
+    """Return the rows of the table of conditions, level by level, base trials first.
+
+    Each is followed by the same without mistakes if that is asked for.
+    """
     cells = [(check.policy, cell) for check in found.checks for cell in check.cells]
     levels = sorted(dict.fromkeys(cell.level for _, cell in cells), key=level_place)
     conditions = []

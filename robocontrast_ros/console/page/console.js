@@ -91,7 +91,7 @@ function closed(detail) {
 }
 
 const MOVES = ["start", "release", "resume"]; // after these the robot may move
-const PATIENCE = 5; // how long one of them is sent again [s]
+const RESEND_TIME = 5; // how long one of them is sent again [s]
 const now = () => state.now + (performance.now() - received) / 1000; // on the console's clock, or earlier [s]
 
 // Each command has an id, so that one that is sent again after a lost connection is carried out once.
@@ -114,7 +114,7 @@ async function send(name, more = {}) {
         if (!reply.accepted) refusal = reply.detail;
         return reply.accepted;
       } catch {
-        if (moves && now() - command.at > PATIENCE) {
+        if (moves && now() - command.at > RESEND_TIME) {
           refusal = "No answer came in time. Look whether the robot moves; else press again.";
           return false;
         }

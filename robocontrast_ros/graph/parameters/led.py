@@ -13,6 +13,6 @@ class LedParameters:
 
     leader: str = Field(
         default="",
-        description="Node that runs the session: after an interruption this node goes on until that one is gone; "
-        "empty to end at once.",
+        description="Node that runs the session; after an interruption, this node runs until that node has ended. "
+        "Empty: it ends at once.",
     )

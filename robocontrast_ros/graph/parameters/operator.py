@@ -17,9 +17,9 @@ from robocontrast_ros.runs.run_folder import RunFolder
 class OperatorNodeParameters(LedParameters):
     """Parameters of the console of the person at the robot."""
 
-    run: Path = Field(description="The run folder, whose session's key `operator` says the rest.")
+    run: Path = Field(description="The run folder; the key `operator` of its session has all further settings.")
     episode_manager: str = Field(default="episode_manager", description="Name of the node that runs the session.")
-    sim_bridge: str = Field(default="sim_bridge", description="Name of the node that tells the scene as it stands.")
+    sim_bridge: str = Field(default="sim_bridge", description="Name of the node that reports the present scene.")
     watchdog: str = Field(default="watchdog", description="Name of the watchdog's node, which stops the robot.")
 
     @classmethod

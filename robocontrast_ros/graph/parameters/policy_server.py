@@ -33,7 +33,7 @@ class PolicyServerParameters(LedParameters):
         default=0.0,
         ge=0.0,
         le=3600.0,
-        description="How long each call of the policy takes at least, so that nobody can tell policies apart [s].",
+        description="Least duration of each call of the policy, so that nobody can tell policies apart by it [s].",
     )
     blind: bool = Field(default=False, description="Whether the log names no policy.")
     autostart: bool = Field(default=True, description="Whether to configure and activate at start-up.")
@@ -46,12 +46,12 @@ class PolicyServerParameters(LedParameters):
     @classmethod
     def of(cls, session: ResolvedSession) -> Self:
         """Return the parameters of the policy server of a session, which has the policy's file."""
-        timeouts, blind = session.parameters.timeouts, session.parameters.blind
+        given = session.parameters
         return cls(
             policy=session.policy_file,
-            timeout=timeouts.policy,
-            load_timeout=timeouts.load,
-            answer_time=(blind and blind.answer_time) or 0.0,
-            blind=blind is not None,
+            timeout=given.timeouts.policy,
+            load_timeout=given.timeouts.load,
+            answer_time=given.least_answer_time,
+            blind=given.blind is not None,
             leader=LEADER,
         )

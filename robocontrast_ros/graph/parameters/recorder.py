@@ -26,11 +26,11 @@ class RecorderParameters(LedParameters):
     )
     latched: tuple[str, ...] = Field(
         default=("trial",),
-        description="Those of the topics that are published transient local, in each trial.",
+        description="Recorded topics that are published transient local, in each trial.",
     )
     kept: tuple[str, ...] = Field(
         default=(),
-        description="Those of the latched topics that are published once, for all trials: they go into every bag.",
+        description="Latched topics that are published only once, for all trials; they are written into every bag.",
     )
     compression: Compression = Field(default="zstd", description="Compression of the bags' chunks: zstd or none.")
     format: MetadataFormat = Field(

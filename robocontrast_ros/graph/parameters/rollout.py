@@ -26,7 +26,7 @@ class PortParameters(LedParameters):
     robot: Path = Field(description="Parameter file of the robot.")
     world_resets_robot: bool = Field(
         default=True,
-        description="Whether setting a scene up brings the robot to its start; else an arm is sent there.",
+        description="Whether the set-up of a scene brings the robot to its start; otherwise an arm is sent there.",
     )
     control_period: float = Field(gt=0.0, description="Time of one control step [s].")
     sensor_timeout: float = Field(
@@ -35,7 +35,7 @@ class PortParameters(LedParameters):
     heartbeat_limit: float = Field(
         default=0.06,
         gt=0.0,
-        description="Silence between the rollout and the watchdog after which the other one stops the robot [s].",
+        description="Silence of rollout or watchdog after which the other of the two stops the robot [s].",
     )
 
 
@@ -65,11 +65,12 @@ class RolloutParameters(PortParameters):
     step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
     capture_images: str = Field(
         default="",
-        description="CaptureImages service, asked before the policy is; empty where images come at every step.",
+        description="CaptureImages service, called before each request to the policy; empty if images come at every "
+        "step.",
     )
-    move_cameras: str = Field(default="", description="MoveCameras service; empty where the world cannot move cameras.")
+    move_cameras: str = Field(default="", description="MoveCameras service; empty if the world cannot move cameras.")
     cameras: tuple[str, ...] = Field(
-        default=(), description="Cameras that it can move, as the robot's profile names them."
+        default=(), description="Cameras that the world can move, by their names in the robot's profile."
     )
     image_cameras: tuple[str, ...] = Field(default=(), description="Cameras of the session.")
     image_widths: tuple[int, ...] = Field(default=(), description="Columns of the images of each [pixel].")
@@ -77,8 +78,8 @@ class RolloutParameters(PortParameters):
     steps_per_control: int = Field(ge=1, description="Physics steps in one control period, in lockstep.")
     publishes_unstepped: bool = Field(
         default=False,
-        description="Whether the simulator publishes, too, when it is asked for no steps: the other nodes are then "
-        "discovered before any time has passed.",
+        description="Whether the simulator also publishes after a request for 0 steps; nodes then discover each other "
+        "before any time has passed.",
     )
     policy_timeout: float = Field(
         default=15.0, gt=0.0, description="Silence after which the policy server counts as gone [s]."
@@ -90,8 +91,8 @@ class RolloutParameters(PortParameters):
     )
     sources: tuple[str, ...] = Field(
         default=("simulator", "sim_bridge"),
-        description="Nodes that publish images and the scene: after a policy swap that needs more of them, the first "
-        "episode begins when they have discovered the new subscriptions.",
+        description="Nodes that publish images and the scene. If a new policy needs more of these topics, its first "
+        "episode waits until these nodes have discovered the new subscriptions.",
     )
     simulator_timeout: float = Field(
         default=30.0, gt=0.0, description="Silence after which the simulator counts as gone [s]."
@@ -104,13 +105,13 @@ class RolloutParameters(PortParameters):
     image_depth: int = Field(
         default=SMALLEST_DEPTH,
         ge=1,
-        description="Images that a camera's publisher keeps for subscribers that are behind: the recorder may be "
+        description="Number of images that a camera's publisher keeps for slow subscribers; the recorder may be "
         "behind by half of them.",
     )
     speed_scaling: SpeedScalingRule = Field(
         default="void_when_lowered",
-        description="Which trials are void where the robot's driver says that something outside slows the robot: "
-        "`void_when_lowered`, `void_below_full` or `mark`, none.",
+        description="Trials that are void if the robot's driver reports that something outside slows the robot: "
+        "`void_when_lowered`, `void_below_full`, or `mark` for none.",
     )
     watchdog: str = Field(
         default="",

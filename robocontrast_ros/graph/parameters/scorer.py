@@ -25,7 +25,7 @@ class ScorerParameters(LedParameters):
         default=(), description="Scores beside the task's own: names, or `module:Class` of a user's own."
     )
     judge: str = Field(
-        default="true_scene", description="Who says success and progress: `true_scene`, `outside`, or a plug-in's name."
+        default="true_scene", description="Judge of success and progress: `true_scene`, `outside`, or a plug-in's name."
     )
 
     @classmethod

@@ -36,7 +36,7 @@ class SimulationServices:
     reset_simulation: str = Field(default="simulator/reset_simulation", description="ResetSimulation service.")
     step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
     set_simulation_state: str = Field(
-        default="simulator/set_simulation_state", description="SetSimulationState service, on the wall clock alone."
+        default="simulator/set_simulation_state", description="SetSimulationState service; only on the wall clock."
     )
 
 
@@ -46,26 +46,26 @@ class SimBridgeParameters(LedParameters, SimulationServices):
 
     task: Path = Field(description="Parameter file of the task, which names the movable objects' models.")
     robot: Path = Field(
-        description="Parameter file of the robot, which names the world's frame; the pose of a mobile robot, whose "
-        "entity has the robot's name, is part of the scene."
+        description="Parameter file of the robot, which names the world's frame. The scene includes the pose of a "
+        "mobile robot, whose entity has the robot's name."
     )
     backend: str = Field(
         default="simulation_interfaces",
-        description="Who sets scenes up: `embedded` or `simulation_interfaces`, by the services below, or a plug-in's "
-        "name.",
+        description="Backend that sets scenes up: `embedded` or `simulation_interfaces`, by the services below, or a "
+        "plug-in's name.",
     )
     stream: bool = Field(
         default=True,
-        description="Whether the scene is published at every control step; else only when it was asked for.",
+        description="Whether the scene is published at every control step; otherwise only after a request.",
     )
     plays: bool = Field(
         default=False,
-        description="Whether the world goes on by itself: the scene of a control step is read when `tool_pose` comes, "
-        "whose stamp it gets, and a simulator is paused while a scene is set up; else it is read on `clock`.",
+        description="Whether the world runs by itself. If so, the scene of a control step is read when `tool_pose` "
+        "arrives and gets its stamp, and a simulator is paused during set-up; otherwise the scene is read on `clock`.",
     )
     clock_topic: str = Field(
         default="clock",
-        description="Simulated time; `/clock` where a simulator in another namespace publishes it.",
+        description="Simulated time; `/clock` if a simulator in another namespace publishes it.",
     )
     contacts_topic: str = Field(
         default="", description="Contacts of each control step; empty for a robot that reports none."
@@ -80,13 +80,15 @@ class SimBridgeParameters(LedParameters, SimulationServices):
         description="Physics steps after objects were placed, before they are read.",
     )
     tolerance: float = Field(
-        default=0.01, gt=0.0, description="How far an object may settle from where it was put [m]."
+        default=0.01,
+        gt=0.0,
+        description="Greatest distance between the place where an object was put and the place where it settled [m].",
     )
     operator: str = Field(default="operator", description="Name of the console's node, for a backend that has one.")
     run: str = Field(
         default="",
-        description="The run folder, whose session's key `operator` says how far a person may leave objects from where "
-        "they should be; empty for what is usual.",
+        description="The run folder; the key `operator` of its session has the tolerances of a person's set-up. Empty "
+        "for the default tolerances.",
     )
     timeout: float = Field(default=30.0, gt=0.0, description="Limit of each call of the simulator [s].")
     sensor_timeout: float = Field(

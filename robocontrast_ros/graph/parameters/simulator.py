@@ -25,11 +25,11 @@ class SimulatorParameters(LedParameters):
     world: str = Field(description="URI of the world's MJCF file.")
     start_position: tuple[float, ...] = Field(
         default=(),
-        description="Start of an arm's tool or of a base, world frame [m]; when empty, an arm's home posture or the "
-        "world's start of a base.",
+        description="Start of an arm's tool or of a base, world frame [m]; empty for an arm's home posture or a base's "
+        "start in the world model.",
     )
     physics_step: float = Field(default=0.002, gt=0.0, le=0.01, description="Simulated time of one step [s].")
-    spawnables: tuple[str, ...] = Field(default=(), description="URIs that GetSpawnables answers with.")
+    spawnables: tuple[str, ...] = Field(default=(), description="URIs in the answer of GetSpawnables.")
     cameras: tuple[str, ...] = Field(default=(), description="Cameras to render, as the robot's profile names them.")
     camera_widths: tuple[int, ...] = Field(default=(), description="Columns of each camera's images [pixel].")
     camera_heights: tuple[int, ...] = Field(default=(), description="Rows of each camera's images [pixel].")
@@ -43,12 +43,12 @@ class SimulatorParameters(LedParameters):
         default=False, description="Whether objects of a library carry the tags that `print-tags --objects` prints."
     )
     tags_file: str = Field(
-        default="", description="File of the tags that they carry instead, as `operator.tags` names it."
+        default="", description="File of the tags that objects carry instead, in the format of `operator.tags`."
     )
     real_time: bool = Field(
         default=False,
-        description="Whether it plays from the start, stamps with the system clock and publishes no `clock`, as the "
-        "drivers of a real robot do; else it waits to be stepped.",
+        description="Whether the simulator runs from the start, stamps with the system clock and publishes no `clock`, "
+        "like the drivers of a real robot; otherwise it waits to be stepped.",
     )
     publish_period: float = Field(
         default=0.01,

@@ -14,7 +14,7 @@ from robocontrast_ros.graph.parameters.episode_manager import BenchSettings
 from robocontrast_ros.msg import TopicCount
 from robocontrast_ros.nodes.bench.asking import answer, ask, checked
 from robocontrast_ros.nodes.conversions.domain import time_to_msg
-from robocontrast_ros.nodes.runtime.channel import patient_call
+from robocontrast_ros.nodes.runtime.channel import call_while_there
 from robocontrast_ros.srv import StartRecording, StopRecording
 
 
@@ -63,6 +63,6 @@ class RecordingClients:
 
     def _end(self, request: StopRecording.Request) -> StopRecording.Response:
         self._to_stop = request
-        response = answer(self._stop, request, Fault.RECORDER_LOST, self._timeout, patient_call)
+        response = answer(self._stop, request, Fault.RECORDER_LOST, self._timeout, call_while_there)
         self._to_stop = None
         return response

@@ -51,9 +51,9 @@ from robocontrast_ros.nodes.runtime.channel import (
     PendingResponse,
     becomes_true,
     call,
+    call_while_there,
     fault_without_answer,
     first_call,
-    patient_call,
 )
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.policies.protocol import PolicyDescription
@@ -246,7 +246,7 @@ class RosBench(PolicyBench):
         request = SetupScene.Request(target=scene_to_msg(target), moves=[move_to_msg(m) for m in moves])
         limit = self._settings.setup_timeout
         asked = self._setup_scene, request, Fault.SIMULATOR_LOST, limit, "the scene was set up"
-        response = self._patient_ask(*asked, key="set_up")
+        response = self._ask_unless_aborted(*asked, key="set_up")
         scene = scene_from_msg(response.scene)
         self.now = stamp_from_msg(response.scene.header.stamp)
         self._start = self.now, scene
@@ -342,7 +342,7 @@ class RosBench(PolicyBench):
         while True:
             try:
                 # A repeated request is harmless: a robot that is at rest stays there.
-                response = patient_call(self._rollout_rests, Trigger.Request(), REST_REMINDER)
+                response = call_while_there(self._rollout_rests, Trigger.Request(), REST_REMINDER)
             except NoAnswer as error:
                 # No scene may be set up while the robot moves.
                 if self._aborted() or not self._rollout_rests.service_is_ready():
@@ -394,7 +394,9 @@ class RosBench(PolicyBench):
     def _judged(self, request: JudgeTrial.Request) -> JudgeTrial.Response:
         """Return the judge's answer."""
         limit = self._settings.judge_timeout
-        return self._patient_ask(self._judge, request, Fault.JUDGE_LOST, limit, "the trial was judged", self._settles)
+        return self._ask_unless_aborted(
+            self._judge, request, Fault.JUDGE_LOST, limit, "the trial was judged", self._settles
+        )
 
     def _settles(self) -> bool:
         """Make a confirmed judgement count that could still be taken back; return whether there was one."""
@@ -409,16 +411,16 @@ class RosBench(PolicyBench):
         """Wait until the person at the robot, if there is one, starts the trial."""
         if self._starter is not None:
             limit, request = self._settings.setup_timeout, StartTrial.Request(trial=trial)
-            self._patient_ask(self._starter, request, Fault.JUDGE_LOST, limit, "the trial was started")
+            self._ask_unless_aborted(self._starter, request, Fault.JUDGE_LOST, limit, "the trial was started")
 
-    def _patient_ask(
+    def _ask_unless_aborted(
         self,
         client: Client,
         request: Any,
         lost: Fault,
         limit: float,
         what: str,
-        hastens: Callable[[], bool] = lambda: False,
+        on_abort: Callable[[], bool] = lambda: False,
         key: str = "",
     ) -> Any:
         """Return an answer that may take long; an abort of the session ends the wait.
@@ -429,7 +431,7 @@ class RosBench(PolicyBench):
             lost: the fault if no answer can come any more.
             limit: time limit of the answer [s].
             what: the event that the answer reports, in words.
-            hastens: called when the session is aborted; returns whether the answer comes at once.
+            on_abort: called when the session is aborted; returns whether the answer comes at once.
             key: key of the limit, below the session's `timeouts`; by default that of the fault.
 
         Raises:
@@ -438,7 +440,7 @@ class RosBench(PolicyBench):
         response, deadline = PendingResponse(client, request), time.monotonic() + limit
         while not response.arrived(POLL):
             if self._aborted():
-                if hastens() and response.arrived(self._settings.answer_timeout):
+                if on_abort() and response.arrived(self._settings.answer_timeout):
                     break
                 response.give_up()
                 raise BenchFault(Fault.ABORTED, f"the session was aborted before {what}")

@@ -130,7 +130,6 @@ class RosEpisodeBench:
         if close is not None:
             with contextlib.suppress(BenchFault):
                 close()
-        self._server.close()
         self._channel.close()
 
     @property

@@ -182,7 +182,7 @@ class Guard:
         if reason := self.monitor.reason:
             if self._phase.moves:
                 self._refused = reason
-            self._robot.let_go()
+            self._robot.stop_sending()
         self._inbox.wake()
 
     def _stop(self) -> None:

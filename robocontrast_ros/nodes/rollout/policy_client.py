@@ -1,9 +1,8 @@
-"""Requests of the rollout to the policy server: over the local connection if there is one, else by its services."""
+"""Requests of the rollout to the policy server: by its services, or called directly if it is in this process."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -23,18 +22,13 @@ from robocontrast_ros.nodes.runtime.channel import (
     Call,
     PendingResponse,
     call,
+    call_while_there,
     fault_without_answer,
     first_call,
-    patient_call,
     wait_for,
 )
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
-from robocontrast_ros.policies.serving.local_connection import (
-    ConnectionLost,
-    InProcessClient,
-    LocalClient,
-    connect,
-)
+from robocontrast_ros.policies.serving.in_process import served
 from robocontrast_ros.policies.serving.runner import Answer
 from robocontrast_ros.srv import Act, DescribePolicy, ResetPolicy
 
@@ -55,13 +49,6 @@ class PolicyClient:
         self._reset = node.create_client(ResetPolicy, f"{server}/reset")
         # Made last and called first: a server that has discovered this client has discovered those before it.
         self._describe = node.create_client(DescribePolicy, f"{server}/describe")
-        self._local: LocalClient | InProcessClient | None = None
-
-    def close(self) -> None:
-        """Close the local connection."""
-        if self._local is not None:
-            self._local.close()
-        self._local = None
 
     def wait(self, timeout: float) -> None:
         """Wait up to a time [s] until each service is there."""
@@ -70,13 +57,12 @@ class PolicyClient:
                 wait_for(client, timeout)
 
     def describe(self, how: Call = call) -> PolicyDescription:
-        """Return the description of the serving policy, and connect to its server if that is on this machine."""
+        """Return the description of the serving policy."""
         # At the start the policy may still be loading.
         loading = self._parameters.load_timeout if how is first_call else 0.0
         with fault_without_answer(Fault.POLICY_SERVER_LOST):
             answer = how(self._describe, DescribePolicy.Request(), self._parameters.policy_timeout + loading)
         _raise(*fault_from_msg(answer.fault))
-        self._connect(answer.line)
         return description_from_msg(answer.description)
 
     def reset(self, instruction: str, seed: int, segments: tuple[Segment, ...] = ()) -> None:
@@ -84,7 +70,7 @@ class PolicyClient:
         request = ResetPolicy.Request(instruction=instruction, seed=seed, segments=segments_to_msg(segments))
         limit = self._parameters.policy_timeout + self._parameters.load_timeout
         with fault_without_answer(Fault.POLICY_SERVER_LOST):
-            answer = patient_call(self._reset, request, limit)
+            answer = call_while_there(self._reset, request, limit)
         _raise(*fault_from_msg(answer.fault))
 
     @staticmethod
@@ -107,26 +93,16 @@ class PolicyClient:
             for name, pixels in images.items()
         }
 
-    def request_actions(self, observation: Observation, images: dict[str, Image]) -> PendingActions | LocalActions:
+    def request_actions(self, observation: Observation, images: dict[str, Image]) -> PendingActions | AnsweredActions:
         """Request actions, without waiting for them; the images are the received messages."""
-        # The local connection carries no ground truth.
-        if self._local is not None and observation.scene is None:
-            shown = self.shown(images)
-            if isinstance(self._local, InProcessClient):
-                # The pixels may belong to a message that is still to be published, and a policy may change its images.
-                shown = {name: pixels.copy() for name, pixels in shown.items()}
-            return LocalActions(self._local, replace(observation, images=shown))
+        act = served(self._act.srv_name.removesuffix("/act"))
+        if act is not None:
+            # The pixels may belong to a message that is still to be published, and a policy may change its images.
+            shown = {name: pixels.copy() for name, pixels in self.shown(images).items()}
+            return AnsweredActions(act, replace(observation, images=shown))
         request = Act.Request(observation=observation_to_msg(observation, self._frame, images))
         response = PendingResponse(self._act, request)
         return PendingActions(response, observation.stamp, self._parameters.policy_timeout)
-
-    def _connect(self, name: str) -> None:
-        if self._local is not None and self._local.is_connected_to(name):
-            return
-        self.close()
-        with contextlib.suppress(ConnectionLost):
-            self._local = connect(name, self._parameters.policy_timeout)
-            self._log.info("the policy server is on this machine: using its local connection")
 
 
 class PendingActions:
@@ -157,35 +133,28 @@ class PendingActions:
         return Answer(actions, answer.latency, observed)
 
 
-class LocalActions:
-    """Actions that were requested over the local connection."""
+class AnsweredActions:
+    """Actions of a policy that was called when it was asked for them."""
 
-    def __init__(self, client: LocalClient | InProcessClient, observation: Observation) -> None:
-        """Request the actions.
-
-        Raises:
-            BenchFault: the server is lost.
-        """
-        self._client = client
-        with _faults_by_owner():
-            self._number = client.ask(observation)
+    def __init__(self, act: Callable[[Observation], Answer], observation: Observation) -> None:
+        """Call the policy and wait for it."""
+        self._answer: Answer | None = None
+        self._fault: PolicyFault | None = None
+        try:
+            self._answer = act(observation)
+        except PolicyFault as error:
+            self._fault = error
 
     def arrived(self, timeout: float) -> bool:
-        """Wait up to a time [s], and return whether the actions have arrived, or the server is lost."""
-        return self._client.arrived(timeout)
+        """Return True: the policy was waited for."""
+        return True
 
     def result(self) -> Answer:
-        """Wait for the actions."""
-        with _faults_by_owner():
-            return self._client.answer(self._number)
-
-
-@contextlib.contextmanager
-def _faults_by_owner() -> Iterator[None]:
-    try:
-        yield
-    except PolicyFault as error:
-        _raise(error.fault, error.detail)
+        """Return the actions."""
+        if self._fault is not None:
+            _raise(self._fault.fault, self._fault.detail)
+        assert self._answer is not None
+        return self._answer
 
 
 def _raise(fault: Fault, detail: str) -> None:

@@ -64,7 +64,7 @@ class TopicRobot:
         self._check_publishers()
         self._impossible = ""
 
-    def let_go(self) -> None:
+    def stop_sending(self) -> None:
         """Send no more without a new command; this port sends nothing by itself."""
 
     def check(self) -> None:

@@ -207,7 +207,7 @@ def first_call(client: Client, request: Any, timeout: float) -> Any:
             period = min(2 * period, FIRST_CALL_PERIOD)
 
 
-def patient_call(client: Client, request: Any, timeout: float) -> Any:
+def call_while_there(client: Client, request: Any, timeout: float) -> Any:
     """Return the response of a slow service, as ``call`` does; stop the wait if the service is lost.
 
     Raises:

@@ -36,7 +36,7 @@ def subscribe_as_offered(
         return stream.subscription
 
     def take_what_is_offered(_: Any) -> None:
-        node.get_logger().warning(f"{topic} is published best effort: it is received so, and messages may be lost")
+        node.get_logger().warning(f"{topic} is published and so received best effort: messages may be lost")
         with made:
             node.destroy_subscription(reliable)
         offered = QoSProfile(

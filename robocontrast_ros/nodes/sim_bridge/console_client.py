@@ -9,12 +9,12 @@ from robocontrast_ros.domain import Fault, Scene
 from robocontrast_ros.messages.decoding import scene_from_msg
 from robocontrast_ros.nodes.bench.asking import checked
 from robocontrast_ros.nodes.conversions.domain import fault_from_msg, move_to_msg, scene_to_msg
-from robocontrast_ros.nodes.runtime.channel import fault_without_answer, patient_call, wait_for
+from robocontrast_ros.nodes.runtime.channel import call_while_there, fault_without_answer, wait_for
 from robocontrast_ros.srv import AskMoves, ReadTable
 from robocontrast_ros.strategies.effort import Tolerance
 from robocontrast_ros.worlds.backends import BrokenOff, TableReading
 
-PATIENCE = 30 * 86400.0
+ANSWER_TIME = 30 * 86400.0
 """Time limit of a person's answer [s]."""
 
 PICTURE = 20.0
@@ -51,7 +51,7 @@ class ConsoleClient:
             bring_robot=question.bring_robot,
         )
         with fault_without_answer(Fault.JUDGE_LOST):
-            response = patient_call(self._ask, request, PATIENCE)
+            response = call_while_there(self._ask, request, ANSWER_TIME)
         (fault, detail), moved = fault_from_msg(response.fault), tuple(response.moved)
         if fault is not Fault.NONE:
             raise BrokenOff(fault, detail, moved)
@@ -60,7 +60,9 @@ class ConsoleClient:
     def read_table(self, expected: Scene) -> TableReading:
         """Return the camera's reading of the table."""
         with fault_without_answer(Fault.SENSOR_LOST):
-            response = checked(patient_call(self._read, ReadTable.Request(expected=scene_to_msg(expected)), PICTURE))
+            response = checked(
+                call_while_there(self._read, ReadTable.Request(expected=scene_to_msg(expected)), PICTURE)
+            )
         scene = scene_from_msg(response.scene)
         spread = zip(scene.names, response.position_deviations, response.yaw_deviations, strict=True)
         deviations = {name: Tolerance(position, yaw) for name, position, yaw in spread if position == position}

@@ -1,4 +1,4 @@
-"""The blind-language control: another policy, to which everything is passed on but the words of the instruction."""
+"""The blind-language control: it passes everything on to another policy except the words of the instruction."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class OtherWordsParameters:
 class OtherWords:
     """Gives a policy no words, or those of another instruction that could be given in the trial's first scene.
 
-    The other instruction is drawn from the trial's seed (see ``another``). Only the ground truth tells which
-    instructions a scene admits, so this control is privileged then; a policy that is not privileged itself
-    is not shown it.
+    The other instruction is drawn from the trial's seed (see ``another``). The instructions that a scene admits are
+    known from the ground truth alone, so this control is privileged then; a listener that is not privileged itself
+    is not shown the ground truth.
     """
 
     def __init__(self, parameters: OtherWordsParameters, listener: Policy, task: Task | None) -> None:
@@ -65,7 +65,7 @@ class OtherWords:
 
     @classmethod
     def describe_file(cls, path: Path) -> PolicyDescription:
-        """Return the description by the parameter file, and by the listener's file where that tells it.
+        """Return the description by the file and the listener's; a listener without ``describe_file`` is loaded.
 
         Raises:
             ConfigurationError: a file does not fit, or the listener cannot be loaded.
@@ -75,12 +75,12 @@ class OtherWords:
 
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:
-        """Return what the listener needs besides the robot."""
+        """Return the listener's requirements besides the robot."""
         below = resolve_uri(load_record(OtherWordsParameters, path).listener, path.parent)
         return tuple(getattr(find_configured("policies", below), "needs", lambda file: ())(below))
 
     def describe(self) -> PolicyDescription:
-        """Return the listener's description with a name of its own; privileged where another instruction is drawn."""
+        """Return the listener's description with a name of its own; privileged if another instruction is drawn."""
         return _described(self._listener.describe(), self._parameters)
 
     def reset(self, instruction: str, seed: int) -> None:
@@ -108,13 +108,13 @@ class OtherWords:
         return self._listener.act(shown)
 
     def warm_up(self) -> None:
-        """Have the listener warmed up, where it can be, and enumerate what can be said, which takes seconds."""
+        """Warm up the listener, if it can be; enumerate the task's conditions, if it has one, which takes seconds."""
         getattr(self._listener, "warm_up", lambda: None)()
         if self._task is not None:
             _conditions(self._task)
 
     def close(self) -> None:
-        """Close the listener, where it can be."""
+        """Close the listener, if it can be closed."""
         getattr(self._listener, "close", lambda: None)()
 
     def _tell(self, scene: Scene) -> None:
@@ -138,17 +138,17 @@ def _conditions(task: Task) -> dict[str, tuple[Instruction, ...]]:
 
 
 def another(given: Instruction, scene: Scene, task: Task, rng: np.random.Generator) -> Instruction | None:
-    """Draw another instruction that could be given in a scene; None where there is none.
+    """Draw another instruction that could be given in a scene; None if there is none.
 
     Its family is uniform over those that the scene admits, its arguments over those of the family, and its words as in
     a drawn test instance. It is feasible there, not fulfilled already, and no argument has the value that it has in
     the instruction given: something else is to be handled, in the same way or in another.
 
     Args:
-        given: the instruction that it shall not be.
-        scene: where it is given.
-        task: whose conditions, language and planner are asked.
-        rng: what is drawn with.
+        given: the instruction that it replaces.
+        scene: the scene in which it is given.
+        task: the task, with conditions, language and planner.
+        rng: source of all draws.
     """
     known = tuple(_conditions(task).values())
     for family in rng.permutation(len(known)):
@@ -158,7 +158,7 @@ def another(given: Instruction, scene: Scene, task: Task, rng: np.random.Generat
                 continue
             try:
                 said = task.language.realise(condition, scene, rng)
-            except (KeyError, ValueError):  # it is about something that is not there, or cannot be named alone
+            except (KeyError, ValueError):  # it names something that is not there, or that cannot be named alone
                 continue
             if isinstance(task.make_instance("", said, scene), TestInstance):
                 return said

@@ -46,14 +46,16 @@ class ActionParameters:
     size: int = Field(ge=1, description="numbers in one action")
     reference: Reference | None = Field(default=None, description="delta, absolute, velocity or discrete")
     frame: Frame | None = Field(default=None, description="world, base, tool or joint")
-    rotation: Rotation | None = Field(default=None, description="form of rotations, none without")
-    gripper: Gripper | None = Field(default=None, description="what a greater number does, none without")
+    rotation: Rotation | None = Field(default=None, description="form of rotations; none without rotations")
+    gripper: Gripper | None = Field(
+        default=None, description="effect of a greater number on the gripper; none without a gripper"
+    )
     rate: float | None = Field(default=None, gt=0, description="control rate that it was trained at [Hz]")
 
 
 @record
 class ChunkParameters:
-    """One answer, and how it is carried out: key `chunk` of an adapter's file."""
+    """One answer, and its execution: key `chunk` of an adapter's file."""
 
     length: int = Field(default=1, ge=1, description="actions in one answer, at most")
     execute: int | None = Field(
@@ -62,7 +64,7 @@ class ChunkParameters:
         description="actions carried out before the next request; all, or one with `ensemble`",
     )
     ensemble: float | None = Field(
-        default=None, ge=0, description="decay of temporal ensembling for one action step; none"
+        default=None, ge=0, description="decay of temporal ensembling for one action step; no ensembling if left out"
     )
     late: Late = Field(
         default="hold",
@@ -173,7 +175,7 @@ def check_sizes(path: Path, parameters: AdapterParameters) -> None:
 
 
 def state_size(state: StateParameters) -> int | None:
-    """Return the size of a vector of the state; None where it depends on the robot's joints."""
+    """Return the size of a vector of the state; None if it depends on the robot's joints."""
     sizes = [STATE_SIZES.get(part, state.joints) for part in state.parts]
     return None if None in sizes else sum(size or 0 for size in sizes)
 
@@ -286,8 +288,8 @@ def unpack(answer: Any, output: OutputParameters, action: ActionParameters) -> N
     A single action may be a vector, and an answer may be a batch of one.
 
     Raises:
-        PolicyFault: POLICY_UNREADABLE where the key is missing or has no numbers, POLICY_WRONG_SHAPE where the
-            shape differs.
+        PolicyFault: POLICY_UNREADABLE if the key is missing or has no numbers, POLICY_WRONG_SHAPE if the shape
+            differs.
     """
     if output.key:
         if not isinstance(answer, dict) or output.key not in answer:
@@ -312,7 +314,7 @@ def unpack(answer: Any, output: OutputParameters, action: ActionParameters) -> N
 
 
 _NO_NUMBERS = {"U": "texts", "S": "bytes", "M": "times", "m": "durations", "c": "complex numbers"}
-"""What NumPy's kinds of arrays hold that is no action."""
+"""NumPy's kinds of arrays that hold no actions -> their content, in words."""
 
 
 def _numbers(answer: Any, key: str) -> NDArray[np.float64]:
@@ -337,7 +339,7 @@ def _numbers(answer: Any, key: str) -> NDArray[np.float64]:
 
 
 def _pad(image: NDArray[np.uint8], width: int, height: int) -> NDArray[np.uint8]:
-    """Return the image with black borders, to the bit as the checkpoints of openpi were trained with.
+    """Return the image with black borders, to the bit as in the training of openpi's checkpoints.
 
     Source: Physical-Intelligence/openpi, ``openpi_client/image_tools.py``, ``resize_with_pad``: sizes are cut off, not
     rounded, and Pillow's bilinear filter takes all pixels of a larger image into account.

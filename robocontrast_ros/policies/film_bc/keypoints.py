@@ -48,7 +48,7 @@ class Found:
     Attributes:
         position: x, y [m], shape (n, b, 2).
         turn: unit vectors, cosine and sine of yaw times symmetry, shape (n, b, 2).
-        sure: share of the heat around the peak, shape (n, b); low when the block is hidden.
+        sure: share of the heat around the peak, shape (n, b); low if the block is hidden.
     """
 
     position: Tensor

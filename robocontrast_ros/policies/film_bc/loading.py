@@ -1,4 +1,4 @@
-"""The plug-in ``film_bc``: what its parameter file says, also where PyTorch is not installed, and its networks."""
+"""The plug-in ``film_bc``: its parameter file, also read where PyTorch is not installed, and its networks."""
 
 from __future__ import annotations
 

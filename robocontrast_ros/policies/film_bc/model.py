@@ -81,7 +81,7 @@ class Answer:
     Attributes:
         source: logits of the block to be pushed, shape (n, b).
         target: logits of the block it is pushed relative to, the last one for none, shape (n, b + 1).
-        goal: where the source is to go [m], shape (n, 2).
+        goal: goal point of the source [m], shape (n, 2).
         heading: direction from the source to the goal, relative to which the bins are [rad], shape (n,).
         direction: logits of the directions of the action, shape (n, bins).
         length: of the action [m], shape (n,).
@@ -216,7 +216,7 @@ class FilmBc(Network):
         heading = torch.atan2(way[:, 1:], way[:, :1])
         cos, sin = torch.cos(heading), torch.sin(heading)
         from_tool = tool[:, None]
-        # All of them at once: calling an operation takes longer than what it does with so few numbers.
+        # All of them at once: calling an operation takes longer than its work on so few numbers.
         points = torch.cat([from_here, position - from_tool, from_tool - here[:, None], there[:, None]], 1)
         turned, far, blocks = _turned(points, cos, sin), points.norm(dim=-1), len(self.names)
         others = torch.cat(

@@ -1,4 +1,4 @@
-"""What the policies see: the reduced image of a camera, or the blocks' poses; read without PyTorch."""
+"""Inputs of the policies: the reduced image of a camera, or the blocks' poses; read without PyTorch."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ that near to a rounding boundary (docs/reproducibility.md has the odds)."""
 
 
 class FilmBcPolicy:
-    """Pushes as the oracle did, given its instruction and where the blocks are, or are seen to be.
+    """Pushes as the oracle did, given its instruction and the blocks' true or estimated poses.
 
     The same instruction and observations give the same actions on every processor; the trial's seed has no effect.
     """
@@ -46,7 +46,7 @@ class FilmBcPolicy:
         self._action: Tensor | None = None
 
     def describe(self) -> PolicyDescription:
-        """Return that it answers with planar displacements, and needs a camera or the ground truth."""
+        """Return the description: it answers with planar displacements, and needs a camera or the ground truth."""
         return self._description
 
     @one_thread()

@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 LONGEST = 64
-"""Words (tokens) and pictures of a prompt, at most; what follows is not read."""
+"""Limit of the words (tokens) and pictures of a prompt; the rest is not read."""

@@ -1,4 +1,4 @@
-"""The plug-in ``prompted``: what its parameter file says, also where PyTorch is not installed, and its network."""
+"""The plug-in ``prompted``: its parameter file, also read where PyTorch is not installed, and its network."""
 
 from __future__ import annotations
 

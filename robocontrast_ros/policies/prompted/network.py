@@ -34,7 +34,7 @@ OBJECTS = 16
 """Objects in a list, at most."""
 
 CENTRE, UNIT = (0.375, 0.0), 0.2
-"""Positions are given to the network from here, in this unit [m]."""
+"""Origin and unit of positions in the network [m]."""
 
 NOTHING = -1e4
 """Logit of a place in the list that has no object."""
@@ -70,10 +70,10 @@ class Prompts:
     """n prompts of at most l tokens.
 
     Attributes:
-        words: vectors of the words, shape (n, l, WORD_SIZE); of a picture any.
+        words: vectors of the words, shape (n, l, WORD_SIZE); any for a picture.
         picture: index of the picture, -1 for a word, shape (n, l).
         pictures: the different pictures, as ``as_input`` returns them, shape (p, 3, PICTURE, PICTURE).
-        visible: which tokens there are, and are not masked, shape (n, l).
+        visible: whether a token exists and is not masked, shape (n, l).
     """
 
     words: Tensor
@@ -115,7 +115,7 @@ class Prompted(Network):
         """Make a network with random weights.
 
         Args:
-            names: of the models that may stand on the board.
+            names: of the models that may be on the board.
             album: a picture of each, uint8, shape (m, PICTURE, PICTURE, 3), RGB.
             sizes: numbers of units.
         """
@@ -135,7 +135,7 @@ class Prompted(Network):
         self.look = nn.Linear(2 * width, width)
         self.word, self.shown = nn.Linear(WORD_SIZE, width), nn.Linear(width, width)
         self.object, self.position = nn.Linear(width, width), nn.Linear(2, width)
-        # A place in the prompt that training has not adds nothing.
+        # A place in the prompt that no training prompt reaches adds nothing.
         self.order = nn.Parameter(torch.zeros(LONGEST, width))
         self.place = nn.Parameter(torch.randn(OBJECTS, width))
         self.asked = nn.Parameter(0.1 * torch.randn(len(ROLES) + 1 if early else 1, width))
@@ -154,7 +154,7 @@ class Prompted(Network):
         """Return the logits of each part of the instructions: of the places in the list, shape (n, s), or of classes.
 
         Args:
-            prompts: what is said and shown.
+            prompts: the words and pictures.
             objects: the lists.
             album: pictures of the models in place of the network's own, as ``as_input`` returns them.
         """
@@ -171,7 +171,7 @@ class Prompted(Network):
         return self._answer(found, x[:, asked - 1], objects)
 
     def object_codes(self, objects: Objects, album: Tensor | None = None) -> Tensor:
-        """Return, with ``late``, the codes of objects, which no prompt has a part in, shape (n, s, width)."""
+        """Return, with ``late``, the codes of objects, which do not depend on the prompt, shape (n, s, width)."""
         listed = self._object_tokens(objects, album)
         return self.object_last(_through(self.object_layers, listed, objects.there))
 

@@ -21,14 +21,14 @@ from robocontrast_ros.policies.segments import one_segment
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 
 STAY = np.zeros((1, 2))
-"""Displacement of a policy that understood nothing that can be carried out [m]."""
+"""Displacement if the prompt cannot be carried out [m]."""
 
 
 class PromptedPolicy:
     """Understands its prompt in the list of objects of its first observation, then pushes as the oracle does.
 
-    What it is to do follows from the objects' pictures, positions and places in the list alone; their names only tell
-    the oracle which ones were chosen. Where the same object is source and target, it stays where it is. The same
+    Its choices follow from the prompt and the objects' pictures, positions and places in the list alone; their names
+    only serve to name the chosen ones to the oracle. If the same object is source and target, the tool stays. The same
     prompt and observations give the same actions on every processor; the trial's seed has no effect.
     """
 
@@ -45,7 +45,7 @@ class PromptedPolicy:
         self._pusher: Pusher | None = None
 
     def describe(self) -> PolicyDescription:
-        """Return that it is shown the objects, and takes pictures and masks."""
+        """Return the description: it is shown the objects, and takes pictures and masks."""
         return self._description
 
     def reset(self, instruction: str, seed: int) -> None:
@@ -78,7 +78,7 @@ class PromptedPolicy:
     @one_thread()
     @torch.inference_mode()
     def understood(self, scene: Scene) -> Instruction | None:
-        """Return what the prompt asks for among the objects of a scene; None where that is impossible.
+        """Return the prompt's instruction among the objects of a scene; None if source and target are the same.
 
         Raises:
             ValueError: reset was not called, or there are objects that it does not know, too many, or none.
@@ -110,7 +110,7 @@ def prompt_of(segments: Sequence[Segment], encoder: SentenceEncoder) -> Prompts:
     """Return a prompt, a batch of one, in the default precision of PyTorch.
 
     A segment with a picture is one token, whatever its words; the words of the others are tokens of the sentence
-    encoder, without its marks. What is masked keeps its place. What follows the first LONGEST tokens is left out.
+    encoder, without its marks. Masked tokens keep their places. Tokens after the first LONGEST are left out.
     """
     tokens: list[tuple[int, Crop | None, bool]] = []
     for segment in segments:

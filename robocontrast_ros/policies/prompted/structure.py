@@ -1,4 +1,4 @@
-"""What the network reads of a prompt, and what it says of an instruction, as classes: family and arguments."""
+"""The parts of an instruction as classes, which the network chooses: family and arguments."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
 
 
 def labels(instruction: Instruction, names: tuple[str, ...]) -> dict[str, int]:
-    """Return the class of each part of an instruction; -1 for a part that its family has not.
+    """Return the class of each part of an instruction; -1 for a part that its family lacks.
 
     Args:
-        instruction: in which blocks are called by their names.
+        instruction: the instruction, with blocks by their names.
         names: of the objects, in their order in the list.
     """
     said = {"family": instruction.family, **dict(instruction.arguments)}
@@ -42,10 +42,10 @@ def labels(instruction: Instruction, names: tuple[str, ...]) -> dict[str, int]:
 
 
 def instruction_of(answer: Mapping[str, int], names: tuple[str, ...]) -> Instruction | None:
-    """Return the instruction that classes mean; None where source and target are the same object.
+    """Return the instruction that classes mean; None if source and target are the same object.
 
     Args:
-        answer: the class of every part; those that the family has not are not read.
+        answer: the class of every part; those that the family lacks are not read.
         names: of the objects, in their order in the list.
     """
     values = {**dict.fromkeys(ROLES, names), **CLASSES}

@@ -1,1 +1,1 @@
-"""Serving a policy: checks and time limits, its lifecycle, swapping it while it runs, the local connection."""
+"""Serving a policy: checks and time limits, its lifecycle, swapping it while it runs."""

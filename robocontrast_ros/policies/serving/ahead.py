@@ -1,4 +1,4 @@
-"""A policy that is loaded before the session that it serves is begun, in the process that serves it then."""
+"""A policy that is loaded before its session begins, in the process that will serve it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from robocontrast_ros.policies.serving.runner import Loading, PolicyRunner
 Answer = Future[PolicyDescription | ConfigurationError]
 
 _loaded: dict[Loading, Future[PolicyRunner]] = {}
-"""What is loaded ahead in this process, or was, and serves nobody yet."""
+"""The policies that are, or were, loaded ahead in this process and serve nobody yet."""
 
 
 def load_ahead(loading: Loading) -> Answer:
-    """Begin to load a policy for ``loaded``; the answer is what it needs, or why it cannot be loaded.
+    """Begin to load a policy for ``loaded``; the answer is its description, or the error if it cannot be loaded.
 
     One that has a thread of its own is loaded while this process goes on.
     """
@@ -45,7 +45,7 @@ def _load(loading: Loading, runner: Future[PolicyRunner], answer: Answer) -> Non
 
 
 def loaded(loading: Loading) -> PolicyRunner:
-    """Return the policy that was loaded ahead, when that is done; load it now where none was, or otherwise.
+    """Return the policy that was loaded ahead with these arguments, once it is loaded; without one, load it now.
 
     Raises:
         ConfigurationError: it cannot be loaded.

@@ -1,4 +1,4 @@
-"""Which policy serves: swapped in two steps, and over the lifecycle of a server (unconfigured, inactive, active)."""
+"""The policy that serves: its swap in two steps, and the lifecycle of a server (unconfigured, inactive, active)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PolicySlot:
     """
 
     def __init__(self, serving: PolicyRunner) -> None:
-        """Take the policy that serves first; its limits hold for later ones, too."""
+        """Take the policy that serves first; its limits also hold for later ones."""
         self.serving = serving
         self.staged: PolicyRunner | None = None
 
@@ -43,7 +43,7 @@ class PolicySlot:
         return runner
 
     def drop(self) -> None:
-        """Free the staged policy, where there is one."""
+        """Free the staged policy, if there is one."""
         if self.staged is not None:
             self.staged.close()
         self.staged = None
@@ -73,7 +73,7 @@ class PolicyLifecycle:
         """Start unconfigured.
 
         Args:
-            loading: how the first policy is loaded, and likewise each that follows it.
+            loading: arguments with which the first policy is loaded; each later one has another file alone.
         """
         self._loading = loading._replace(path=loading.path.expanduser().absolute())
         self._slot: PolicySlot | None = None
@@ -122,7 +122,11 @@ class PolicyLifecycle:
         self._active = False
 
     def free(self, timeout: float = -1) -> None:
-        """Free all policies; give up after a time [s], unless negative, where another one is just being loaded."""
+        """Free all policies, and serve none.
+
+        Args:
+            timeout: limit of the wait for a load or swap [s], none if negative; after it nothing is freed.
+        """
         held = self._changing.acquire(timeout=timeout)
         slot, self._slot, self._active = self._slot, None, False
         if held:

@@ -31,17 +31,17 @@ LOAD_TIMEOUT = 120.0
 """Default limit of loading a policy, and of warming it up [s]."""
 
 CLOSE_TIMEOUT = 5.0
-"""How long a policy may take to free its resources; then its thread is abandoned [s]."""
+"""Limit of freeing a policy's resources [s]; then its thread is abandoned."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a policy answered.
+    """A policy's answer.
 
     Attributes:
         actions: shape (n, action_size), finite.
         latency: time the policy itself took [s].
-        observed: what the policy received, in the first answer after a reset; else empty.
+        observed: record of the policy's input, in the first answer after a reset; else empty.
     """
 
     actions: NDArray[np.float64]
@@ -50,7 +50,7 @@ class Answer:
 
 
 class Loading(NamedTuple):
-    """How a policy is loaded: the arguments of ``PolicyRunner``."""
+    """The arguments of ``PolicyRunner``, with which a policy is loaded."""
 
     path: Path
     timeout: float
@@ -63,16 +63,16 @@ class Loading(NamedTuple):
 class PolicyRunner:
     """Holds one policy, makes and calls it on a thread of its own, and checks its answers.
 
-    A call that does not return in time is abandoned with its thread; the next reset loads the policy
-    again, since the state of the stuck one is unknown.
+    A call that does not return in time is abandoned with its thread; the next reset loads the policy again, because
+    the state of the stuck one is unknown.
 
     Attributes:
         path: the policy's parameter file.
         text: content of that file when it was loaded.
-        description: what the policy needs and answers with.
+        description: the policy's inputs and outputs.
         load_time: time that loading it took [s].
         warm_up_time: time that its warm-up took [s]; None without one.
-        loading: how it is loaded again, or another one in the same way.
+        loading: the arguments to load it again, or another one in the same way.
     """
 
     def __init__(
@@ -92,9 +92,9 @@ class PolicyRunner:
             load_timeout: limit of loading, and of warming up [s].
             own_thread: whether the policy has a thread of its own. Without one a call costs less, and the limits are
                 checked after it has returned: a call that never returns blocks.
-            answer_time: how long each call takes at least [s]: what the policy does not need of it is waited for, so
-                that nobody can tell policies apart by it. It is no part of an answer's latency.
-            located: whether faults name the line of the policy's own file; not where nobody may know which policy runs.
+            answer_time: least duration of each ``reset`` and ``act`` [s]: the time that the policy does not need is
+                waited for, so that nobody can tell policies apart by it. The wait is no part of an answer's latency.
+            located: whether faults name the line of the policy's own file; false if nobody may know which policy runs.
 
         Raises:
             ConfigurationError: the file does not fit, or the policy cannot be loaded, or not in time.
@@ -111,7 +111,7 @@ class PolicyRunner:
         self._load()
 
     def warm_up(self) -> None:
-        """Call the policy's `warm_up`, where it has one.
+        """Call the policy's `warm_up`, if it has one.
 
         Raises:
             ConfigurationError: it failed, or did not return in time.
@@ -129,12 +129,12 @@ class PolicyRunner:
         Args:
             instruction: the words.
             seed: of the policy's own randomness.
-            segments: what a policy that takes segments is given in place of the words; without any, it is given the
-                words as one.
+            segments: the segments for a policy that takes them in place of the words; without any, it gets the words
+                as one.
 
         Raises:
-            PolicyFault: the policy raised, or did not return in time; POLICY_SERVER_LOST when it hung before
-                and cannot be loaded again.
+            PolicyFault: the policy raised, or did not return in time; POLICY_SERVER_LOST if it hung before and cannot
+                be loaded again.
         """
         with _at_least(self.answer_time):
             self._reset(instruction, seed, segments)
@@ -164,7 +164,7 @@ class PolicyRunner:
         self._first = False
         with _at_least(self.answer_time):
             start = time.perf_counter()
-            # Within the call, since reading an answer runs its own code, too.
+            # Within the call, because reading an answer also runs the answer's own code.
             actions = self._call(lambda: self._check(self._policy.act(observation)))
             return Answer(actions, time.perf_counter() - start, observed)
 
@@ -180,7 +180,7 @@ class PolicyRunner:
 
     def _load(self) -> None:
         start = time.perf_counter()
-        # Read before the policy is made: the recorded text must not be newer than what runs.
+        # Read before the policy is made: the recorded text must not be newer than the policy that runs.
         read_yaml(self.path)
         self.text = self.path.read_text(encoding="utf-8")
         policy = self._prepare(lambda: load_configured("policies", self.path), "is loaded")
@@ -194,7 +194,7 @@ class PolicyRunner:
                 str(self.path),
                 "policy",
                 named_in(self.path),
-                "a policy with reset_segments(segments, seed), since it declares `referents` or `mask`",
+                "a policy with reset_segments(segments, seed), because it declares `referents` or `mask`",
             )
         self.load_time = time.perf_counter() - start
 
@@ -220,7 +220,7 @@ class PolicyRunner:
         future = self._worker.submit(function)
         if not self._worker.done(future, self.load_timeout):
             self._stuck = True
-            # Nothing else will free what it returns too late.
+            # Nothing else will free a policy that it returns too late.
             future.add_done_callback(_close_late)
             self.close()
             expected = f"a policy that {what} within {self.load_timeout:g} s"
@@ -284,7 +284,7 @@ def _numbers(answer: Any) -> NDArray[np.float64]:
         found = np.asarray(answer)
         if found.dtype == object and all(isinstance(value, Real) for value in found.flat):
             found = found.astype(np.float64)
-    except Exception as error:  # what an answer does when it is read is its own code
+    except Exception as error:  # reading an answer runs the answer's own code
         fault = Fault.POLICY_WRONG_SHAPE if isinstance(error, TypeError | ValueError) else Fault.POLICY_RAISED
         detail = f"got {kind.__name__}, which cannot be read as numbers: {raised(error, located=False)}{cure}"
         raise PolicyFault(fault, detail) from None
@@ -319,7 +319,7 @@ def image_digest(images: dict[str, NDArray[np.uint8]]) -> str:
 
 
 def _close(policy: Any, worker: _Worker | _Here | None) -> None:
-    """Call the policy's ``close()`` where it has one, on its own thread, or on a new one where that is stuck."""
+    """Call the policy's ``close()``, if it has one, on its own thread, or on a new one if that is stuck."""
     function = getattr(policy, "close", None)
     if function is None:
         return
@@ -350,7 +350,7 @@ class _Worker:
 
     @staticmethod
     def done(future: Future[Any], timeout: float) -> bool:
-        """Wait, and return whether the call returned in time; the policy itself may raise a TimeoutError, too."""
+        """Wait, and return whether the call returned in time; the policy itself may also raise a TimeoutError."""
         try:
             future.exception(timeout)
         except FutureTimeout:
@@ -367,7 +367,7 @@ class _Worker:
                 future.set_result(function())
             except BaseException as error:  # raised again for the caller, even SystemExit
                 future.set_exception(error)
-            # What the last job holds is freed before the thread waits for the next one.
+            # The last job's objects are freed before the thread waits for the next one.
             del function, future, job
 
 

@@ -1,7 +1,7 @@
 """The two cameras that the policy sees the table with, at their nominal poses in ``models/tabletop.xml``.
 
-``top`` looks straight down and sees where things stand, hardly hidden by each other; ``front`` looks across the table
-and sees their sides, which tell a red can from a blue one.
+``top`` looks straight down and shows the places of things, which hardly hide each other; ``front`` looks across the
+table and shows their sides, which distinguish a red can from a blue one.
 """
 
 from __future__ import annotations

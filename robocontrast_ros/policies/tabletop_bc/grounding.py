@@ -1,4 +1,4 @@
-"""The network that understands an instruction in a scene: the skill, and which things it names.
+"""The network that understands an instruction in a scene: the skill, and the things that it names.
 
 Words and things are the tokens of one transformer, so that a thing can be compared with others (*the largest*, *on your
 left*) among those that the words fit.
@@ -23,12 +23,12 @@ WORD_SIZE = 384
 """Size of the vector of a token, which is the frozen one of all-MiniLM-L6-v2."""
 
 LONGEST = 32
-"""Tokens of an instruction, at most; what follows is not read."""
+"""Limit of the tokens of an instruction; the rest is not read."""
 
 SKILLS = len(FAMILIES)
 
 PLACE_SCALES = (1.0, 3.0)
-"""Positions are shown to the network in these multiples."""
+"""Multiples in which positions are shown to the network."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ class Things(Batch):
 
 @dataclass(frozen=True)
 class Understood:
-    """What n instructions ask for.
+    """Output of the network for n instructions.
 
     Attributes:
         skill: logits of the skills, in the order of the task's families, shape (n, SKILLS).
         target: logits of the slots, shape (n, s).
-        reference: the same of the other thing that is named; where the skill has none it says nothing.
+        reference: the same of the other thing that is named; without meaning if the skill has none.
     """
 
     skill: Tensor
@@ -82,7 +82,7 @@ class Understood:
 
 
 class _Layer(nn.Module):
-    """A layer of the transformer: attention, then two linear layers, each added to what comes in."""
+    """A layer of the transformer: attention, then two linear layers, each added to its input."""
 
     def __init__(self, width: int, heads: int, hidden: int) -> None:
         super().__init__()
@@ -122,11 +122,11 @@ class Grounding(Network):
         self.roles = nn.Linear(width, width)
 
     def forward(self, words: Tensor, spoken: Tensor, things: Things) -> Understood:
-        """Return what instructions ask for in scenes.
+        """Return skill, target and reference of instructions in scenes.
 
         Args:
             words: vectors of the tokens, shape (n, l, WORD_SIZE), l at most LONGEST.
-            spoken: which of them there are, shape (n, l).
+            spoken: whether a text has the token, shape (n, l).
             things: the scenes.
         """
         n, length = spoken.shape
@@ -148,7 +148,7 @@ class Grounding(Network):
 
 
 def token_vectors(encoder: SentenceEncoder, texts: Sequence[str]) -> tuple[Tensor, Tensor]:
-    """Return instructions as vectors of their tokens, float32 of shape (n, l, 384), and which there are, shape (n, l).
+    """Return the vectors of instructions' tokens, float32 of shape (n, l, 384), and whether each exists, shape (n, l).
 
     The vectors are those of the encoder's table, without their context.
     Tokens after the first LONGEST are left out; l is the length of the longest text, at least 1.

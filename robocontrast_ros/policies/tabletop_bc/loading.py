@@ -1,4 +1,4 @@
-"""The plug-in ``tabletop_bc``: what its parameter file says, also where PyTorch is not installed, and its networks."""
+"""The plug-in ``tabletop_bc``: its parameter file, also read where PyTorch is not installed, and its networks."""
 
 from __future__ import annotations
 

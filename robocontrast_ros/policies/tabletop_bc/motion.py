@@ -1,8 +1,8 @@
-"""The network that moves the hand: where to grasp, where to put, what to do next, and the next displacement.
+"""The network that moves the hand: it chooses the grasp, the target's place, the phase and the next displacement.
 
-Everything is expressed where it looks alike for all places: grasps in the target's frame, places in the reference's, a
-displacement in a frame whose axis points to where the hand goes. Choices between ways that are equally good, such as
-the turns of a grasp, are distributions whose peak is taken: the mean of two grasps is none.
+Each is expressed in a frame in which it looks alike at all places: grasps in the target's frame, places in the
+reference's, a displacement in a frame whose axis points to the goal of the hand. Choices between ways that are equally
+good, such as the turns of a grasp, are distributions whose peak is taken: the mean of two grasps is no grasp.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ QUARTER = math.pi / 2 + 0.1
 
 @dataclass(frozen=True)
 class Situation(Batch):
-    """What the network knows at n control steps. World frame, m and rad; the tool points down.
+    """Input of the network at n control steps, in the world frame, m and rad; the tool points down.
 
     Attributes:
         skill: index of the skill, shape (n,).
         target: slot of the target, shape (n,).
         reference: slot of the reference, -1 for none, shape (n,).
         things: as they are now.
-        stood: pose of the target as it was when the hand was last open, shape (n, 4).
+        stood: pose of the target when the hand was last open, shape (n, 4).
         grasped: the tool at that time, shape (n, 4).
         tool: x, y, z, yaw, shape (n, 4).
-        moved: how it has moved since the step before, shape (n, 4).
+        moved: its motion since the step before, shape (n, 4).
         commanded: the pose that displacements add up on, shape (n, 4).
-        width: between the fingers, and its change since the step before, shape (n, 2).
+        width: distance between the fingers, and its change since the step before, shape (n, 2).
         closed: the gripper's last command, 0 or 1, shape (n,).
-        handled: whether it has closed since the trial began, 0 or 1, shape (n,).
+        handled: whether the gripper has closed since the trial began, 0 or 1, shape (n,).
     """
 
     skill: Tensor
@@ -90,7 +90,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Choices:
-    """What the network would choose.
+    """The network's choices.
 
     Attributes:
         grasp: logits of the grasps, rims first, shape (n, RIMS + CENTRES).
@@ -148,7 +148,7 @@ class Motion(Network):
         self.beside = layers(code + 9, sizes.thing, sizes.thing, 1)
         scene = 2 * code + 2 * sizes.thing + SKILLS + 18
         self.grasp = layers(scene, sizes.choice, RIMS + CENTRES)
-        # Of each type, the grasps that were demonstrated: where others would be was never learned.
+        # The demonstrated grasps of each type; the places of others were never learned.
         kinds = int(self.attributes.types.max()) + 1
         self.register_buffer("seen", torch.ones(kinds, RIMS + CENTRES, dtype=torch.bool))
         self.at = layers(code, sizes.choice, 3 * (RIMS + CENTRES), 1)
@@ -166,10 +166,10 @@ class Motion(Network):
         self.leaves = layers(code * 2 + SKILLS + 12, sizes.action, 1)
         self.action = layers(SKILLS + 3 + 30, sizes.action, 5, 3)
 
-    # -- what stands where ------------------------------------------------------------------------
+    # -- choices ----------------------------------------------------------------------------------
 
     def choices(self, s: Situation) -> Choices:
-        """Return what the network would choose with the target where it last stood."""
+        """Return the network's choices; the target counts as at its pose ``stood``."""
         n = len(s.skill)
         skill = functional.one_hot(s.skill, SKILLS).to(self.centre.dtype)
         target, reference = self._codes(s)
@@ -209,7 +209,7 @@ class Motion(Network):
             -1,
         )
         ways, far = self.way(scene).chunk(2, -1)
-        # Learned is what is added to the geometry that holds for all sizes.
+        # The network learns an addition to the geometry that holds for all sizes.
         sizes = self.attributes.sizes
         own, its = sizes[_of_slot(s.things.models, s.target)], sizes[self._reference(s)]
         ways_ahead = heading[:, None] + torch.arange(WAYS, dtype=yaw.dtype) * (math.tau / WAYS)
@@ -241,7 +241,7 @@ class Motion(Network):
         )
 
     def _room_at(self, s: Situation, at: Tensor, beside: Tensor) -> Tensor:
-        """Return what the room for the open hand adds to the logits of the grasps, shape (n, g)."""
+        """Return the summand of the grasps' logits for the room that the open hand has, shape (n, g)."""
         index = torch.arange(RIMS + CENTRES, device=at.device)
         angle = grasp_angle(index).to(at.dtype) + s.stood[:, 3:]
         x, y = turned(at[..., 0], at[..., 1], angle)
@@ -254,7 +254,7 @@ class Motion(Network):
         return self.room(torch.cat([pooled, turns_to], -1))[..., 0]
 
     def _fit(self, s: Situation, codes: Tensor) -> Tensor:
-        """Return what the angles of target and hand to the reference add to the logits of the turns, (n, TURNS)."""
+        """Return the summand of the turns' logits for the angles of target and hand to the reference, (n, TURNS)."""
         there = _of_slot(s.things.poses, s.reference)[:, 3:]
         turns = _turns(there)
         hand = _smallest(s.grasped[:, 3:] + turns)
@@ -264,13 +264,13 @@ class Motion(Network):
         return self.fits(torch.cat([own, numbers], -1))[..., 0]
 
     def _room_around(self, s: Situation, angle: Tensor, far: Tensor, own: Tensor, away: Tensor) -> Tensor:
-        """Return what the room for target and hand adds to the logits of turns and ways, shape (n, TURNS, WAYS)."""
+        """Return the summand of the turns' and ways' logits for the room of target and hand, shape (n, TURNS, WAYS)."""
         there = _of_slot(s.things.poses, s.reference)[:, None, None]
         turns = _turns(far)[:, None]
         angle = angle[:, None].expand_as(far)
         x, y = far * torch.cos(angle), far * torch.sin(angle)
         place = torch.stack([there[..., 0] + x, there[..., 1] + y, torch.zeros_like(x)], -1)
-        # Where the hand is that holds the target, and how it closes, seen along the way.
+        # Place and direction of closing of the hand that holds the target, seen along the way.
         spin = turns - angle
         across = 2 * (s.grasped[:, None, None, 3] + spin)
         held = (s.grasped - s.stood)[:, None, None, :2] / UNIT
@@ -286,7 +286,7 @@ class Motion(Network):
         return self.room_there(torch.cat([pooled, hand, where, where.abs()], -1))[..., 0].unflatten(1, (TURNS, WAYS))
 
     def _beside_of(self, s: Situation, place: Tensor, angle: Tensor) -> list[Tensor]:
-        """Return how all things lie beside each of k places, seen along its angle.
+        """Return the layout of all things around each of k places, seen along its angle.
 
         Args:
             s: the situation.
@@ -294,8 +294,8 @@ class Motion(Network):
             angle: of the axis that things are seen along [rad], shape (n, k).
 
         Returns:
-            Along and across, the gaps along and across, how far they reach along, and how high, each of shape
-            (n, k, s, 1) and between -1 and 1.
+            Positions along and across, the gaps along and across, half the length along, and the height above the
+            place, each of shape (n, k, s, 1) and between -1 and 1.
         """
         poses, sizes = s.things.poses, self.attributes.sizes[s.things.models]
         x = poses[:, None, :, 0] - place[..., :1]
@@ -327,7 +327,7 @@ class Motion(Network):
         return torch.where(s.reference >= 0, _of_slot(s.things.models, s.reference), missing)
 
     def _seen_from(self, pose: Tensor, poses: Tensor) -> Tensor:
-        """Return how things lie as seen from a pose: along and across, up, distances, relative yaw; shape (n, s, 8)."""
+        """Return things' poses relative to a pose: along and across, up, distances, relative yaw; shape (n, s, 8)."""
         shift = (poses[..., :2] - pose[:, None, :2]) / UNIT
         x, y = turned(shift[..., 0], shift[..., 1], -pose[:, None, 3])
         distance = shift.norm(dim=-1)
@@ -336,10 +336,10 @@ class Motion(Network):
         near = torch.exp(-distance)
         return torch.stack([x, y, up, distance, near * x, near * y, torch.cos(2 * spin), torch.sin(2 * spin)], -1)
 
-    # -- where the hand goes ----------------------------------------------------------------------
+    # -- goals of the hand ------------------------------------------------------------------------
 
     def grasp_line(self, s: Situation, choices: Choices, index: Tensor | None = None) -> Line:
-        """Return the line of a grasp, the likeliest where no index is given."""
+        """Return the line of a grasp; without an index, of the likeliest that was demonstrated for the type."""
         if index is None:
             types = self.attributes.types[_of_slot(s.things.models, s.target)]
             index = choices.grasp.masked_fill(~self.seen[types], -1e4).argmax(-1)
@@ -352,7 +352,7 @@ class Motion(Network):
         return Line(place, choices.heights[:, 0])
 
     def target_place(self, s: Situation, choices: Choices) -> Tensor:
-        """Return where the target shall be: x, y, z, yaw, shape (n, 4)."""
+        """Return the pose that the target shall have: x, y, z, yaw, shape (n, 4)."""
         there = _of_slot(s.things.poses, s.reference)
         x, y, z = choices.into.unbind(-1)
         x, y = turned(x, y, there[:, 3])
@@ -373,7 +373,7 @@ class Motion(Network):
         return torch.cat([torch.where(near[:, None], beside, inside), yaw[:, None]], -1)
 
     def line(self, s: Situation, choices: Choices, phase: Tensor) -> Line:
-        """Return where the hand goes in a phase, shape (n,)."""
+        """Return the line that the hand goes to in a phase, shape (n,)."""
         fetch = self.grasp_line(s, choices)
         now = _of_slot(s.things.poses, s.target)
         end = self.target_place(s, choices)
@@ -389,11 +389,11 @@ class Motion(Network):
             torch.where(phase == FETCH, fetch_height, torch.where(phase == PLACE, carry_height, leave_height)),
         )
 
-    # -- what to do -------------------------------------------------------------------------------
+    # -- phases and actions -----------------------------------------------------------------------
 
     def at_place(self, s: Situation) -> Tensor:
-        """Return the logit of whether the target is where it shall be, so that an open hand leaves it; shape (n,)."""
-        # How it stands to the reference alone tells it: where the hand is must not.
+        """Return the logit that the target is at its place, so that an open hand leaves it; shape (n,)."""
+        # It depends on the target's pose relative to the reference, and must not depend on the hand's place.
         target, reference = self._codes(s)
         skill = functional.one_hot(s.skill, SKILLS).to(self.centre.dtype)
         sizes = self.attributes.sizes
@@ -444,7 +444,7 @@ class Motion(Network):
         turn_left = _smallest(line.place[:, 3] - s.tool[:, 3])
         low, low_tool = line.place[:, 2] - s.commanded[:, 2], line.place[:, 2] - s.tool[:, 2]
         high = line.above - s.commanded[:, 2]
-        # How far what it holds has slipped since it was grasped.
+        # The slip of the held target since it was grasped.
         slip = s.tool - carried_line(s.grasped, s.stood, _of_slot(s.things.poses, s.target))
         held = s.closed * torch.tanh(slip[:, :3].norm(dim=-1) / 0.03)
         numbers = torch.stack(
@@ -500,12 +500,12 @@ def grasp_angle(index: Tensor) -> Tensor:
 
 
 def way_heading(stood: Tensor, there: Tensor) -> Tensor:
-    """Return the direction from the reference to where the target stood [rad]."""
+    """Return the direction from the reference to the target's pose ``stood`` [rad]."""
     return torch.atan2(stood[:, 1] - there[:, 1], stood[:, 0] - there[:, 0])
 
 
 def carried_line(tool: Tensor, now: Tensor, end: Tensor) -> Tensor:
-    """Return where the tool is when the target that it holds has gone from a pose to another, shape (n, 4)."""
+    """Return the tool's pose after the target that it holds has gone from a pose to another, shape (n, 4)."""
     turn = end[:, 3] - now[:, 3]
     x, y = turned(tool[:, 0] - now[:, 0], tool[:, 1] - now[:, 1], turn)
     z = tool[:, 2] - now[:, 2]
@@ -519,24 +519,24 @@ def turned(x: Tensor, y: Tensor, angle: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def within_quarter(yaw: Tensor) -> Tensor:
-    """Return a yaw with the fingers exchanged where that brings it within a quarter turn of 0."""
+    """Return a yaw within a quarter turn of 0, with the fingers exchanged if that is needed."""
     return torch.remainder(yaw + math.pi / 2, math.pi) - math.pi / 2
 
 
 def _radius(size: Tensor, angle: Tensor) -> Tensor:
-    """Return how far things of a size, shape (n, 3), reach in directions of their frames, shape (n, k), as ellipses."""
+    """Return the reach of ellipses of a size, shape (n, 3), in directions of their frames, shape (n, k)."""
     half = size[:, None, :2] / 2
     return torch.sqrt((half[..., 0] * torch.cos(angle)) ** 2 + (half[..., 1] * torch.sin(angle)) ** 2)
 
 
 def _sides(own: Tensor, yaw: Tensor, its: Tensor, its_yaw: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the directions of the sides of two boxes, shape (n, 4), and how far both reach in each, together [m].
+    """Return the directions of the sides of two boxes, shape (n, 4), and the sum of their reaches in each [m].
 
     Args:
         own: sizes of the first one, shape (n, 3).
-        yaw: of it, shape (n,).
+        yaw: yaw of the first one, shape (n,).
         its: sizes of the second one.
-        its_yaw: of it.
+        its_yaw: yaw of the second one.
     """
     sides = torch.stack([yaw, yaw + math.pi / 2, its_yaw, its_yaw + math.pi / 2], -1)
     reach = torch.zeros_like(sides)
@@ -547,7 +547,7 @@ def _sides(own: Tensor, yaw: Tensor, its: Tensor, its_yaw: Tensor) -> tuple[Tens
 
 
 def touching(own: Tensor, yaw: Tensor, its: Tensor, its_yaw: Tensor, angle: Tensor, gap: Tensor) -> Tensor:
-    """Return how far apart two boxes are in directions, shape (n, k), where they leave a gap between their sides [m].
+    """Return the distance of two boxes in directions, shape (n, k), at which they leave a gap between their sides [m].
 
     Boxes that do not overlap are apart along a side of one of them (separating axes); see ``_sides`` for the arguments.
     """
@@ -557,9 +557,9 @@ def touching(own: Tensor, yaw: Tensor, its: Tensor, its_yaw: Tensor, angle: Tens
 
 
 def gap_between(own: Tensor, yaw: Tensor, its: Tensor, its_yaw: Tensor, far: Tensor, angle: Tensor) -> Tensor:
-    """Return the gap between the sides of two boxes so far apart in a direction [m], shape (n,); below 0: overlap.
+    """Return the gap between the sides of two boxes at a distance in a direction [m], shape (n,); below 0: overlap.
 
-    It is that of ``touching``, whose arguments are explained in ``_sides``.
+    It is the gap of ``touching``; see ``_sides`` for the arguments.
     """
     sides, reach = _sides(own, yaw, its, its_yaw)
     return (far[:, None] * torch.cos(angle[:, None] - sides).abs() - reach).amax(-1)
@@ -584,5 +584,5 @@ def _of_slot(values: Tensor, slot: Tensor) -> Tensor:
 
 
 def _pooled(values: Tensor, there: Tensor) -> Tensor:
-    """Return the greatest value of each unit over those that there are, 0 where there are none."""
+    """Return the greatest value of each unit over the slots that are there, 0 without any."""
     return torch.where(there[..., None], values, values.new_tensor(-1e4)).amax(1) * there.any(1, keepdim=True)

@@ -26,7 +26,7 @@ DECIMALS = 6
 """Decimals of an action [m, rad]; see ``film_bc.policy.DECIMALS``."""
 
 STILL, STILL_TURN = 0.001, 0.005
-"""A tool that goes less than this in a step rests [m], [rad]: then its set point is where it is, as in training."""
+"""A tool that goes less than this in a step rests [m], [rad]: then its set point is its pose, as in training."""
 
 OPEN, CLOSED = 0.0, 1.0
 
@@ -35,7 +35,7 @@ PICK = FAMILIES.index("pick")
 
 
 class TabletopBc:
-    """Handles one thing as the oracle does, given its instruction and where things are, or are seen to be.
+    """Handles one thing as the oracle does, given its instruction and the things' true or estimated poses.
 
     The same instruction and observations give the same actions on every processor; the trial's seed has no effect.
     """
@@ -48,7 +48,7 @@ class TabletopBc:
         encoder: SentenceEncoder,
         sight: Sight | None = None,
     ) -> None:
-        """Take the networks and the sentence encoder; without one that sees, the ground truth is used."""
+        """Take the networks and the sentence encoder; without a network that sees, the ground truth is used."""
         self._description, self._name, self._encoder = description, description.name, encoder
         self._sight = None if sight is None else sight.eval().double()
         self._grounding, self._motion = grounding.eval().double(), motion.eval().double()
@@ -65,7 +65,7 @@ class TabletopBc:
         self._gripper = self._handled = OPEN
 
     def describe(self) -> PolicyDescription:
-        """Return that it answers with displacements of the tool, and needs cameras or the ground truth."""
+        """Return the description: it answers with displacements of the tool, and needs cameras or the ground truth."""
         return self._description
 
     def reset(self, instruction: str, seed: int) -> None:

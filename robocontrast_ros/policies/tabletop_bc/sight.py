@@ -1,9 +1,9 @@
 """The network that finds things on the table in the images of ``top`` and ``front``, in two stages.
 
 The first finds places: a heat map over the region as ``top`` sees it, with a cell for every 4 x 4 pixels, and from each
-cell the way to the middle of the thing. The second looks at a square around each place in both images, and tells which
-of all models stands there, where exactly, and how it is turned. A scene has at most one thing of each model, so two
-places that look alike get different ones.
+cell the way to the middle of the thing. The second takes a square around each place in both images, and estimates the
+thing's model among all, its exact place and its yaw. A scene has at most one thing of each model, so two places that
+look alike get different ones.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SQUARE = 64
 """Side of the squares that the second stage looks at [pixel]."""
 
 ABOVE = 44
-"""Rows of the square in ``front`` that are above the place, for things are higher than the table."""
+"""Rows of the square in ``front`` that are above the place, because things are higher than the table."""
 
 OFFSET = 8.0
 """Scale of offsets within a square [pixel]."""
@@ -39,17 +39,17 @@ FOUND = 0.3
 """Least heat of a place."""
 
 MOST = 24
-"""Places that are looked at, at most: the hottest ones."""
+"""Limit of the places that are looked at: the hottest ones."""
 
 
 @dataclass(frozen=True)
 class Kinds:
-    """What the network knows of the models that it tells apart.
+    """Properties of the models that the network distinguishes.
 
     Attributes:
         names: of the models.
         types: index of each model's type, shape (m,).
-        symmetry: equal turns about the vertical of each, 0 for what is round, shape (m,).
+        symmetry: number of equal turns about the vertical of each, 0 for a round one, shape (m,).
         sizes: of the boxes around them along x, y, z [m], shape (m, 3).
     """
 
@@ -66,7 +66,7 @@ class Thing:
     Attributes:
         model: index into the names of ``Kinds``.
         x, y: [m].
-        yaw: [rad], one of those that are equal by symmetry; 0 for what is round.
+        yaw: [rad], one of those that are equal by symmetry; 0 for a round thing.
         sure: heat of its place, 0 to 1.
         likely: probability of the model.
     """
@@ -150,14 +150,14 @@ class Sight(Network):
             self.places_head[-1].bias[0] = -4.0  # few cells have a thing in their middle
 
     def places(self, top: Tensor) -> Places:
-        """Return where things are, in windows of ``TOP``, uint8, shape (n, rows, columns, 3)."""
+        """Return the places of things in windows of ``TOP``, uint8, shape (n, rows, columns, 3)."""
         row, column, rows, columns = SEARCHED
         near = self.near(self._cells(top[:, row : row + rows, column : column + columns]))
         out = self.places_head(torch.cat([near, self.far(near)], dim=1))
         return Places(out[:, 0], out[:, 1:])
 
     def look(self, top: Tensor, front: Tensor) -> Look:
-        """Return what is in the middle of squares of both images, uint8, shape (k, SQUARE, SQUARE, 3)."""
+        """Return the things in the middle of squares of both images, uint8, shape (k, SQUARE, SQUARE, 3)."""
         seen = self.both(torch.cat([self.from_top(self._cells(top)), self.from_front(self._cells(front))], dim=1))
         return Look(self.models_head(seen), self.offset_head(seen), self.turn_head(seen).unflatten(1, (-1, 4)))
 
@@ -201,14 +201,14 @@ class Sight(Network):
     def _yaw(turn: NDArray[np.float64], symmetry: int) -> float:
         if symmetry == 0:
             return 0.0
-        # Head and tail may look alike where the axis is clear, so twice the angle gives the axis.
+        # Head and tail may look alike although the axis is clear, so twice the angle gives the axis.
         axis = np.arctan2(turn[3], turn[2]) / 2.0
         forward = turn[0] * np.cos(axis) + turn[1] * np.sin(axis)
         return float((axis if forward >= 0.0 else axis - np.copysign(np.pi, axis)) / symmetry)
 
 
 def _peaks(places: Places, most: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the middles of things in one image and their heat, the hottest ones where there are more than ``most``.
+    """Return the middles of things in one image and their heat, the hottest ones if there are more than ``most``.
 
     Returns:
         Column and row [whole pixels of TOP's window], shape (k, 2), and heat, 0 to 1, shape (k,).

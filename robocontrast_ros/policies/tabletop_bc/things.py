@@ -1,4 +1,4 @@
-"""What the networks know of each model of the library: indices of its type and colour, and its size."""
+"""The networks' code of each model of the library: learned numbers of its type, colour and category, and its size."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Catalogue:
     Attributes:
         names: of the models; a slot's model is an index into them.
         types: type of each.
-        colours: colour of each; empty where it has none.
+        colours: colour of each; empty if it has none.
         categories: category of each.
         sizes: of the box around each, along x, y and z [m].
-        fixtures: names of tables, backgrounds and lights, which are not looked at.
+        fixtures: names of tables, backgrounds and lights, which are left out of the things.
     """
 
     names: tuple[str, ...]

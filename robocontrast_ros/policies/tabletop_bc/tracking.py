@@ -1,7 +1,7 @@
-"""Turns what is seen into the slots that the ground truth gives: what stands on the table, and what is in the hand.
+"""Turns sightings into the slots that the ground truth gives: the things on the table, and the one in the hand.
 
-The first image tells what is there, for the arm starts behind all things. From then on things stand still, until one of
-them is seen elsewhere for some images. What the closed hand holds moves with the tool, whatever the images show.
+The first image shows all things, because the arm starts behind them. From then on things rest until one of them is
+seen elsewhere for some images. A thing in the closed hand moves with the tool, whatever the images show.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ MOVED = 0.02
 """A thing that is seen farther from its place than this may have been moved [m]."""
 
 AGREE = 0.01
-"""It has, where it is seen within this of one place [m] ..."""
+"""Two sightings of a thing agree if they are nearer to each other than this [m]."""
 
 PERSISTS = 3
-"""... in so many images, between which it was not seen elsewhere."""
+"""A thing has moved after so many sightings away from its place, one after the other, that agree."""
 
 CERTAIN = 0.5
-"""Least probability of the model for that."""
+"""Least probability of the model in a sighting that counts."""
 
 WRIST, SHOULDER = 0.35, (0.03, 0.0, 0.6)
-"""What hides things: height of the wrist above a tool that points down, and where the upper arm begins [m]."""
+"""Parts that hide things: height of the wrist above a tool that points down, and start of the upper arm [m]."""
 
 ARM = 0.13
-"""Half of the width that hand and arm seem to have there [m]."""
+"""Half of the width that hand and arm hide on the table [m]."""
 
 SETTLED = 0.001
 """The fingers have closed when they moved less than this since the last step [m]."""
@@ -49,23 +49,23 @@ EMPTY = 0.003
 """Fingers closer than this hold nothing [m]."""
 
 GRASPED = 0.02
-"""What is held was nearer than this to the tool, from the box around it [m]."""
+"""Greatest distance between the tool and the box around a thing that is grasped [m]."""
 
 SLIPPED = 0.004
-"""Fingers that close by more than this have lost what they held [m]."""
+"""Fingers that close by more than this have lost their thing [m]."""
 
 EVERY = 3
-"""Control steps from one image that is looked at to the next."""
+"""Control steps between two images that are looked at."""
 
 
 @dataclass
 class _Held:
-    """What is in the hand.
+    """The thing in the hand.
 
     Attributes:
-        slot: of the thing.
+        slot: its slot.
         offset: from the tool, x and y along the tool's own x axis and to its left, z up [m], and yaw [rad].
-        width: between the finger tips when they had closed [m].
+        width: distance between the finger tips when they had closed [m].
     """
 
     slot: int
@@ -74,7 +74,7 @@ class _Held:
 
 
 class Tracker:
-    """Where things are, from what is seen of them; made anew for each trial.
+    """The poses of things, from their sightings; made anew for each trial.
 
     Attributes:
         models: index of each thing's model, -1 for none, shape (SLOTS,).
@@ -82,7 +82,7 @@ class Tracker:
     """
 
     def __init__(self, kinds: Kinds, seen: Sequence[Thing]) -> None:
-        """Take the things of the first image; where there are more than SLOTS, the surest."""
+        """Take the things of the first image; the surest if there are more than SLOTS."""
         surest = sorted(seen, key=lambda thing: -thing.sure)[:SLOTS]
         self._kinds = kinds
         self.models = np.full(SLOTS, -1)
@@ -96,7 +96,7 @@ class Tracker:
 
     @property
     def held(self) -> int:
-        """Slot of what is in the hand; -1 for nothing."""
+        """Slot of the thing in the hand; -1 without one."""
         return -1 if self._held is None else self._held.slot
 
     def hand(self, tool: Pose, width: float, closed: bool) -> None:
@@ -104,8 +104,8 @@ class Tracker:
 
         Args:
             tool: its pose, pointing down.
-            width: between the finger tips [m].
-            closed: whether it was last told to close.
+            width: distance between the finger tips [m].
+            closed: whether the last command was to close.
         """
         if self._held is not None and (not closed or width < max(self._held.width - SLIPPED, EMPTY)):
             self._held = None
@@ -123,7 +123,7 @@ class Tracker:
         """Update with the things in an image.
 
         Args:
-            seen: the things; of those that hand or arm may hide a part of, nothing is believed.
+            seen: the things; those that hand or arm may hide in part are ignored.
             tool: its pose, pointing down.
         """
         for thing in seen:
@@ -145,11 +145,11 @@ class Tracker:
                 self.poses[slot] = thing.x, thing.y, 0.0, thing.yaw
 
     def _shown(self, slot: int) -> tuple[float, float]:
-        """Return where on the table ``TOP`` shows the lowest point of a thing [m]."""
+        """Return the point of the table at which ``TOP`` shows the lowest point of a thing [m]."""
         return _shadow(tuple(self.poses[slot, :3].tolist()))
 
     def _grasp(self, tool: Pose, width: float) -> None:
-        """Take what is between the fingers, if there is something, as held."""
+        """Take the thing between the fingers, if there is one, as held."""
         off = [self._distance(slot, tool) if model >= 0 else math.inf for slot, model in enumerate(self.models)]
         slot = int(np.argmin(off))
         if off[slot] > GRASPED:
@@ -178,7 +178,7 @@ def _shadow(point: Vector3) -> tuple[float, float]:
 
 
 def _from_arm(place: tuple[float, float], tool: Pose) -> float:
-    """Return how far a point of the table is from what hand and arm hide of it [m]; negative inside."""
+    """Return the distance of a point of the table from the part that hand and arm hide [m]; negative inside."""
     x, y, z = tool.position
     corners = [_shadow(point) for point in (tool.position, (x, y, z + WRIST), SHOULDER)]
     return min(_distance_to(place, *ends) for ends in itertools.pairwise(corners)) - ARM
@@ -203,11 +203,11 @@ class Watcher:
         self._steps = 0
 
     def update(self, observation: Observation, closed: bool) -> Things:
-        """Return what is there after another control step, a batch of one, always in the same slots.
+        """Return the things after another control step, a batch of one, always in the same slots.
 
         Args:
             observation: with images of ``top`` and ``front``.
-            closed: whether the hand was last told to close.
+            closed: whether the hand's last command was to close.
 
         Raises:
             ValueError: an image or the gripper's width is missing, or an image has another size than in training.
@@ -226,5 +226,5 @@ class Watcher:
             self._tracker.look(self._sight.find(*windows), tool)
         self._steps += 1
         self._tracker.hand(tool, width, closed)
-        # Copies, for what is kept of an answer must not change with the next.
+        # Copies, because an answer that is kept must not change with the next.
         return Things(torch.tensor(self._tracker.models[None]), torch.tensor(self._tracker.poses[None]))

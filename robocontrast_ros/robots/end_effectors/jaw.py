@@ -67,7 +67,7 @@ class Jaw(EndEffector):
     yaw: float = Field(default=0.0, description="Turn of the hand about the flange's z [rad].")
     tool_height: float = Field(gt=0.0, description="Distance of the frame `tool` from the flange [m].")
     stroke: float = Field(gt=0.0, description="Greatest distance of the pads [m].")
-    force: float = Field(gt=0.0, description="What each finger presses with [N].")
+    force: float = Field(gt=0.0, description="Force with which each finger presses [N].")
     speed: float = Field(gt=0.0, description="Greatest speed of the pads towards each other [m/s].")
     mass: float = Field(gt=0.0, description="Mass of the palm [kg].")
     palm: tuple[Shape, ...] = Field(min_length=1, description="Shapes of the palm, in the frame `hand`.")

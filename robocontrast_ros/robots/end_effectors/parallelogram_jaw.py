@@ -44,7 +44,9 @@ class ParallelogramJaw(Jaw):
     """
 
     type: Literal["parallelogram_jaw"] = Field(description="Type of end effector.")
-    joint_name: str = Field(min_length=1, description="The driven joint: that of the crank at y > 0, as the driver's.")
+    joint_name: str = Field(
+        min_length=1, description="Name of the driven joint, that of the crank at y > 0, as in the driver."
+    )
     crank: Crank = Field(description="One of the cranks.")
     finger_height: float = Field(gt=0.0, description="Distance of the open hand's pads' roots from the flange [m].")
 

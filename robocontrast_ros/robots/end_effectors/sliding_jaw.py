@@ -29,7 +29,9 @@ class SlidingJaw(Jaw):
     """Two fingers that slide along y; the position of each joint is the pad's distance from the middle [m]."""
 
     type: Literal["sliding_jaw"] = Field(description="Type of end effector.")
-    joint_names: tuple[str, str] = Field(description="Joints of the fingers at y > 0 and y < 0, as the driver's.")
+    joint_names: tuple[str, str] = Field(
+        description="Names of the joints of the fingers at y > 0 and y < 0, as in the driver."
+    )
     finger_height: float = Field(gt=0.0, description="Distance of the pads' roots from the flange [m].")
 
     def __post_init__(self) -> None:

@@ -174,7 +174,7 @@ class ProblemScenes:
         return part_pose(drawn.poses[whole], joint, drawn.joints.get(name, 0.0))
 
     def _scene(self, names: Names, drawn: _Drawn, rng: np.random.Generator) -> Scene:
-        """Return the scene: what it stands in, fixtures with their parts, and the things in an order that tells nothing."""
+        """Return the scene: its background, fixtures with their parts, and the things in a drawn order."""
         standing = [kinds[int(rng.integers(len(kinds)))] for kinds in self._p.fixtures.kinds.values()]
         objects = [ObjectState(name, name, Pose()) for name in standing]
         for name in names.problem.fixtures:

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.tasks.base import TaskParameters
-from robocontrast_ros.tasks.tabletop.parameters import Fixtures, Hand, Placing, Region, Success, Triple
+from robocontrast_ros.tasks.tabletop.parameters import Fixtures, Hand, Placing, Success, TabletopRegion, Triple
 
 FAMILIES = {
     "open": "Open",
@@ -51,7 +51,7 @@ class KitchenParameters(TaskParameters):
     store: Triple | None = Field(
         default=None, description="where a person takes objects from that are in no scene, world frame [m]; not known"
     )
-    region: Region
+    region: TabletopRegion
     fixtures: Fixtures
     hand: Hand
     success: Success

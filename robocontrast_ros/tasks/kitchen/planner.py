@@ -29,7 +29,7 @@ from robocontrast_ros.tasks.plans import Infeasible, NoPlan, Plan
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.goals import In, Near, On, TabletopGoals
 from robocontrast_ros.tasks.tabletop.hand import Obstacle
-from robocontrast_ros.tasks.tabletop.planner import Handling, TabletopPlanner, _Hold, _Spot, words
+from robocontrast_ros.tasks.tabletop.planner import HandlingPlan, TabletopPlanner, _Hold, _Spot, words
 
 SPOTS = 7
 """Number of places along each side of a cavity that are tried."""
@@ -128,7 +128,7 @@ class KitchenPlanner(TabletopPlanner):
             replace(scene.moved(str(instruction.get("target")), handling.target), contacts=(), carried=()),
         )
 
-    def handling(self, instruction: Instruction, scene: Scene) -> Handling:
+    def handling(self, instruction: Instruction, scene: Scene) -> HandlingPlan:
         """Return how the shortest plan of a placing instruction holds, carries and puts down the target.
 
         Raises:
@@ -194,7 +194,7 @@ class KitchenPlanner(TabletopPlanner):
         target: ObjectState,
         others: Sequence[Obstacle],
         holds: Sequence[_Hold],
-    ) -> Handling:
+    ) -> HandlingPlan:
         sided = copy.copy(self)
         sided._side = instruction.get("side") or ""
         return TabletopPlanner._put(sided, instruction, scene, target, others, holds)

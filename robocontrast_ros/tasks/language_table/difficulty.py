@@ -70,13 +70,13 @@ class BoardDifficulty:
         if len(added) < count:
             which = "leave the words clear and the way free"
             return NotApplicable(f"only {len(added)} blocks like those named can be added and {which}, not {count}")
-        crowded = Scene((*scene.objects, *added))
-        found = self._task.make_instance(base.instance_id, said, crowded)
+        cluttered = Scene((*scene.objects, *added))
+        found = self._task.make_instance(base.instance_id, said, cluttered)
         if isinstance(found, Infeasible):
             return NotApplicable(found.reason)
         if abs(found.optimal_path_length - base.optimal_path_length) > SAME:
             return NotApplicable("the plan is another one with the distractors")
-        others = [name for name in crowded.names if name not in names]
+        others = [name for name in cluttered.names if name not in names]
         measures = {
             "distractors": float(len(others)),
             "alike": float(sum(_alike(name, names) for name in others)),

@@ -61,7 +61,7 @@ def location_point(location: str, board: Board, x_offset: float) -> NDArray[np.f
     return np.array([x[parts[0]] + x_offset, y.get(parts[-1], (board.y_min + board.y_max) / 2)])
 
 
-class Region(Protocol):
+class GoalRegion(Protocol):
     """Points of the plane, with the distance to them."""
 
     def distance(self, points: ArrayLike) -> NDArray[np.float64]:
@@ -70,7 +70,7 @@ class Region(Protocol):
     def nearest(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return the region's points nearest to points, shape (..., 2) both [m]."""
 
-    def shrunk(self, by: float) -> Region:
+    def shrunk(self, by: float) -> GoalRegion:
         """Return the region without a rim of this width [m]."""
 
     def outline(self) -> Polygon:
@@ -192,14 +192,14 @@ class BlockGoal:
     """
 
     source: str
-    fixed: Region | None = None
+    fixed: GoalRegion | None = None
     target: str = ""
-    attached: Region | None = None
+    attached: GoalRegion | None = None
     target_start: tuple[float, float] = (0.0, 0.0)
     drag_limit: float = float("inf")
     touches: bool = False
 
-    def region(self, scene: Scene) -> Region:
+    def region(self, scene: Scene) -> GoalRegion:
         """Return the region for the source's centre, given the target's place now; world frame."""
         if self.fixed is not None:
             return self.fixed

@@ -136,7 +136,7 @@ class Sampling:
 
 
 @record
-class Distracting:
+class BoardDistractors:
     """Blocks that are on the board only as distractors (seed 004, appendix E.1)."""
 
     blocks: tuple[str, ...] = Field(min_length=1, description="blocks that are in no drawn scene")
@@ -165,7 +165,9 @@ class LanguageTableParameters(TaskParameters):
     block_to_block_relative_location: BlockRelativeLocation
     separate_blocks: SeparateBlocks
     sampling: Sampling
-    distracting: Distracting | None = Field(default=None, description="of distractors; without it none can be added")
+    distracting: BoardDistractors | None = Field(
+        default=None, description="of distractors; without it none can be added"
+    )
 
     def __post_init__(self) -> None:
         """Refuse blocks and families that are unknown or named twice, and a start off the board."""

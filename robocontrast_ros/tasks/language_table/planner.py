@@ -19,7 +19,7 @@ from transforms3d.quaternions import rotate_vector
 
 from robocontrast_ros.domain import Instruction, Pose, Scene
 from robocontrast_ros.domain.products import norm
-from robocontrast_ros.tasks.language_table.goals import BlockGoal, BlockGoals, Region, goal_point
+from robocontrast_ros.tasks.language_table.goals import BlockGoal, BlockGoals, GoalRegion, goal_point
 from robocontrast_ros.tasks.language_table.parameters import LanguageTableParameters
 from robocontrast_ros.tasks.plans import KeptPlans, NoPlan
 from robocontrast_ros.tasks.protocol import Infeasible, Plan
@@ -220,7 +220,7 @@ def _bound(route: tuple[Point, ...], start: Points, reach: float) -> float:
     return math.dist(start, pushing[0]) + _length(pushing)
 
 
-def _entry_points(region: Region, source: Points) -> Points:
+def _entry_points(region: GoalRegion, source: Points) -> Points:
     """Return the region's nearest point to the source, and the entry points of straight lines from the source."""
     nearest = region.nearest(source)
     first = math.atan2(*(nearest - source)[::-1])
@@ -237,7 +237,7 @@ def _entry_points(region: Region, source: Points) -> Points:
     return np.vstack([nearest, _boundary_points(region, entered, source)])
 
 
-def _boundary_points(region: Region, entered: Points, source: Points) -> Points:
+def _boundary_points(region: GoalRegion, entered: Points, source: Points) -> Points:
     """Add points of the region that no straight line reaches first, for routes that bend."""
     angles = np.arange(PUSH_DIRECTIONS) * (2 * math.pi / PUSH_DIRECTIONS)
     around = np.stack([np.cos(angles), np.sin(angles)], axis=1) * 10.0 + region.nearest(source)

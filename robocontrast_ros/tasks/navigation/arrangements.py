@@ -37,7 +37,7 @@ def check_parameters(parameters: NavigationParameters, source: str) -> None:
             "reach",
             p.reach,
             f"more than base.radius + base.margin = {p.base.clearance:g} m",
-            "Nearer than that the robot does not come to furniture.",
+            "The robot does not come nearer to furniture than that.",
         )
     for name, model in p.objects.items():
         if model not in p.furniture:

@@ -88,7 +88,7 @@ class Shapes:
         return [placed(part, o.pose) for o in scene for part in self._grown[o.model]]
 
 
-class Region:
+class PlaceRegion:
     """Region in which the base's centre has reached a place: near the footprint of any of its objects."""
 
     def __init__(self, footprints: Sequence[Polygon | MultiPolygon], reach: float) -> None:
@@ -168,7 +168,7 @@ class Field:
         end: end of each node's straight way into the region, shape (n, 2) [m].
     """
 
-    region: Region
+    region: PlaceRegion
     rims: Points
     distance: Points
     after: Points
@@ -188,7 +188,7 @@ class _Gate:
         gap: its length [m].
     """
 
-    region: Region
+    region: PlaceRegion
     samples: list[tuple[LineString, float]]
     points: Points
     which: Indices
@@ -205,7 +205,7 @@ class FloorPlan:
         room, clearance = shapes.parameters.room, shapes.clearance
         self._low = np.array([clearance, clearance])
         self._high = np.array([room.length - clearance, room.width - clearance])
-        self._regions: dict[str, Region] = {}
+        self._regions: dict[str, PlaceRegion] = {}
         self._fields: dict[str, Field] = {}
         self._gates: dict[str, _Gate | None] = {}
         self._routes: dict[tuple[Point, str, str], Route | None] = {}
@@ -242,7 +242,7 @@ class FloorPlan:
         around = [*self.footprints.values(), walls.exterior]
         return float(shapely.distance(np.asarray(around, dtype=object), line).min())
 
-    def region(self, model: str) -> Region:
+    def region(self, model: str) -> PlaceRegion:
         """Return the region of a place.
 
         Raises:
@@ -252,7 +252,7 @@ class FloorPlan:
             shapes = [self.footprints[o.name] for o in self._scene if o.model == model]
             if not shapes:
                 raise KeyError(f"no {model} in the scene; there are: {', '.join(self._scene.names)}")
-            self._regions[model] = Region(shapes, self._shapes.parameters.reach)
+            self._regions[model] = PlaceRegion(shapes, self._shapes.parameters.reach)
         return self._regions[model]
 
     def field(self, model: str) -> Field:
@@ -297,7 +297,7 @@ class FloorPlan:
                 self._routes[key] = self._way(start, into_last)
             else:
                 gate = self._gate(first)
-                self._routes[key] = self._tour(start, gate, into_last) if gate else None
+                self._routes[key] = self._way_through(start, gate, into_last) if gate else None
         return self._routes[key]
 
     def _way(self, start: Point, field: Field) -> Route | None:
@@ -314,7 +314,7 @@ class FloorPlan:
         end = field.end[onward[-1]] if onward else straight.end[0]
         return Route(_pairs([begin[0], *self.roads.nodes[onward], end]), 0)
 
-    def _tour(self, start: Point, gate: _Gate, into_last: Field) -> Route | None:
+    def _way_through(self, start: Point, gate: _Gate, into_last: Field) -> Route | None:
         """Return the shortest path from a free point through a gate into a region."""
         begin = np.array([start])
         _, node, joint = self.roads.tangents(begin)
@@ -361,7 +361,7 @@ class FloorPlan:
             self._gates[model] = gate
         return self._gates[model]
 
-    def _field(self, region: Region) -> Field:
+    def _field(self, region: PlaceRegion) -> Field:
         rims = self._rim_ends(region)
         nodes = self.roads.nodes
         straight = self._straight(nodes, region, rims)
@@ -369,7 +369,7 @@ class FloorPlan:
         distance, after = self.roads.distances(joined, straight.length[joined])
         return Field(region, rims, distance, after, straight.end)
 
-    def _straight(self, points: Points, region: Region, rims: Points) -> _Ends:
+    def _straight(self, points: Points, region: PlaceRegion, rims: Points) -> _Ends:
         """Return the shortest straight free way of each free point into a region, infinite if there is none."""
         ends = [*region.nearest(points), *(np.broadcast_to(rim, points.shape) for rim in rims)]
         best, where = np.full(len(points), np.inf), np.array(points)
@@ -381,7 +381,7 @@ class FloorPlan:
             best[usable], where[usable] = gap[usable], end[usable]
         return _Ends(best, where)
 
-    def _free_rims(self, region: Region) -> list[LineString]:
+    def _free_rims(self, region: PlaceRegion) -> list[LineString]:
         """Return the pieces of a region's edge on which the base may be."""
         pieces = []
         for rim in region.rims():
@@ -390,7 +390,7 @@ class FloorPlan:
             pieces += list(shapely.get_parts(shapely.line_merge(shapely.union_all(_lines(lines)))))
         return [piece for piece in pieces if piece.length > 0.0]
 
-    def _rim_ends(self, region: Region) -> Points:
+    def _rim_ends(self, region: PlaceRegion) -> Points:
         pieces = [piece for piece in self._free_rims(region) if not piece.is_closed]
         return np.array([xy for piece in pieces for xy in (piece.coords[0], piece.coords[-1])]).reshape(-1, 2)
 

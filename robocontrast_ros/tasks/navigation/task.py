@@ -91,7 +91,7 @@ class VisionLanguageNavigation(ModelTask):
             f"task '{self.name}'",
             "generator.draws",
             bounds.draws,
-            "parameters that fit: none of so many scenes does",
+            "parameters with which at least one of so many scenes fits",
             "Give the room more space, take out objects, widen `generator.path`, or raise `generator.draws`.",
         )
 

@@ -17,10 +17,10 @@ from robocontrast_ros.domain import Instruction, NotApplicable, ObjectState, Per
 from robocontrast_ros.images.congestion import feature_congestion
 from robocontrast_ros.images.rendering import RenderingUnavailable
 from robocontrast_ros.objects import ObjectModel
-from robocontrast_ros.tasks.protocol import Crowd, Infeasible, Task
+from robocontrast_ros.tasks.protocol import DistractorRequest, Infeasible, Task
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.goals import Library, argument, named
-from robocontrast_ros.tasks.tabletop.parameters import Distracting
+from robocontrast_ros.tasks.tabletop.parameters import TabletopDistractors
 
 CLUTTERED = "the words mean the same, and there is a grasp, a place and a way among what was added"
 
@@ -36,7 +36,7 @@ KEPT = 1e-3
 COMBINED: dict[str, Callable[[Sequence[float]], float]] = {"mean": lambda c: math.fsum(c) / len(c), "max": max}
 
 
-class Views(Protocol):
+class ClutterViews(Protocol):
     """Views of scenes without a robot: ``objects.views.SceneViews``."""
 
     def image(self, scene: Scene, camera: str) -> NDArray[np.uint8]:
@@ -57,7 +57,7 @@ class NoScene(Exception):
 class _Areas:
     """The covered areas, seen from above, with the gap around each."""
 
-    def __init__(self, library: Library, p: Distracting, scene: Scene, first: Sequence[str]) -> None:
+    def __init__(self, library: Library, p: TabletopDistractors, scene: Scene, first: Sequence[str]) -> None:
         """Begin with the things of a scene; named things have the wider gap."""
         standing = [o for o in scene if not library[o.model].fixed]
         self._areas = [shapes.footprint(library[o.model], o.pose) for o in standing]
@@ -99,10 +99,10 @@ class TabletopClutter(TargetAlone):
     def __init__(
         self,
         task: Task,
-        distracting: Distracting,
+        distracting: TabletopDistractors,
         library: Library,
         settle: Callable[[Scene], Scene | None],
-        views: Views,
+        views: ClutterViews,
     ) -> None:
         """Take the task, whose instances are made, its parts, the settling of scenes and their views."""
         super().__init__(library)
@@ -162,23 +162,27 @@ class TabletopClutter(TargetAlone):
             "dvfc": COMBINED[self._p.dvfc](congestion),
         }
 
-    def add(self, base: TestInstance, crowd: Crowd, rng: np.random.Generator) -> Perturbed | NotApplicable:
+    def add(
+        self, base: TestInstance, request: DistractorRequest, rng: np.random.Generator
+    ) -> Perturbed | NotApplicable:
         """Add distractors to an instance's own scene; see ``Clutter.add``."""
-        wanted = float(rng.uniform(0.0, self._p.occluded)) if crowd.occluder and crowd.count else None
+        wanted = float(rng.uniform(0.0, self._p.occluded)) if request.occluder and request.count else None
         reason = ""
         for _ in range(self._p.scene_draws):
             try:
-                return self._drawn(base, crowd, wanted, rng)
+                return self._drawn(base, request, wanted, rng)
             except NoScene as error:
                 reason = str(error)
         return NotApplicable(f"none of {self._p.scene_draws} scenes drawn is one; of the last: {reason}")
 
-    def _drawn(self, base: TestInstance, crowd: Crowd, wanted: float | None, rng: np.random.Generator) -> Perturbed:
+    def _drawn(
+        self, base: TestInstance, request: DistractorRequest, wanted: float | None, rng: np.random.Generator
+    ) -> Perturbed:
         """Draw a scene.
 
         Args:
             base: the instance.
-            crowd: the wanted distractors.
+            request: the wanted distractors.
             wanted: share of the target that an occluder hides; None for no occluder.
             rng: the only source of randomness.
 
@@ -186,11 +190,11 @@ class TabletopClutter(TargetAlone):
             NoScene: it is not as wanted.
         """
         said = base.instruction
-        scene = self._with_looks(base.scene, rng) if crowd.looks else base.scene
-        candidates = self._candidates(said, scene, crowd)
+        scene = self._with_looks(base.scene, rng) if request.looks else base.scene
+        candidates = self._candidates(said, scene, request)
         if wanted is not None:
             scene = self._with_occluder(said, scene, candidates, wanted, rng)
-        scene = self._filled(said, scene, candidates, crowd.count - len(scene.objects) + len(base.scene.objects), rng)
+        scene = self._filled(said, scene, candidates, request.count - len(scene.objects) + len(base.scene.objects), rng)
         self._require_fit(said, scene)
         # Settling takes longest.
         if isinstance(plan := self._task.planner.plan(said, scene), Infeasible):
@@ -202,18 +206,18 @@ class TabletopClutter(TargetAlone):
         self._require_fit(said, scene)
         measures = self.measures(said, scene)
         names = ", ".join(name.replace("_", " ") for name in self.distractors(said, scene))
-        note = f"{crowd.count} distractors: {names}" if names else "no distractors"
+        note = f"{request.count} distractors: {names}" if names else "no distractors"
         return Perturbed(replace(found, proof=Proof(CLUTTERED, tuple(measures.items()))), note)
 
     # -- which things, and where --------------------------------------------------------------------
 
-    def _candidates(self, said: Instruction, scene: Scene, crowd: Crowd) -> list[ObjectModel]:
+    def _candidates(self, said: Instruction, scene: Scene, request: DistractorRequest) -> list[ObjectModel]:
         """Return the models that may be added: of the wanted similarity, and such that the words may stay clear."""
         found = []
         for model in self._movable:
             if model.model in scene or not self._may_be_clear(said, scene, model):
                 continue
-            if crowd.similar == "any" or self._alike(model, said, scene) == (crowd.similar == "alike"):
+            if request.similar == "any" or self._alike(model, said, scene) == (request.similar == "alike"):
                 found.append(model)
         return found
 

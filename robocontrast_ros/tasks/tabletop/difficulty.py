@@ -11,7 +11,7 @@ import numpy as np
 from robocontrast_ros.domain import Instruction, NotApplicable, ObjectState, Pose, Scene, TestInstance
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.plans import NoPlan
-from robocontrast_ros.tasks.protocol import Answer, Crowd, Harder, Infeasible, Task
+from robocontrast_ros.tasks.protocol import Answer, DistractorRequest, Harder, Infeasible, Task
 from robocontrast_ros.tasks.proven import paths, proven
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.goals import Library, argument, named
@@ -25,7 +25,7 @@ DISTRACTED = "the words mean the same, and the hand has room at the grasp and at
 FARTHER = "the words mean the same; the target stands in a far corner, what it belongs to on the other side"
 OTHER_KIND = "the destination is a thing that bears others, in place of a container or of a thing of its own kind"
 
-CROWDS = 5
+DRAWN_SETS = 5
 """Greatest number of sets of distractors drawn for one instance."""
 
 DEPTH = 0.05
@@ -59,15 +59,15 @@ class TabletopDifficulty:
     def distract(self, base: TestInstance, count: int, rng: np.random.Generator) -> Answer:
         """Add things of the same kind, category or colour, none of them an occluder or in the way of the hand."""
         answer: Answer = NotApplicable("the task has no distractors")
-        for _ in range(CROWDS if self._task.clutter is not None else 0):
-            answer = self._task.clutter.add(base, Crowd(count, "alike"), rng)
+        for _ in range(DRAWN_SETS if self._task.clutter is not None else 0):
+            answer = self._task.clutter.add(base, DistractorRequest(count, "alike"), rng)
             if isinstance(answer, NotApplicable):
                 return answer
-            crowded = answer.instance
-            if not self._in_the_way(base, crowded.scene):
-                measures = {**dict(crowded.proof.measures), **paths(base, crowded)}
-                return proven(crowded, DISTRACTED, answer.note, measures)
-            answer = NotApplicable(f"each of {CROWDS} crowds drawn is in the way of the hand")
+            cluttered = answer.instance
+            if not self._in_the_way(base, cluttered.scene):
+                measures = {**dict(cluttered.proof.measures), **paths(base, cluttered)}
+                return proven(cluttered, DISTRACTED, answer.note, measures)
+            answer = NotApplicable(f"each of {DRAWN_SETS} sets of distractors drawn is in the way of the hand")
         return answer
 
     def harden(self, base: TestInstance, how: Harder, rng: np.random.Generator) -> Answer:

@@ -25,8 +25,8 @@ from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.goals import Library, TabletopGoals, argument, named
 from robocontrast_ros.tasks.tabletop.hand import HandRoom
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
-from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, Region, TabletopParameters
-from robocontrast_ros.tasks.tabletop.planner import Handling, TabletopPlanner, words
+from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, TabletopParameters, TabletopRegion
+from robocontrast_ros.tasks.tabletop.planner import HandlingPlan, TabletopPlanner, words
 from robocontrast_ros.tasks.tabletop.referring import APART_WHEN_SAID
 from robocontrast_ros.tasks.tabletop.scenes import suits
 
@@ -190,7 +190,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
             return
         yield [request for family in FAMILIES if family not in ("pick", said.family) for request in asked(family)]
 
-    def _missed_both_ways(self, case: _Case, wanted: Instruction, after: Handling) -> float | None:
+    def _missed_both_ways(self, case: _Case, wanted: Instruction, after: HandlingPlan) -> float | None:
         """Return the lesser of the earlier way's miss of the new request and the new way's of the earlier one [m].
 
         If the target is another one, it is the gap between the point that the hand closes about and the other thing.
@@ -284,7 +284,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
     def _area(self, state: ObjectState) -> shapely.Polygon:
         return shapes.footprint(self._model(state), state.pose)
 
-    def _handling(self, instruction: Instruction, scene: Scene) -> Handling | None:
+    def _handling(self, instruction: Instruction, scene: Scene) -> HandlingPlan | None:
         try:
             return self._planner.handling(instruction, scene)
         except NoPlan:
@@ -294,7 +294,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
         """Return whether the words lack their clear, intended meaning."""
         return self._language.premise(instruction, scene, APART_WHEN_SAID) is not None
 
-    def _beside(self, way: Handling, thing: ObjectState) -> float:
+    def _beside(self, way: HandlingPlan, thing: ObjectState) -> float:
         """Return a thing's distance from the point that the hand closes about, seen from above [m]."""
         return float(shapely.distance(self._area(thing), shapely.Point(way.grasp.position[:2])))
 
@@ -304,7 +304,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
         relation = self._goals.relation(instruction.family, target.model, reference.model)
         return relation.excess(end, reference.pose)
 
-    def _touches(self, way: Handling, scene: Scene, instruction: Instruction, name: str) -> bool:
+    def _touches(self, way: HandlingPlan, scene: Scene, instruction: Instruction, name: str) -> bool:
         """Return whether the hand, or the thing that it puts down, would touch a thing when it closes or opens."""
         thing, target = scene[name], scene[argument(instruction, "target")]
         obstacle = self._planner.obstacle(thing)
@@ -401,7 +401,7 @@ class TabletopNeighbourhood(ProvenNeighbourhood):
         return shapes.heights(self._model(state), state.pose)
 
 
-def _within(region: Region, pose: Pose, distance: float) -> tuple[tuple[float, float], tuple[float, float]]:
+def _within(region: TabletopRegion, pose: Pose, distance: float) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the least and greatest x and y of the region's points that are near a pose [m].
 
     All of the region's if the pose is not near the region.

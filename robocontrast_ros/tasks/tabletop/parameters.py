@@ -33,7 +33,7 @@ def check_objects(objects: tuple[int, int]) -> None:
 
 
 @record
-class Region:
+class TabletopRegion:
     """Region of the things: their footprints lie inside it. World frame; z = 0 is the table's top."""
 
     x_min: float = Field(description="edge on the robot's side [m]")
@@ -189,10 +189,10 @@ class Perturbing:
 
 
 @record
-class Distracting:
+class TabletopDistractors:
     """Drawing of distractors (seed 001, section III); gaps and thresholds are ours if the paper names none."""
 
-    region: Region = Field(description="where they stand; it may be larger than that of what is named")
+    region: TabletopRegion = Field(description="where they stand; it may be larger than that of what is named")
     gap: float = Field(ge=0, description="least gap between the footprints of two things [m]")
     named_gap: float = Field(ge=0, description="the same to a thing that the instruction names [m]")
     scene_draws: int = Field(gt=0, description="scenes drawn for one instance, at most")
@@ -220,14 +220,16 @@ class TabletopParameters(TaskParameters):
     store: Triple | None = Field(
         default=None, description="where a person takes objects from that are in no scene, world frame [m]; not known"
     )
-    region: Region
+    region: TabletopRegion
     fixtures: Fixtures
     hand: Hand
     success: Success
     placing: Placing
     sampling: Sampling
     perturbing: Perturbing
-    distracting: Distracting | None = Field(default=None, description="of distractors; without it none can be added")
+    distracting: TabletopDistractors | None = Field(
+        default=None, description="of distractors; without it none can be added"
+    )
     objects: tuple[str, ...] = Field(default=(), description="types or models in use; none named: the whole library")
     folders: tuple[str, ...] = Field(default=(), description="files and folders of objects of your own")
 

@@ -37,7 +37,7 @@ _KEPT_PLANS = 64
 
 
 @dataclass(frozen=True)
-class Handling:
+class HandlingPlan:
     """How to fulfil an instruction.
 
     Attributes:
@@ -104,7 +104,7 @@ class TabletopPlanner:
         touched = (argument(instruction, "target"),) if handling.place is None else ()
         return Plan(handling.path, replace(end, contacts=touched, carried=()))
 
-    def handling(self, instruction: Instruction, scene: Scene) -> Handling:
+    def handling(self, instruction: Instruction, scene: Scene) -> HandlingPlan:
         """Return how the shortest plan holds, carries and puts down the target.
 
         Raises:
@@ -116,13 +116,13 @@ class TabletopPlanner:
             raise NoPlan(found.reason)
         return found
 
-    def _new(self, instruction: Instruction, scene: Scene) -> Handling | Infeasible:
+    def _new(self, instruction: Instruction, scene: Scene) -> HandlingPlan | Infeasible:
         try:
             return self._shortest(instruction, scene)
         except NoPlan as error:
             return Infeasible(str(error))
 
-    def _shortest(self, instruction: Instruction, scene: Scene) -> Handling:
+    def _shortest(self, instruction: Instruction, scene: Scene) -> HandlingPlan:
         reason = self.premise(instruction, scene)
         if reason is not None:
             raise NoPlan(reason)
@@ -256,7 +256,7 @@ class TabletopPlanner:
         raised = [] if z >= above else [(x, y, above)]
         return [(x, y, z), *raised, (gx, gy, above), (gx, gy, gz)]
 
-    def _picked(self, target: ObjectState, others: Sequence[Obstacle], holds: Sequence[_Hold]) -> Handling:
+    def _picked(self, target: ObjectState, others: Sequence[Obstacle], holds: Sequence[_Hold]) -> HandlingPlan:
         p = self._p
         above = self._require_height(self._above(target, others), target)
         lift = p.success.held + p.placing.carry
@@ -270,7 +270,7 @@ class TabletopPlanner:
         tx, ty, tz = target.pose.position
         end = Pose((tx, ty, tz + lift), target.pose.orientation)
         path = (*self._reach(best, above), (x, y, z + lift))
-        return Handling(best.tool, best.width, above, z + lift, None, end, path)
+        return HandlingPlan(best.tool, best.width, above, z + lift, None, end, path)
 
     # -- putting down -----------------------------------------------------------------------------
 
@@ -281,7 +281,7 @@ class TabletopPlanner:
         target: ObjectState,
         others: Sequence[Obstacle],
         holds: Sequence[_Hold],
-    ) -> Handling:
+    ) -> HandlingPlan:
         p = self._p
         family, reference = instruction.family, scene[argument(instruction, "reference")]
         relation = self._goals.relation(family, target.model, reference.model)
@@ -289,7 +289,7 @@ class TabletopPlanner:
         spots = self._spots(relation, target, reference, [o for o in others if o.name != reference.name])
         above = self._require_height(self._above(target, others), target)
         tallest = max(o.top for o in others)
-        queue: list[tuple[float, int, int, Handling]] = []
+        queue: list[tuple[float, int, int, HandlingPlan]] = []
         for (i, hold), (j, spot) in itertools.product(enumerate(holds), enumerate(spots)):
             # The lowest point below the tool is carried over everything on the table.
             hangs = max(hold.tool.position[2] - target.pose.position[2], p.hand.tip)
@@ -314,7 +314,9 @@ class TabletopPlanner:
                 reason = f"the open hand has no room {where}: {words(blocking)} is in the way"
         raise NoPlan(reason)
 
-    def _way(self, hold: _Hold, spot: _Spot, drop: float, target: ObjectState, above: float, carry: float) -> Handling:
+    def _way(
+        self, hold: _Hold, spot: _Spot, drop: float, target: ObjectState, above: float, carry: float
+    ) -> HandlingPlan:
         """Return a way over everything: pick up, carry, put down from a height, and go up a little."""
         x, y, z = spot.pose.position
         opened = hold.tool.carried(target.pose, Pose((x, y, z + drop), spot.pose.orientation))
@@ -326,7 +328,7 @@ class TabletopPlanner:
             (px, py, pz),
             (px, py, pz + self._p.hand.retreat),
         )
-        return Handling(hold.tool, hold.width, above, carry, opened, spot.pose, path)
+        return HandlingPlan(hold.tool, hold.width, above, carry, opened, spot.pose, path)
 
     def _require_height(self, height: float, target: ObjectState) -> float:
         if height > self._p.placing.ceiling:

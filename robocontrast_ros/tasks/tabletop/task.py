@@ -12,7 +12,7 @@ from robocontrast_ros.domain import Instruction, Scene, TestInstance
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.base import ModelTask
 from robocontrast_ros.tasks.protocol import Backdrop, Infeasible
-from robocontrast_ros.tasks.tabletop.clutter import TabletopClutter, TargetAlone, Views
+from robocontrast_ros.tasks.tabletop.clutter import ClutterViews, TabletopClutter, TargetAlone
 from robocontrast_ros.tasks.tabletop.difficulty import TabletopDifficulty
 from robocontrast_ros.tasks.tabletop.goals import TabletopGoals
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
@@ -42,7 +42,7 @@ class Tabletop(ModelTask):
     scores = ("success", "spl", "progress", "subgoals_reached", "distance_to_goal", "path_length")
 
     def __init__(
-        self, parameters: TabletopParameters, library: dict[str, ObjectModel], settle: Settle, views: Views
+        self, parameters: TabletopParameters, library: dict[str, ObjectModel], settle: Settle, views: ClutterViews
     ) -> None:
         """Take the task file, the objects in use, the settling of scenes and their views."""
         super().__init__(parameters, FAMILIES, table_scenes(parameters, library))
@@ -110,24 +110,24 @@ class Tabletop(ModelTask):
                 f"objects that {chosen} can be asked of",
                 "Name more `objects`, or sample other families.",
             )
-        crowded, reason = "", ""
+        unplaced, reason = "", ""
         for _ in range(p.condition_draws):
             wanted = Instruction("", chosen, tuple(pairs[rng.integers(len(pairs))].items()))
             for _ in range(p.scene_draws):
                 try:
                     found = self._drawn(wanted, instance_id, rng)
                 except NoRoom as error:
-                    crowded = str(error)
+                    unplaced = str(error)
                     continue
                 if isinstance(found, TestInstance):
                     return found
-                crowded, reason = "", found.reason
-        if crowded:
+                unplaced, reason = "", found.reason
+        if unplaced:
             raise ConfigurationError(
                 f"task '{self.name}'",
                 "sampling.objects",
                 list(p.objects),
-                f"objects for which there is room; there is no free place for '{crowded}'",
+                f"objects for which there is room; there is no free place for '{unplaced}'",
                 "Use fewer objects, lower `sampling.gap` and `sampling.named_gap`, or widen `region`.",
             )
         raise ConfigurationError(

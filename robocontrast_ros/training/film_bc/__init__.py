@@ -1,1 +1,1 @@
-"""How ``film_bc`` and ``film_bc_state``, the policies for Language-Table, are made."""
+"""Training of ``film_bc`` and ``film_bc_state``, the policies for Language-Table."""

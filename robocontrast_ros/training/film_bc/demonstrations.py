@@ -30,7 +30,7 @@ from robocontrast_ros.training.shards import Stored
 
 @record
 class DemonstrationParameters(DemonstrationKeys):
-    """How demonstrations are made."""
+    """Parameters of the demonstrations."""
 
     robot: str = Field(min_length=1, description="name of the robot's profile")
     shards: int = Field(gt=0, description="number of files")
@@ -57,7 +57,7 @@ class Shard(Stored):
         goal: the point nearest to the source in the goal region shrunk by the oracle's inset [m], shape (n, 2).
         action: the oracle's displacement [m], shape (n, 2).
         image_step: the step of each image, shape (m,).
-        images: uint8, shape (m, height, width, 3); empty when none were asked for.
+        images: uint8, shape (m, height, width, 3); empty if none were asked for.
     """
 
     texts: NDArray[np.str_]

@@ -21,13 +21,13 @@ from robocontrast_ros.training.film_bc.demonstrations import Shard
 
 @record
 class KeypointTraining(Training):
-    """How the network is trained."""
+    """Parameters of the network's training."""
 
     width: int = Field(default=32, gt=0, description="channels")
 
 
 @dataclass(frozen=True)
-class Views(Batch):
+class BlockImages(Batch):
     """Images and the true poses of the blocks.
 
     Attributes:
@@ -39,7 +39,7 @@ class Views(Batch):
     blocks: Tensor
 
     @classmethod
-    def of(cls, paths: Sequence[Path]) -> Views:
+    def of(cls, paths: Sequence[Path]) -> BlockImages:
         """Read the images of shards."""
         shards = [Shard.load(path) for path in paths]
         images, blocks = joined((shard.images, shard.blocks[shard.image_step]) for shard in shards)
@@ -51,7 +51,9 @@ class KeypointTrainer(EpochTrainer[Keypoints]):
 
     CHECKPOINT, SAMPLES = "keypoints.pt", "images"
 
-    def __init__(self, parameters: KeypointTraining, names: tuple[str, ...], views: Views, held_out: Views) -> None:
+    def __init__(
+        self, parameters: KeypointTraining, names: tuple[str, ...], views: BlockImages, held_out: BlockImages
+    ) -> None:
         """Take the parameters, the blocks' names, and the data on the device to train on."""
         self._p, self._views, self._held_out = parameters, views, held_out
         self._symmetry = symmetries(names).to(views.images.device)

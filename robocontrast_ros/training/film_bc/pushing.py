@@ -31,7 +31,7 @@ from robocontrast_ros.training.film_bc.wordings import Wordings
 
 @record
 class FilmBcTraining(Training):
-    """How the network is trained."""
+    """Parameters of the network's training."""
 
     position_noise: float = Field(ge=0, description="standard deviation added to blocks' positions [m]")
     yaw_noise: float = Field(ge=0, description="standard deviation added to blocks' yaws [rad]")
@@ -80,7 +80,7 @@ class Words:
     """Draws a sentence for a meaning, from the training or the validation sentences."""
 
     def __init__(self, wordings: Wordings, share: float, seed: int, device: torch.device) -> None:
-        """Hold out a share of the sentences; every meaning has some to train on and one to validate with."""
+        """Hold out a share of each meaning's sentences, at least one; a meaning's only sentence serves for both."""
         rng = np.random.default_rng(seed)
         kept, held = [], []
         ends = np.flatnonzero(np.diff(wordings.meanings, append=-1)) + 1

@@ -15,7 +15,7 @@ from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.tasks.language_table import LanguageTable
 from robocontrast_ros.training.card import Card
 from robocontrast_ros.training.film_bc.demonstrations import DemonstrationParameters, Shard, make_shard
-from robocontrast_ros.training.film_bc.keypoints import KeypointTrainer, KeypointTraining, Views
+from robocontrast_ros.training.film_bc.keypoints import BlockImages, KeypointTrainer, KeypointTraining
 from robocontrast_ros.training.film_bc.pushing import FilmBcTraining, Steps, Trainer, Words
 from robocontrast_ros.training.film_bc.wordings import Wordings
 from robocontrast_ros.training.recipes import RecipeFile, Say, Trained, Work
@@ -94,7 +94,7 @@ class FilmBcFile(RecipeFile):
         for_pixels = pushing("network_for_pixels", recipe.network_for_pixels, rounds, network)
 
         # The first round shows the blocks in enough places.
-        views, held_views = (Views.of(paths).to(device) for paths in _split(rounds[:1]))
+        views, held_views = (BlockImages.of(paths).to(device) for paths in _split(rounds[:1]))
         keypoints = work.network("keypoints", KeypointTrainer(recipe.keypoints, names, views, held_views))
 
         name = self._path.stem
@@ -113,7 +113,7 @@ def _split(rounds: list[list[Path]]) -> tuple[list[Path], list[Path]]:
 
 
 def _counted(paths: Sequence[Path]) -> dict[str, int]:
-    """Return how much the shards of a round hold."""
+    """Return the numbers of episodes, steps and images in the shards of a round."""
     shards = [Shard.load(path) for path in paths]
     columns = {"episodes": "texts", "steps": "action", "images": "images"}
     return {what: sum(len(getattr(shard, name)) for shard in shards) for what, name in columns.items()}

@@ -52,7 +52,7 @@ class Wordings(Stored):
 
     @classmethod
     def cached(cls, path: Path, task: LanguageTable, encoder: SentenceEncoder, say: Callable[[str], None]) -> Wordings:
-        """Return the wordings in a file; make the file when it is missing."""
+        """Return the wordings in a file; make the file if it is missing."""
         if not path.exists():
             cls.of(task, encoder, say).save(path)
         return cls.load(path)

@@ -17,14 +17,14 @@ as `original`, with pictures in place of the descriptors; `permuted`: as `origin
 
 @dataclass(frozen=True)
 class Data:
-    """What the networks were trained on and validated with.
+    """Numbers of the data for the networks' training and validation.
 
     Attributes:
-        instances: to train on, then those that were held out.
-        blocks: that stand in each scene.
-        meanings: of instructions, blocks aside.
-        sentences: of all meanings, blocks aside, that paraphrases say, then those that were held out.
-        pictures: of each block, at as many yaws.
+        instances: number to train on, then of those that were held out.
+        blocks: names of the blocks in each scene.
+        meanings: number of meanings of instructions, blocks aside.
+        sentences: number of sentences with paraphrases, of all meanings, blocks aside; then of those held out.
+        pictures: number of pictures of each block, at as many yaws.
     """
 
     instances: tuple[int, int]
@@ -35,7 +35,7 @@ class Data:
 
     @classmethod
     def of(cls, material: Material) -> Data:
-        """Count what the networks get."""
+        """Count the networks' data."""
         wordings = material.wordings.values()
         return cls(
             (len(material.instances), len(material.held_out)),
@@ -62,9 +62,9 @@ def model_card(task: str, variants: Mapping[str, Variant], data: Data) -> Card:
     """Return the card.
 
     Args:
-        task: name of the task that the instances are of.
-        variants: of each policy, by its name.
-        data: that they were trained on.
+        task: name of the instances' task.
+        variants: name of each policy -> its variant.
+        data: numbers of their training data.
     """
     rows = "\n".join(
         f"| `{name}` | {variant.conditioning} | {'any' if variant.paraphrases else 'the original'} | "

@@ -30,7 +30,7 @@ from robocontrast_ros.training.shards import split
 
 @record
 class SentenceRecipe:
-    """Which sentences are said."""
+    """Parameters of the sentences."""
 
     held_out: float = Field(ge=0, lt=1, description="share of each meaning's sentences that no training says")
     seed: int = Field(ge=0, description="of the choice of those")
@@ -100,7 +100,7 @@ def _material(task: LanguageTable, recipe: PromptedRecipe, shards: list[Path], f
     return Material(trained_on, held_out, portraits, album, wordings)
 
 
-# Threads that wait for each other take ten times as long where another process uses a core.
+# Threads that wait for each other take ten times as long if another process uses a core.
 @one_thread()
 def _trained(
     task_file: str, recipe: PromptedRecipe, variant: Variant, shards: list[Path], folder: Path

@@ -25,7 +25,7 @@ PARTS = (*ROLES, *CLASSES)
 
 @record
 class SceneParameters:
-    """Which instances are drawn."""
+    """Parameters of the instances."""
 
     shards: int = Field(ge=2, description="number of files; the first twentieth, at least one, is for validation")
     instances: int = Field(gt=0, description="in one shard")
@@ -34,7 +34,7 @@ class SceneParameters:
 
 @dataclass
 class Instances(Stored):
-    """n instances, in which the same s blocks stand.
+    """n instances with the same s blocks.
 
     Attributes:
         names: of the blocks, in the order in which the task lists them, shape (s,).
@@ -80,8 +80,8 @@ def make_instances(task_file: str, parameters: SceneParameters, index: int) -> I
 
     Args:
         task_file: URI or path of the task's file.
-        parameters: how many, and the seed.
-        index: number of the file; what is drawn depends on it, the parameters and the task alone.
+        parameters: number of instances, and the seed.
+        index: number of the file; the draws depend on it, the parameters and the task alone.
     """
     task = LanguageTable.from_file(resolve_uri(task_file))
     rng = np.random.default_rng([parameters.seed, index])
@@ -96,7 +96,7 @@ def make_instances(task_file: str, parameters: SceneParameters, index: int) -> I
 
 
 def portraits_of(task: LanguageTable, yaws: int) -> Portraits:
-    """Draw every block that may stand in the scenes of a task, alone.
+    """Draw every block that may be in the scenes of a task, alone.
 
     Raises:
         RenderingUnavailable: this machine cannot draw.

@@ -14,7 +14,7 @@ from robocontrast_ros.tasks.language_table.blocks import ALL_BLOCKS, Reference
 from robocontrast_ros.tasks.language_table.grammar import GRAMMAR, says
 
 Pattern = tuple[str, ...]
-"""A sentence: words, and in place of a block the role that it has."""
+"""A sentence: words, and in place of each block its role."""
 
 Meaning = tuple[tuple[str, str], ...]
 """Family and arguments but the blocks, sorted."""
@@ -25,9 +25,9 @@ class Wordings:
     """The sentences of one meaning.
 
     Attributes:
-        original: the one of training without paraphrases; it is among ``spoken``.
-        spoken: those of training with paraphrases.
-        held_out: those that no training says.
+        original: the sentence for training without paraphrases; it is among ``spoken``.
+        spoken: the sentences for training with paraphrases.
+        held_out: the sentences that are in no training.
     """
 
     original: Pattern
@@ -41,12 +41,12 @@ def all_wordings(task: LanguageTable, held_out: float, seed: int) -> Mapping[Mea
     Args:
         task: its families.
         held_out: share of the sentences of each meaning that is held out; never the original.
-        seed: of the choice of those.
+        seed: of their choice.
     """
     rng = np.random.default_rng(seed)
     found = {}
     for meant in _meanings(task):
-        # Which blocks stand in the roles changes nothing else in a sentence.
+        # Other blocks in the roles change nothing else in a sentence.
         roles = dict(zip((role for role in ROLES if role in ARGUMENTS[meant.family]), ALL_BLOCKS, strict=False))
         full = replace(meant, arguments=(*meant.arguments, *roles.items()))
         texts = list(dict.fromkeys(GRAMMAR.say_every_way(says(full, roles.values()))))

@@ -36,7 +36,7 @@ BATCH = 500
 
 @record
 class PromptedTraining(Training):
-    """How the network of each variant is trained."""
+    """Parameters of the training of each variant's network."""
 
     word_noise: float = Field(ge=0, description="standard deviation added to words, in units of the table's")
     picture_noise: float = Field(ge=0, description="standard deviation of a picture's brightness and of its pixels")
@@ -49,7 +49,7 @@ class PromptedTraining(Training):
 
 @record
 class Variant:
-    """What tells one of the policies from the others."""
+    """The differences of one policy from the others."""
 
     conditioning: Conditioning = Field(description="early or late")
     paraphrases: bool = Field(description="whether any sentence of the grammar is said, or one for each meaning")
@@ -60,13 +60,13 @@ class Variant:
 
 @dataclass(frozen=True)
 class Material:
-    """What all variants are trained on.
+    """The training data of all variants.
 
     Attributes:
-        instances: to train on.
-        held_out: to validate with.
-        portraits: of the blocks of the instances.
-        album: a picture of every block that may stand on the board.
+        instances: the instances to train on.
+        held_out: the instances to validate with.
+        portraits: pictures of the instances' blocks.
+        album: a picture of every block that may be on the board.
         wordings: the sentences of each meaning.
     """
 
@@ -82,8 +82,8 @@ class Drawn(Batch):
     """n prompts with their lists of s objects, as indices.
 
     Attributes:
-        tokens: index of a word, -1 where there is none, shape (n, l).
-        pictures: index of a picture, -1 where there is none, shape (n, l).
+        tokens: index of a word, -1 without one, shape (n, l).
+        pictures: index of a picture, -1 without one, shape (n, l).
         models: shape (n, s).
         positions: shape (n, s, 2).
         labels: shape (n, len(PARTS)).
@@ -137,8 +137,8 @@ class PromptedTrainer(EpochTrainer[Prompted]):
     def validate(self) -> dict[str, float]:
         """Return the shares of prompts that are understood in all parts, about instances not trained on.
 
-        By words in the original sentences, by words in sentences that were held out, by pictures in the original
-        sentences, and as the first with the objects in another order.
+        The four shares are with words in the original sentences, with words in held-out sentences, with pictures in
+        the original sentences, and with words in the original sentences and the objects in another order.
         """
         self.network.eval()
         held, wordings = self._material.held_out, self._material.wordings
@@ -202,7 +202,7 @@ class PromptedTrainer(EpochTrainer[Prompted]):
         length = int(visible.sum(-1).max())
         tokens, pictures, visible = tokens[:, :length], pictures[:, :length], visible[:, :length]
         different, inverse = torch.unique(pictures, return_inverse=True)
-        # The first of the different ones is -1 where there is a word.
+        # The first of the different ones is -1 if there is a word.
         words = int(len(different) > 0 and different[0] < 0)
         prompts = Prompts(
             self._vectors[tokens.clamp_min(0)], inverse - words, as_input(self._shown[different[words:]]), visible

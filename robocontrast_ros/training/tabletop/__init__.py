@@ -1,1 +1,1 @@
-"""How the policies for the task ``tabletop`` are made."""
+"""Training of the policies for the task ``tabletop``."""

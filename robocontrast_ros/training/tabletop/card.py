@@ -19,17 +19,17 @@ learned; the first twentieth of the shards, at least one, was kept for validatio
 
 @dataclass(frozen=True)
 class Data:
-    """What the networks were trained on and validated with.
+    """Numbers of the data for the networks' training and validation.
 
     Attributes:
         kept: episodes of each skill that succeeded, in the order of ``FAMILIES``.
-        tried: those that were begun.
-        steps: control steps of those kept.
-        models: of objects in them.
+        tried: episodes of each skill that were begun.
+        steps: control steps of the episodes kept.
+        models: number of models of objects in them.
         things: least and greatest number of objects in a scene.
-        instructions: in scenes without physics, 0 where the network that understands was given; then those that were
+        instructions: number in scenes without physics, 0 if the network that understands was given; then of those
             held out.
-        images: of scenes without physics, by each camera, 0 for none; then those that were held out.
+        images: number by each camera of scenes without physics, 0 for none; then of those held out.
     """
 
     kept: tuple[int, ...]
@@ -42,7 +42,7 @@ class Data:
 
     @classmethod
     def of(cls, demonstrations: Sequence[Path], instructions: tuple[int, int], images: tuple[int, int]) -> Data:
-        """Count what the shards of demonstrations hold."""
+        """Count the content of the shards of demonstrations."""
         shards = [Shard.load(path) for path in demonstrations]
         kept = np.sum([np.bincount(shard.skill, minlength=len(FAMILIES)) for shard in shards], axis=0)
         tried = np.sum([shard.tried for shard in shards], axis=0)
@@ -78,7 +78,7 @@ class Data:
 
 
 def model_card(names: Sequence[str], data: Data) -> Card:
-    """Return the card of policies that were trained on some data."""
+    """Return the card of policies with their training data."""
     return Card(
         names=tuple(names),
         task=f"tabletop, skills {', '.join(FAMILIES)}",

@@ -2,7 +2,7 @@
 
 The executed actions differ from the stored ones: they have added noise, and the tool drifts for some steps now and
 then. The label is always the oracle's action at the actual state, so that a policy learns to recover. Episodes that
-do not succeed are counted and left away. What is drawn and set up serves several episodes, with different instructions.
+do not succeed are counted and left out. Each drawn scene serves several episodes, with different instructions.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from robocontrast_ros.training.demonstrator import DemonstrationKeys, Demonstrat
 from robocontrast_ros.training.shards import Stored
 
 DRAWS = 10
-"""Things drawn for an instruction of a family, at most."""
+"""Limit of the instructions of a family that are tried in a scene."""
 
 
 @record
 class TabletopDemonstrations(DemonstrationKeys):
-    """How demonstrations are made."""
+    """Parameters of the demonstrations."""
 
     robots: tuple[str, ...] = Field(min_length=1, description="names of robots' profiles; shards take them in turn")
     shards: int = Field(ge=2, description="number of files; the first twentieth, at least one, is for validation")
@@ -64,8 +64,8 @@ class TabletopDemonstrations(DemonstrationKeys):
 class Shard(Stored):
     """The demonstrations of one file; n control steps of e episodes, at most s things.
 
-    Places are x, y, z [m] and yaw [rad] in the world. A slot holds one of the scene's objects; their order is that in
-    which the scene lists what can be moved.
+    Places are x, y, z [m] and yaw [rad] in the world. A slot holds one of the scene's objects, in the order in which
+    the scene lists the movable ones.
 
     Attributes:
         names: all models of the task, in the library's order.
@@ -82,7 +82,7 @@ class Shard(Stored):
         gripper: the last command, 0 open, 1 closed, shape (n,).
         commanded: place that the action is added to, shape (n, 4).
         phase: ``handling.Phase``, shape (n,).
-        line: place where the hand has to be at the end of the phase, shape (n, 4).
+        line: place of the hand at the end of the phase, shape (n, 4).
         above: height in which it goes there [m], shape (n,).
         action: the oracle's displacement [m], turn [rad] and gripper command, shape (n, 5).
     """
@@ -146,16 +146,16 @@ def asked(family: str, scene: Scene, task: Tabletop) -> list[Instruction]:
 
 
 class _Drift:
-    """What is executed in place of the oracle's actions in one episode."""
+    """The executed actions of one episode: the oracle's or drifts, with noise."""
 
     def __init__(self, parameters: TabletopDemonstrations, rng: np.random.Generator) -> None:
         self._p, self._rng = parameters, rng
-        # Some episodes have little noise: a policy has to be exact, too.
+        # Some episodes have little noise, because a policy also has to be exact.
         self._share = rng.uniform()
         self._drift, self._left = np.zeros(4), 0
 
     def executed(self, label: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the action that is executed where the label is wanted, shape (7,)."""
+        """Return the action that is executed in place of the label, shape (7,)."""
         p, rng = self._p, self._rng
         action = label.copy()
         if self._left == 0 and rng.random() < p.drift_chance:
@@ -207,7 +207,7 @@ class _Demonstrator(Demonstrator):
         return Shard(np.array(self._names), np.array([tried[family] for family in FAMILIES]), **columns)
 
     def _instances(self, rng: np.random.Generator, name: str, tried: Counter[str]) -> Iterator[TestInstance]:
-        """Draw a scene, and yield its instance and others; of skills that were tried least where it admits them."""
+        """Draw a scene, and yield its instance and others, of the least tried skills that it admits."""
         first = self._task.sample(rng, name, self._least(tried, rng)[0])
         yield first
         done = {_key(first.instruction)}
@@ -227,7 +227,7 @@ class _Demonstrator(Demonstrator):
     def _next(
         self, families: Sequence[str], done: set, scene: Scene, name: str, rng: np.random.Generator
     ) -> TestInstance | None:
-        """Return an instance of the first family that has one in a scene, with words and a plan."""
+        """Return an instance of the first family that has one in a scene, with words and a plan; None without any."""
         for family in families:
             open_ = [i for i in asked(family, scene, self._task) if _key(i) not in done]
             for index in rng.permutation(len(open_))[:DRAWS]:
@@ -245,7 +245,7 @@ class _Demonstrator(Demonstrator):
         return self._estimator.update(self._world.reading()), scene
 
     def _episode(self, instance: TestInstance, start: Scene, rng: np.random.Generator) -> list[dict] | None:
-        """Return the steps of an episode; None where it does not succeed."""
+        """Return the steps of an episode; None if it does not succeed."""
         task, rows = self._task, []
         self._estimator.begin(robot_start(task, start))
         judging = TRUE_SCENE.begin(task, instance, start)
@@ -285,14 +285,14 @@ class _Demonstrator(Demonstrator):
         return None
 
     def _places(self, scene: Scene) -> NDArray[np.float64]:
-        """Return the places of what can be moved, slot by slot, shape (s, 4)."""
+        """Return the places of the movable things, slot by slot, shape (s, 4)."""
         found = np.zeros((self._slots, 4))
         for slot, thing in enumerate(self._task.planner.movable(scene)):
             found[slot] = place(thing.pose)
         return found
 
     def _described(self, instruction: Instruction, start: Scene) -> dict:
-        """Return what a shard holds of an episode."""
+        """Return the models, skill, target and reference of an episode, as in a shard."""
         slots = [thing.name for thing in self._task.planner.movable(start)]
         models = [self._names.index(start[name].model) for name in slots]
         target, *reference = (slots.index(name) for name in named(instruction))
@@ -305,5 +305,5 @@ class _Demonstrator(Demonstrator):
 
 
 def _key(instruction: Instruction) -> tuple:
-    """Return what an instruction asks for, whatever its words."""
+    """Return family and arguments of an instruction, whatever its words."""
     return instruction.family, instruction.arguments

@@ -20,12 +20,12 @@ from robocontrast_ros.training.epochs import EpochTrainer, Training
 from robocontrast_ros.training.tabletop.sentences import Sentences
 
 BUCKET = 16
-"""Batches that are sorted by length together."""
+"""Number of batches that are sorted by length together."""
 
 
 @record
 class GroundingTraining(Training):
-    """How the network that understands is trained."""
+    """Parameters of the training of the network that understands."""
 
     position_noise: float = Field(ge=0, description="standard deviation added to things' x and y [m]")
     word_noise: float = Field(ge=0, description="standard deviation added to tokens, in units of the table's")
@@ -39,7 +39,7 @@ class Told:
 
     Attributes:
         scene: of each instruction, shape (n,).
-        tokens: index into the vectors, -1 where there is none, shape (n, l).
+        tokens: index into the vectors, -1 without a token, shape (n, l).
         vectors: of the different tokens, shape (v, 384).
         things: of the scenes, shape (m, s).
         skill: shape (n,).

@@ -46,7 +46,7 @@ RIM = 0.004
 
 @record
 class MotionTraining(Training):
-    """How the network that moves the hand is trained."""
+    """Parameters of the training of the network that moves the hand."""
 
     position_noise: float = Field(ge=0, description="greatest standard deviation added to things' positions [m]")
     yaw_noise: float = Field(ge=0, description="greatest standard deviation added to things' yaws [rad]")
@@ -58,8 +58,8 @@ class Steps(Batch):
     """Steps of demonstrations as tensors; see ``Shard``.
 
     Attributes:
-        situation: what the network knows.
-        phase: what the hand does after its last command, shape (n,).
+        situation: the network's input.
+        phase: phase of the hand after its last command, shape (n,).
         line: shape (n, 4).
         above: shape (n,).
         action: shape (n, 5).
@@ -121,7 +121,7 @@ class Steps(Batch):
         return cls(Situation(skill, target, reference, things, *rest[:-4]), *rest[-4:])
 
     def shifted(self, shift: Tensor) -> Situation:
-        """Return what the network knows where things, and the target's last place, are shifted, shape (n, s, 4)."""
+        """Return the network's input with things, and the target's pose ``stood``, shifted, shape (n, s, 4)."""
         s = self.situation
         things = Things(s.things.models, s.things.poses + shift)
         return replace(s, things=things, stood=s.stood + shift[torch.arange(len(self)), s.target])
@@ -129,7 +129,7 @@ class Steps(Batch):
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the demonstrator had chosen, in the network's terms; see ``motion.Choices``."""
+    """The demonstrator's choices, in the network's terms; see ``motion.Choices``."""
 
     grasp: Tensor
     at: Tensor
@@ -141,7 +141,7 @@ class Chosen:
 
 
 def chosen(steps: Steps) -> Chosen:
-    """Return what the demonstrator had chosen; grasps mean something while it fetches, places while it carries."""
+    """Return the demonstrator's choices; grasps have a meaning while it fetches, places while it carries."""
     rows = torch.arange(len(steps))
     s, line = steps.situation, steps.line
     poses, tool, stood = s.things.poses, s.tool, s.stood
@@ -153,7 +153,7 @@ def chosen(steps: Steps) -> Chosen:
     index = torch.where(rim, _nearest(outward, RIMS, math.tau), RIMS + _nearest(closing, CENTRES, math.pi))
     at = torch.stack([*turned(x, y, -grasp_angle(index).to(x.dtype)), line[:, 2] - stood[:, 2]], -1)
     now, there = poses[rows, s.target], poses[rows, s.reference]
-    # The line is where the tool goes with what it holds; seen from the target, where the target goes.
+    # The line is the goal of the tool, and with it that of the target that it holds.
     turn = line[:, 3] - tool[:, 3]
     dx, dy = turned(now[:, 0] - tool[:, 0], now[:, 1] - tool[:, 1], turn)
     up = now[:, 2] - tool[:, 2]
@@ -262,7 +262,7 @@ class MotionTrainer(EpochTrainer[Motion]):
 
 
 def _seen(network: Motion, steps: Steps) -> Tensor:
-    """Return which grasps of each type were demonstrated, shape (types, grasps); all of a type that never was."""
+    """Return whether a grasp of a type was demonstrated, shape (types, grasps); all true for a type that never was."""
     known, fetch = steps.situation, steps.phase == FETCH
     models = known.things.models[torch.arange(len(steps)), known.target][fetch]
     found = torch.zeros_like(network.seen)

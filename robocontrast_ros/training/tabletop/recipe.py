@@ -33,7 +33,7 @@ from robocontrast_ros.training.tabletop.views import ViewParameters, make_views
 
 @record
 class SightRecipe:
-    """How the network that sees is made."""
+    """Parameters of the network that sees: its images and its training."""
 
     views: ViewParameters
     training: SightTraining
@@ -101,7 +101,7 @@ class TabletopFile(RecipeFile):
         for robot in dict.fromkeys((*made.robots, *shown)):
             check_fit(describe(path.stem, sees=False), load_profile(robot), task.control_rate, {}, str(path))
 
-    # Threads that wait for each other take ten times as long where another process uses a core.
+    # Threads that wait for each other take ten times as long if another process uses a core.
     @one_thread()
     def train(self, folder: Path, processes: int, say: Say) -> Trained:
         """Follow the recipe; see ``training.recipes.Recipe``."""

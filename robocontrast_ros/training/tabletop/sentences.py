@@ -1,4 +1,4 @@
-"""Instructions in scenes that are drawn without physics: what a network needs to learn which things words name."""
+"""Instructions in scenes that are drawn without physics, from which a network learns the things that words name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from robocontrast_ros.training.shards import Stored
 
 @record
 class SentenceParameters:
-    """How instructions in scenes are drawn."""
+    """Parameters of the instructions in scenes."""
 
     shards: int = Field(ge=2, description="number of files; the first twentieth, at least one, is for validation")
     scenes: int = Field(gt=0, description="scenes in one shard")
@@ -56,8 +56,8 @@ def make_sentences(task_file: str, parameters: SentenceParameters, index: int) -
 
     Args:
         task_file: URI or path of the task's file.
-        parameters: how.
-        index: number of the file; what is drawn depends on it, the parameters and the task alone.
+        parameters: numbers of scenes and instructions, and the seed.
+        index: number of the file; the draws depend on it, the parameters and the task alone.
     """
     task, draw = _drawing(task_file)
     rng = np.random.default_rng([parameters.seed, index])
@@ -79,7 +79,7 @@ def make_sentences(task_file: str, parameters: SentenceParameters, index: int) -
 
 @lru_cache(maxsize=1)
 def _drawing(task: str) -> tuple[Tabletop, SceneDraw]:
-    """Return a task and what draws its scenes, which stay as they are drawn."""
+    """Return a task and the ``SceneDraw`` of its scenes, which stay as they are drawn."""
     found = Tabletop.from_file(resolve_uri(task))
     return found, SceneDraw(found.parameters, found.library, found.planner, lambda scene: scene)
 

@@ -1,4 +1,4 @@
-"""Training of the network that finds things on the table, on drawn images, and how well it does."""
+"""Training of the network that finds things on the table, on drawn images, and its measures."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ from robocontrast_ros.policies.tabletop_bc.sight import (
 )
 from robocontrast_ros.training.epochs import EpochTrainer, Training
 from robocontrast_ros.training.tabletop.symmetry import symmetry
-from robocontrast_ros.training.tabletop.views import Views
+from robocontrast_ros.training.tabletop.views import StoredViews
 
 SPREAD = 1.0
 """Standard deviation of the heat around the middle of a thing [cells]."""
 
 MATCHED = 0.04
-"""A thing counts as found where one is seen nearer than this [m]."""
+"""A thing counts as found if one is seen within this distance [m]."""
 
 
 @record
 class SightTraining(Training):
-    """How the network is trained."""
+    """Parameters of the network's training."""
 
     shift: float = Field(ge=0, description="standard deviation of the shift of squares from their things [pixel]")
 
 
 def kinds_of(names: Sequence[str], library: dict[str, ObjectModel]) -> Kinds:
-    """Return what the network has to know of models, in the order of their names."""
+    """Return the properties of models that the network needs, in the order of their names."""
     models = [library[name] for name in names]
     types = list(dict.fromkeys(model.type for model in models))
     turns = {model.type: symmetry(model) for model in models}
@@ -63,7 +63,7 @@ def kinds_of(names: Sequence[str], library: dict[str, ObjectModel]) -> Kinds:
 
 @dataclass(frozen=True)
 class Scenes(Batch):
-    """Images and what stands there as tensors; see ``Views``.
+    """Images and the things in them as tensors; see ``StoredViews``.
 
     Attributes:
         top: uint8, shape (n, rows, columns, 3).
@@ -81,8 +81,8 @@ class Scenes(Batch):
 
     @classmethod
     def of(cls, paths: Iterable[Path]) -> tuple[tuple[str, ...], Scenes]:
-        """Read shards; return the names of the models, too."""
-        parts = [vars(Views.load(path)) for path in paths]
+        """Read shards; also return the names of the models."""
+        parts = [vars(StoredViews.load(path)) for path in paths]
         names = [part.pop("names") for part in parts]
         return tuple(names[0].tolist()), cls(*joined(list(part.values()) for part in parts))
 
@@ -99,7 +99,7 @@ class SightTrainer(EpochTrainer[Sight]):
         super().__init__(lambda: Sight(kinds).to(memory_format=torch.channels_last), parameters, scenes, held_out)
 
     def validate(self) -> dict[str, float]:
-        """Return measures over held-out images with the arm at its start; what it finds behind the arm has ``arm_``."""
+        """Return measures over held-out images: with the arm at its start, and as ``arm_`` with it over the table."""
         clear = measures(self.network, self._held_out[self._held_out.at_start])
         hidden = measures(self.network, self._held_out[~self._held_out.at_start])
         return clear | {f"arm_{name}": hidden[name] for name in ("found", "model", "median_mm")}
@@ -127,7 +127,7 @@ class SightTrainer(EpochTrainer[Sight]):
         )
 
     def _turn(self, models: Tensor, yaw: Tensor) -> Tensor:
-        """Return cosine and sine of yaw times symmetry, and of twice that; 0 for what is round, shape (k, 4)."""
+        """Return cosine and sine of yaw times symmetry, and of twice that; 0 for round things, shape (k, 4)."""
         times = self._symmetry[models]
         angle = times * yaw
         turn = torch.stack([angle.cos(), angle.sin(), (2 * angle).cos(), (2 * angle).sin()], dim=-1)
@@ -140,8 +140,8 @@ def place_loss(places: Places, image: Tensor, cells: Tensor) -> Tensor:
     The heat has the penalty-reduced focal loss of CenterNet (Zhou et al. 2019, Objects as Points).
 
     Args:
-        places: for n images.
-        image: which image each of k things is in, shape (k,).
+        places: output for n images.
+        image: index of the image of each of k things, shape (k,).
         cells: column and row of its middle [cells], shape (k, 2).
     """
     columns, rows = torch.arange(COLUMNS), torch.arange(ROWS)
@@ -172,11 +172,11 @@ def look_loss(look: Look, models: Tensor, offset: Tensor, turn: Tensor) -> Tenso
 
 
 def measures(network: Sight, scenes: Scenes) -> dict[str, float]:
-    """Return how well things are found, each image on its own.
+    """Return measures of the things that are found, each image on its own.
 
     Returns:
-        ``found``: share of things with one seen nearby; ``extra``: seen where there is none, per image; ``model``,
-        ``type``: shares of those found with the right one; ``median_mm``, ``p95_mm``: of their distances;
+        ``found``: share of things with one seen nearby; ``extra``: number seen that match no thing, per image;
+        ``model``, ``type``: shares of those found with the right one; ``median_mm``, ``p95_mm``: of their distances;
         ``yaw_deg``, ``yaw_p95_deg``: of the angles of those that are not round and of the right type. NaN of nothing.
     """
     network.eval()
@@ -215,7 +215,7 @@ def measures(network: Sight, scenes: Scenes) -> dict[str, float]:
 
 
 def _quantile(values: NDArray[np.float64], share: float | None = None) -> float:
-    """Return a quantile, or the mean where no share is given; NaN of nothing."""
+    """Return a quantile, or the mean without a share; NaN of nothing."""
     if not len(values):
         return math.nan
     return float(values.mean() if share is None else np.quantile(values, share))

@@ -1,4 +1,4 @@
-"""Which turns about the vertical leave an object's shape as it is."""
+"""Symmetry of an object: the turns about the vertical that leave its shape the same."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.objects.model import Primitive
 
 ROUND = (12, 8, 7)
-"""Numbers of equal turns all of which leave what is round as it is."""
+"""Numbers of equal turns; a round object stays the same with all of them."""
 
 TURNS = (4, 3, 2)
 """Numbers of equal turns that are tried otherwise."""
 
 POINTS = 20_000
-"""Points that are compared, over the box around the object."""
+"""Number of points drawn over the object's height and reach, of which those inside are compared."""
 
 SAME = 0.03
-"""Least share of an object's volume that a turn moves beyond the shape, where it is no symmetry."""
+"""A turn that moves at least this share of an object's volume beyond its shape is no symmetry."""
 
 BEYOND = 0.002
-"""How far a shape may stick out of itself after a turn [m]: rings of boxes are round."""
+"""Length by which a shape may stick out of itself after a turn [m], so that rings of boxes are round."""
 
 
 def symmetry(model: ObjectModel) -> int:
-    """Return how many equal turns leave an object's shape the same, whatever its colours: 0 round, 1 none.
+    """Return the number of equal turns that leave an object's shape the same, whatever its colours: 0 round, 1 none.
 
     A mesh has none.
     """
@@ -37,7 +37,7 @@ def symmetry(model: ObjectModel) -> int:
     rng = np.random.default_rng(0)
     reach = math.hypot(*model.size[:2]) / 2
     points = rng.uniform((-reach, -reach, 0.0), (reach, reach, model.size[2]), (POINTS, 3))
-    # One that a turn takes out of the shape comes in elsewhere, so points of the shape tell enough.
+    # A point that a turn takes out of the shape comes in elsewhere, so points of the shape are enough.
     points = points[_inside(model, points)]
     if all(_stays(model, points, turns) for turns in ROUND):
         return 0
@@ -45,7 +45,7 @@ def symmetry(model: ObjectModel) -> int:
 
 
 def _stays(model: ObjectModel, points: NDArray[np.float64], turns: int) -> bool:
-    """Tell whether the first of equal turns leaves points of an object, shape (n, 3), inside it."""
+    """Return whether the first of equal turns leaves points of an object, shape (n, 3), inside it."""
     c, s = math.cos(math.tau / turns), math.sin(math.tau / turns)
     x, y, z = points.T
     turned = np.stack([c * x - s * y, s * x + c * y, z], axis=1)
@@ -53,7 +53,7 @@ def _stays(model: ObjectModel, points: NDArray[np.float64], turns: int) -> bool:
 
 
 def _inside(model: ObjectModel, points: NDArray[np.float64], beyond: float = 0.0) -> NDArray[np.bool_]:
-    """Tell which points, shape (n, 3), are in one of the parts, or not farther than ``beyond`` [m] from its sides."""
+    """Return whether points, shape (n, 3), are in one of the parts, or within ``beyond`` [m] of its sides."""
     inside = np.zeros(len(points), dtype=bool)
     for part in model.parts:
         inside |= _in_part(part, points, beyond)

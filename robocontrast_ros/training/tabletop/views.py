@@ -1,8 +1,8 @@
-"""Images of things on the table, with where they are, drawn without physics: the task's scenes before they settle.
+"""Images of things on the table, with their poses, drawn without physics: the task's scenes before they settle.
 
-One world holds all things of the task and is compiled once, for that takes longest; a scene shows some of them. In a
-share of the images the arm is at its start, as when a trial begins; in the others it is somewhere over the table, often
-with a thing in its hand.
+One world holds all things of the task and is compiled once, because that takes longest; a scene shows some of them. In
+a share of the images the arm is at its start, as when a trial begins; in the others it is somewhere over the table,
+often with a thing in its hand.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ POSTURES = 100
 
 @record
 class ViewParameters:
-    """How images are made."""
+    """Parameters of the images."""
 
     robots: tuple[str, ...] = Field(min_length=1, description="names of the robots' profiles, of equal shares")
     shards: int = Field(gt=0, description="number of files")
@@ -67,7 +67,7 @@ class ViewParameters:
 
 
 @dataclass
-class Views(Stored):
+class StoredViews(Stored):
     """The images of one file: n scenes of at most s things.
 
     Attributes:
@@ -87,12 +87,12 @@ class Views(Stored):
     at_start: NDArray[np.bool_]
 
 
-def make_views(task: str, parameters: ViewParameters, index: int) -> Views:
+def make_views(task: str, parameters: ViewParameters, index: int) -> StoredViews:
     """Return the images of a file, which depend on the task, the parameters and its number alone.
 
     Args:
         task: URI of the task's file.
-        parameters: how.
+        parameters: the parameters of all files.
         index: number of the file.
     """
     # The files of one robot follow each other, so that a process seldom compiles another world.
@@ -136,7 +136,7 @@ class Photographer:
         """Free the renderer."""
         self._cameras.close()
 
-    def views(self, parameters: ViewParameters, rng: np.random.Generator) -> Views:
+    def views(self, parameters: ViewParameters, rng: np.random.Generator) -> StoredViews:
         """Return the images of one file."""
         slots = self._task.parameters.sampling.most
         count = parameters.images
@@ -154,12 +154,12 @@ class Photographer:
             top, front = self.image(scene if held is None else scene.moved(things[0].name, held), posture, width)
             tops.append(top)
             fronts.append(front)
-            # What is lifted is the hand's, not the table's.
+            # A lifted thing counts as in the hand, not as on the table.
             seen = [item for item in things if held is None or item is not things[0] or held.position[2] < LIFTED]
             for slot, item in enumerate(seen):
                 models[index, slot] = self.names.index(item.name)
                 poses[index, slot] = *item.pose.xy, item.pose.yaw
-        return Views(np.array(self.names), np.stack(tops), np.stack(fronts), models, poses, at_start)
+        return StoredViews(np.array(self.names), np.stack(tops), np.stack(fronts), models, poses, at_start)
 
     def image(
         self, scene: Scene, posture: tuple[float, ...] | None = None, width: float | None = None
@@ -168,7 +168,7 @@ class Photographer:
 
         Args:
             scene: things of the task, at most one of each.
-            posture: of the arm's joints [rad]; None for where it starts.
+            posture: of the arm's joints [rad]; None for its start.
             width: between the finger tips [m]; None for wide open.
         """
         bodies, hand = self._bodies, self._profile.end_effector
@@ -184,7 +184,7 @@ class Photographer:
         return tuple(view.cut(self._cameras.render(view.name)) for view in (TOP, FRONT))
 
     def _scene(self, rng: np.random.Generator) -> Scene:
-        """Draw a scene; where there is no room for all things, another one."""
+        """Draw a scene; another one if there is no room for all things."""
         while True:
             wanted = Instruction("", "pick", (("target", self.names[rng.integers(len(self.names))]),))
             try:
@@ -195,7 +195,7 @@ class Photographer:
     def _reaching(
         self, scene: Scene, grasped: str, rng: np.random.Generator
     ) -> tuple[tuple[float, ...], float, Pose | None]:
-        """Return a posture over the table, the width between the fingers [m], and where what they hold is."""
+        """Return a posture over the table, the fingers' distance [m], and the pose of the thing that they hold."""
         for _ in range(POSTURES):
             place, width, held = self._somewhere(rng), rng.uniform(0.0, self._profile.end_effector.greatest_width), None
             if grasped:

@@ -156,7 +156,7 @@ def test_a_page_says_what_was_found_and_how_to_do_it_again_and_holds_every_trial
 def test_the_parameters_on_the_page_are_the_very_session(recorded, tmp_path):
     journal = read_journal(recorded.journal)
     session = tmp_path / "session.yaml"
-    session.write_text(reproduction_of(recorded, journal).parameters["session.yaml"])
+    session.write_text(reproduction_of(recorded, RunRecord.of(journal.events)).parameters["session.yaml"])
     again = resolve(str(session)).evaluation()
     assert again.digest == journal.started.digest
     assert again.test_set() == resolve(recorded.session_file).evaluation().test_set()

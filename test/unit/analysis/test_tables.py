@@ -16,10 +16,10 @@ from robocontrast_ros.analysis.tables.block import (
     ALARM,
     SIGNED,
     TOTAL,
-    Block,
     Column,
     Known,
     PValue,
+    TableBlock,
     difference,
     words,
 )
@@ -30,17 +30,17 @@ from robocontrast_ros.analysis.tables.terminal import Table
 from robocontrast_ros.statistics.estimate import Estimate
 
 
-def printed(block: Block, width: int = 80) -> str:
+def printed(block: TableBlock, width: int = 80) -> str:
     console = Console(width=width)
     with console.capture() as capture:
         console.print(Table(block))
     return capture.get()
 
 
-def block_of(headings, rows, **more) -> Block:
+def block_of(headings, rows, **more) -> TableBlock:
     """Return a table whose rows are sequences of values."""
     columns = [Column(name, lambda row, n=n: row[n]) for n, name in enumerate(headings)]
-    return Block(columns, rows, **more)
+    return TableBlock(columns, rows, **more)
 
 
 def squeezed(text: str) -> str:
@@ -124,6 +124,13 @@ def test_a_column_that_repeats_another_is_shown_once_and_one_that_shares_its_hea
     assert [one.heading for one in block.shown] == ["", "success", "success (2)"]
 
 
+def test_a_column_that_is_read_with_the_one_before_it_keeps_its_heading_and_its_place():
+    columns = [Column(name, lambda row: row, beside=name == "steps") for name in ("first", "steps", "second", "steps")]
+    assert markdown(TableBlock(columns, [3])).splitlines() == [
+        *("| first | steps | second | steps |", "|---|---|---|---|", "| 3 | 3 | 3 | 3 |")
+    ]
+
+
 def test_values_are_put_into_words():
     assert words(Estimate(0.714, 0.5, 0.881)) == "0.71 [0.50, 0.88]"
     assert words(difference(Estimate(0.714))) == words(0.714, SIGNED) == "+0.71"
@@ -140,7 +147,7 @@ def block():
         ("p", "all", 4, Estimate()),
         ("q", "x|y", 1, Estimate(1.0)),
     ]
-    return Block(
+    return TableBlock(
         [
             Column("trials", lambda row: row[1]),
             Column("n", lambda row: row[2], roomy=True),

@@ -14,7 +14,8 @@ from PIL import Image
 from trial_bags import record_trial
 from typer.testing import CliRunner
 
-from robocontrast_ros.analysis.figures.maps import map_of_recording, set_up_trials, write_maps
+from robocontrast_ros.analysis.data.run_record import RunRecord
+from robocontrast_ros.analysis.figures.maps import map_of_recording, write_maps
 from robocontrast_ros.analysis.figures.trial_map import TrialMap, draw_map, legend_of, title_of, write_map
 from robocontrast_ros.bags.reader import read_trial
 from robocontrast_ros.cli.main import app
@@ -182,21 +183,24 @@ def run(tmp_path, table) -> RunFolder:
     return folder
 
 
+def record_of(run: RunFolder) -> RunRecord:
+    return RunRecord.of(read_journal(run.journal).events)
+
+
 def test_every_trial_gets_its_map_and_one_that_is_there_is_kept(run):
-    assert write_maps(run, read_journal(run.journal)) == 3
+    assert write_maps(run, record_of(run)) == 3
     assert sorted(path.name for path in run.maps.iterdir()) == ["0000.png", "0001.png", "0002.png"]
     run.map("0001").unlink()
     before = run.map("0000").stat().st_mtime_ns
     seen = []
-    assert write_maps(run, read_journal(run.journal), lambda missing: seen.append(len(missing)) or missing) == 1
+    assert write_maps(run, record_of(run), lambda missing: seen.append(len(missing)) or missing) == 1
     assert seen == [1]
     assert run.map("0000").stat().st_mtime_ns == before
 
 
 def test_a_repeat_that_needed_no_move_shows_what_was_moved_for_its_instance(run):
-    trials = list(set_up_trials(read_journal(run.journal).events))
-    assert [len(trial.moves) for trial in trials] == [1, 1, 1]
-    write_maps(run, read_journal(run.journal))
+    assert [len(trial.moves) for trial in record_of(run).trials] == [1, 1, 1]
+    write_maps(run, record_of(run))
     assert all(ORANGE in colours(run.map(f"{i:04d}")) for i in range(3))
 
 
@@ -205,9 +209,10 @@ def test_a_void_attempt_and_a_restore_leave_the_moves_of_the_set_up(tmp_path):
     run_session(line_evaluation(test_set_size=3), bench, tmp_path / "journal.jsonl")
     events = read_journal(tmp_path / "journal.jsonl").events
     finished = [e for e in events if isinstance(e, TrialFinished)]
-    assert [trial.event for trial in set_up_trials(events)] == finished
+    counting = [trial for trial in RunRecord.of(events).trials if trial.counts]
+    assert [trial.ended for trial in counting] == finished
     starts = {e.trial.index: e.after for e in events if isinstance(e, SetUp)}
-    assert all(trial.start == starts[trial.event.trial.index] for trial in set_up_trials(events))
+    assert all(trial.start == starts[trial.trial.index] for trial in counting)
 
 
 def test_the_results_of_a_run_include_its_maps(run):
@@ -220,7 +225,7 @@ def test_the_results_of_a_run_include_its_maps(run):
 
 def test_a_run_without_the_task_s_file_has_no_maps(run):
     (run.parameters / "task.yaml").unlink()
-    assert write_maps(run, read_journal(run.journal)) == 0
+    assert write_maps(run, record_of(run)) == 0
     assert not run.maps.exists()
 
 

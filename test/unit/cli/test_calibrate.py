@@ -223,7 +223,8 @@ def test_a_file_of_tags_that_somebody_may_have_edited_is_not_written_over(printe
     _, folder = printed
     before = (folder / "few.yaml").read_bytes()
     done = run("print-tags", "--objects", folder / "few.yaml", "--to", folder / "few.pdf")
-    assert done.exit_code == 2 and "no few.yaml yet" in " ".join(done.output.split()).replace(f"{folder}/", "")
+    said = " ".join(done.output.split()).replace(f"{folder}/", "")
+    assert done.exit_code == 2 and "few.yaml does not exist yet" in said
     assert (folder / "few.yaml").read_bytes() == before and not (folder / "few.pdf").exists()
 
 
@@ -248,7 +249,7 @@ def written(folder, content):
     [
         (["--objects", "tabeltop"], "Did you mean 'tabletop'"),
         (["--objects", "language_table"], "by colour and outline"),
-        (["--objects", "tabletop", "--board", "board.yaml"], "nothing, where --objects is given"),
+        (["--objects", "tabletop", "--board", "board.yaml"], "nothing, if --objects is given"),
         (["--objects", "tabletop", "--to", "tags.docx"], "a .pdf or .png file"),
         (["--objects", "tabletop", "--family", "aruco_4x4_50"], "the objects need 186 tags, and ArUco 4x4_50 has 50"),
         (["--objects", "tabletop", "--family", "aruco_5x5"], "Did you mean 'aruco_5x5_50'"),

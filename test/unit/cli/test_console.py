@@ -38,7 +38,7 @@ def test_the_link_is_shown_while_the_session_runs(folder):
 
 FINISHED = ". This one has finished; its results: robocontrast results {folder}"
 RESUME = "Resume an interrupted one with: robocontrast evaluate --resume {folder}"
-STARTING = "ask again in some seconds. "
+STARTING = "try again in some seconds. "
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import sys
 import pytest
 from played_runs import record_run
 
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.analysis.figures.maps import write_maps
 from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.domain import Fault
@@ -57,7 +58,7 @@ def test_what_computes_nothing_imports_no_large_library(arguments, code):
 def test_results_of_a_run_with_its_pictures_draw_nothing(tmp_path):
     run = RunFolder(record_run(tmp_path / "run", [Fault.NONE, Fault.POLICY_RAISED, Fault.NONE]))
     write_results(run)
-    write_maps(run, read_journal(run.journal))
+    write_maps(run, RunRecord.of(read_journal(run.journal).events))
     code, modules = imported("results", run.path)
     assert code == 0
     assert "polars" in modules

@@ -44,7 +44,11 @@ def strategy(perturbations):
         ({"strategy": "standard"}, "strategy", "Write `{name: standard}`."),
         ({"operator": {"tolerances": {"cup": 1}}}, "operator.tolerances.cup", "of the keys position, orientation."),
         ({"metric": "succes"}, "metric", "Did you mean 'success'?"),
-        ({"metric": "speed"}, "metric", "A score beside the task's own is one once the session's `scores` name it."),
+        (
+            {"metric": "speed"},
+            "metric",
+            "To use a score that is not the task's own, name it in the session's `scores`.",
+        ),
         ({"name": "my run/1"}, "name", "letters, digits, `_`, `-` and `.` alone, a letter or digit first"),
         ({"seed": ABSENT, "sed": 1}, "seed", "Did you mean `seed` instead of `sed`?"),
         ({"seed": ABSENT}, "seed", "Add the key."),

@@ -103,7 +103,7 @@ def test_a_shipped_plug_in_has_all_that_the_protocol_of_its_kind_has(kind, name)
         ("pacers", "steps_world"),
         ("pacers", "answered"),
         ("robot_ports", "prepare"),
-        ("robot_ports", "let_go"),
+        ("robot_ports", "stop_sending"),
         ("robot_kinds", "axes"),
         ("end_effectors", "drive_speed"),
     ],

@@ -16,9 +16,9 @@ from recorded_console import (
     DOUBTED,
     JUDGE,
     NUMBERS,
-    PATIENCE,
     SET_UP,
     START,
+    TIME_LIMIT,
     Asked,
     Clock,
     Steered,
@@ -394,14 +394,14 @@ def together(*calls):
     gate, results = threading.Barrier(len(calls)), [None] * len(calls)
 
     def run(k):
-        gate.wait(PATIENCE)
+        gate.wait(TIME_LIMIT)
         results[k] = calls[k]()
 
     threads = [threading.Thread(target=run, args=(k,), daemon=True) for k in range(len(calls))]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(PATIENCE)
+        thread.join(TIME_LIMIT)
         assert not thread.is_alive()
     return results
 
@@ -475,7 +475,7 @@ class Slow(Steered):
     def stop(self, reason):
         self.done.append("stop")
         self.asked.set()
-        self.go.wait(PATIENCE)
+        self.go.wait(TIME_LIMIT)
         if self.error:
             raise self.error
 
@@ -489,7 +489,7 @@ def test_a_command_that_comes_again_while_it_is_carried_out_is_told_what_became_
         for _ in range(4)
     ]
     threads[0].start()
-    assert steered.asked.wait(PATIENCE)
+    assert steered.asked.wait(TIME_LIMIT)
     for thread in threads[1:]:
         thread.start()
     # The state can be looked at, and other things can be done, meanwhile.
@@ -497,7 +497,7 @@ def test_a_command_that_comes_again_while_it_is_carried_out_is_told_what_became_
     assert replies == []
     steered.go.set()
     for thread in threads:
-        thread.join(PATIENCE)
+        thread.join(TIME_LIMIT)
     assert [reply.detail for reply in replies] == ["the watchdog is gone"] * 4
     assert not any(reply.accepted for reply in replies) and steered.done.count("stop") == 1
 
@@ -743,11 +743,11 @@ def test_questions_from_many_threads_get_their_own_answers_or_are_void():
     for asker in askers:
         asker.start()
     for asker in askers:
-        asker.join(PATIENCE)
+        asker.join(TIME_LIMIT)
         assert not asker.is_alive()
     done.set()
     for person in people:
-        person.join(PATIENCE)
+        person.join(TIME_LIMIT)
     for question, got in answers.items():
         assert len(got) == 30
         for answer in got:

@@ -19,7 +19,7 @@ import cv2
 import numpy as np
 import pytest
 from console_requests import JSON, OPENED, TOKEN, served
-from recorded_console import PATIENCE, RecordingOperatorView
+from recorded_console import TIME_LIMIT, RecordingOperatorView
 from two_hosts import NotAllowed, two_hosts
 
 from robocontrast_ros.configuration import ConfigurationError
@@ -71,7 +71,7 @@ def test_the_address_is_one_that_a_browser_can_open():
     with served(host="0.0.0.0") as one:
         assert "0.0.0.0" not in one.server.url
         host = one.server.url.removeprefix("http://").rpartition(":")[0]
-        connection = HTTPConnection(host, one.port, timeout=PATIENCE)
+        connection = HTTPConnection(host, one.port, timeout=TIME_LIMIT)
         connection.request("GET", "/")
         assert connection.getresponse().status == 200
         connection.close()
@@ -84,7 +84,7 @@ def test_all_addresses_of_both_kinds_are_served_and_this_machine_is_known_by_eac
         pytest.skip("this machine has no IPv6")
     with served(host="::") as one:
         for host in ("127.0.0.1", "::1"):
-            connection = HTTPConnection(host, one.port, timeout=PATIENCE)
+            connection = HTTPConnection(host, one.port, timeout=TIME_LIMIT)
             connection.request("POST", "/stop", b"", JSON)
             assert connection.getresponse().status == 200
             connection.close()
@@ -96,13 +96,13 @@ def test_a_server_that_was_never_started_or_was_closed_leaves_its_port_free():
     server.close()
     again = ConsoleServer(app(), "127.0.0.1", port)
     again.start()
-    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection = HTTPConnection("127.0.0.1", port, timeout=TIME_LIMIT)
     connection.request("GET", "/")
     connection.getresponse().read()
     connection.close()
     again.close()
     with pytest.raises(OSError, match="refused"):
-        socket.create_connection(("127.0.0.1", port), PATIENCE)
+        socket.create_connection(("127.0.0.1", port), TIME_LIMIT)
 
 
 # -- silence --------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def test_a_server_that_was_never_started_or_was_closed_leaves_its_port_free():
 
 def closed_after(one, *parts):
     """Return how long a connection stays open on which only these parts of a request come [s]."""
-    with socket.create_connection(("127.0.0.1", one.port), PATIENCE) as connection:
+    with socket.create_connection(("127.0.0.1", one.port), TIME_LIMIT) as connection:
         began = time.monotonic()
         for part in parts:
             connection.sendall(part)
@@ -134,7 +134,7 @@ def test_a_connection_on_which_no_whole_request_comes_is_closed(parts, monkeypat
 def test_an_open_stream_of_events_is_no_silence(monkeypatch):
     monkeypatch.setattr(idle_timeout, "SILENCE", 0.3)
     with served() as one:
-        connection = HTTPConnection("127.0.0.1", one.port, timeout=PATIENCE)
+        connection = HTTPConnection("127.0.0.1", one.port, timeout=TIME_LIMIT)
         connection.request("GET", "/events", headers=OPENED)
         answer = connection.getresponse()
         # The second heartbeat comes long after the time that a request may take.
@@ -148,8 +148,8 @@ def test_of_too_many_silent_connections_the_oldest_are_closed_and_a_page_is_serv
     monkeypatch.setattr(idle_timeout, "MOST", 20)
     with served() as one, contextlib.ExitStack() as open_ones:
         address = "127.0.0.1", one.port
-        silent = [open_ones.enter_context(socket.create_connection(address, PATIENCE)) for _ in range(30)]
-        connection = HTTPConnection(*address, timeout=PATIENCE)
+        silent = [open_ones.enter_context(socket.create_connection(address, TIME_LIMIT)) for _ in range(30)]
+        connection = HTTPConnection(*address, timeout=TIME_LIMIT)
         connection.request("GET", "/view", headers=OPENED)
         assert connection.getresponse().status == 200
         connection.close()
@@ -171,14 +171,14 @@ def test_with_a_certificate_it_is_served_over_tls_alone(files):
         assert server.url.startswith("https://127.0.0.1:")
         port = int(server.url.rpartition(":")[2])
         context = ssl.create_default_context(cafile=certificate)
-        connection = HTTPSConnection("127.0.0.1", port, timeout=PATIENCE, context=context)
+        connection = HTTPSConnection("127.0.0.1", port, timeout=TIME_LIMIT, context=context)
         connection.request("GET", "/view", headers=OPENED)
         assert json.loads(connection.getresponse().read())["phase"] == "waiting"
         own = {**JSON, **OPENED, "Origin": f"https://127.0.0.1:{port}"}
         connection.request("POST", "/command", json.dumps({"command": "stop", "id": "a"}), own)
         assert connection.getresponse().status == 200
         connection.close()
-        plain = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        plain = HTTPConnection("127.0.0.1", port, timeout=TIME_LIMIT)
         plain.request("GET", "/")
         with pytest.raises((http.client.HTTPException, OSError)):
             plain.getresponse()

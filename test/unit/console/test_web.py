@@ -9,7 +9,7 @@ from http.client import HTTPConnection
 
 import pytest
 from console_requests import JSON, OPENED, TOKEN, head, served
-from recorded_console import PATIENCE
+from recorded_console import TIME_LIMIT
 
 from robocontrast_ros.console.commands import Start, Stop
 from robocontrast_ros.console.web import HEADERS, LARGEST_BODY
@@ -86,7 +86,7 @@ def test_with_the_token_state_pictures_and_commands_are_there(console):
 
 
 def test_the_state_comes_as_a_stream_that_tells_each_change(console):
-    connection = HTTPConnection("127.0.0.1", console.port, timeout=PATIENCE)
+    connection = HTTPConnection("127.0.0.1", console.port, timeout=TIME_LIMIT)
     connection.request("GET", "/events", headers=OPENED)
     answer = connection.getresponse()
     assert answer.headers["Content-Type"].startswith("text/event-stream")
@@ -132,11 +132,11 @@ def test_a_stop_from_another_machine_is_not_taken_without_the_token():
         pytest.skip("this machine has no address but loopback")
     with served(host="0.0.0.0") as one:
         for more in ({}, {"X-Forwarded-For": "127.0.0.1"}, {"Forwarded": "for=127.0.0.1"}):
-            connection = HTTPConnection(own, one.port, timeout=PATIENCE)
+            connection = HTTPConnection(own, one.port, timeout=TIME_LIMIT)
             connection.request("POST", "/stop", b"", {**JSON, "Host": "127.0.0.1", **more})
             assert connection.getresponse().status == 401
             connection.close()
-        connection = HTTPConnection(own, one.port, timeout=PATIENCE, source_address=("127.0.0.1", 0))
+        connection = HTTPConnection(own, one.port, timeout=TIME_LIMIT, source_address=("127.0.0.1", 0))
         connection.request("POST", "/stop", b"", JSON)
         assert connection.getresponse().status == 401, "its two ends have different addresses"
         connection.close()
@@ -149,7 +149,7 @@ def test_a_stop_from_this_machine_is_taken_at_its_address_in_the_network_too():
     if own is None:
         pytest.skip("this machine has no address but loopback")
     with served(host="0.0.0.0") as one:
-        connection = HTTPConnection(own, one.port, timeout=PATIENCE)
+        connection = HTTPConnection(own, one.port, timeout=TIME_LIMIT)
         connection.request("POST", "/stop", b"", JSON)
         assert connection.getresponse().status == 200
         connection.close()
@@ -349,13 +349,13 @@ def test_an_error_is_told_in_one_line_without_what_it_says(console, caplog):
 
 def test_an_open_stream_ends_with_the_server_and_without_complaint(capfd):
     with served() as one:
-        connection = HTTPConnection("127.0.0.1", one.port, timeout=PATIENCE)
+        connection = HTTPConnection("127.0.0.1", one.port, timeout=TIME_LIMIT)
         connection.request("GET", "/events", headers=OPENED)
         answer = connection.getresponse()
         answer.readline()
         rest = threading.Thread(target=answer.read, daemon=True)
         rest.start()
-    rest.join(PATIENCE)
+    rest.join(TIME_LIMIT)
     assert not rest.is_alive()
     connection.close()
     assert capfd.readouterr().err == ""
@@ -363,7 +363,7 @@ def test_an_open_stream_ends_with_the_server_and_without_complaint(capfd):
 
 def test_what_changed_last_is_sent_before_the_server_closes():
     with served() as one:
-        connection = HTTPConnection("127.0.0.1", one.port, timeout=PATIENCE)
+        connection = HTTPConnection("127.0.0.1", one.port, timeout=TIME_LIMIT)
         connection.request("GET", "/events", headers=OPENED)
         answer = connection.getresponse()
         answer.readline(), answer.readline()

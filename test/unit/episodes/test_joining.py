@@ -53,7 +53,7 @@ def test_a_stamp_that_comes_twice_makes_one_sample():
     assert samples == [Sample(1, SCENE, POSE)]
 
 
-def test_a_message_whose_partner_was_lost_is_let_go_and_counted():
+def test_a_message_whose_partner_was_lost_is_dropped_and_counted():
     join = StampJoin()
     samples = feed(join, [("scene", 1), ("scene", 2), ("tool", 2)])
     assert [s.stamp for s in samples] == [2]

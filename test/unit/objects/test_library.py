@@ -176,7 +176,7 @@ def changed(tmp_path: Path, **changes) -> Path:
         ({"variants__red": {"paints": {"lid": {}}}}, r"`variants.red.paints`: got 'lid', expected a known paint"),
         ({"variants": {}}, r"`variants`: got {}, expected"),
         ({"colour": "red"}, r"`colour`: got 'colour', expected a known key"),
-        ({"fixed": True}, r"`fixed`: got True, expected neither mass nor grasps of what never moves"),
+        ({"fixed": True}, r"`fixed`: got True, expected neither mass nor grasps for a fixed object"),
         ({"parts__0": {"type": "box", "size": [0.02, 0.02, 0.3], "turn": [10, 0, 0]}}, r"tips over, rolls or slides"),
     ],
 )

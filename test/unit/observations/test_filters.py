@@ -14,12 +14,12 @@ from robocontrast_ros.configuration import ConfigurationError, load_plugin, plug
 from robocontrast_ros.contracts.observation_filter import ObservationFilterContract
 from robocontrast_ros.domain import Filter, ObjectState, Pose, Scene
 from robocontrast_ros.domain.rotations import to_vector
-from robocontrast_ros.observations.protocol import Filters, moves_cameras
+from robocontrast_ros.observations.protocol import Filters, displaces_cameras
 from robocontrast_ros.policies.protocol import Observation
 
 NAMES = plugin_names("observation_filters")
 IMAGES = [name for name in NAMES if load_plugin("observation_filters", name, "test", "").of_images]
-SHOWN = [name for name in IMAGES if not moves_cameras(load_plugin("observation_filters", name, "test", ""))]
+SHOWN = [name for name in IMAGES if not displaces_cameras(load_plugin("observation_filters", name, "test", ""))]
 """Filters that make another image of an image."""
 AT_ONCE = sorted(set(SHOWN) - {"frozen", "unplugged", "dropped"})
 """Those of each image alone, whatever came before."""

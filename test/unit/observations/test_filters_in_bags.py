@@ -14,7 +14,7 @@ from robocontrast_ros.configuration import load_plugin, plugin_names
 from robocontrast_ros.domain import BASE, Delivery, Fault, Filter, Pose
 from robocontrast_ros.episodes.bench import Bench, BenchFault
 from robocontrast_ros.messages.decoding import pose_from_msg, stamp_from_msg
-from robocontrast_ros.observations.protocol import Filters, moves_cameras
+from robocontrast_ros.observations.protocol import Filters, displaces_cameras
 from robocontrast_ros.perturbations.loading import load_perturbation
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.policies.serving.runner import image_digest
@@ -31,7 +31,7 @@ MOST = [{"name": name, "severity": len(kind.levels)} for name, kind in KINDS.ite
 """Each filter at its greatest severity."""
 STEPS = 12
 IMAGES = [name for name, kind in KINDS.items() if kind.of_images]
-SHOWN = [name for name in IMAGES if not moves_cameras(KINDS[name])]
+SHOWN = [name for name in IMAGES if not displaces_cameras(KINDS[name])]
 
 
 def recorded(folder, **changes):

@@ -331,7 +331,7 @@ def test_a_file_that_is_no_tokenizer_is_one_clear_error(tmp_path):
         ({"name": "blur", "severity": 9}, "severity.*less than or equal to 5"),
         ({"name": "permuted", "severity": 2}, "severity.*1 to 1 for 'permuted'"),
         ({"name": "latency", "camera": "front"}, "camera.*changes no images"),
-        ({"name": "mask_all", "share": 0.5}, "share.*no parameters, for 'mask_all' has none"),
+        ({"name": "mask_all", "share": 0.5}, "share.*no parameters, because 'mask_all' has none"),
         ({"severity": 1}, "the name of a perturbation"),
     ],
 )

@@ -98,9 +98,9 @@ def test_a_key_is_taken_from_the_environment(make, monkeypatch):
 
 def test_a_first_answer_may_take_longer_than_the_others(make):
     words = {"input": {**INPUT, "instruction": "words"}, "extra": {"instruction": "slow"}}
-    patient = make(timeout=0.2, warm_up_timeout=60.0, **words)
-    patient.warm_up()
-    assert fault_of(patient, "x").fault is Fault.POLICY_TIMEOUT
+    warming = make(timeout=0.2, warm_up_timeout=60.0, **words)
+    warming.warm_up()
+    assert fault_of(warming, "x").fault is Fault.POLICY_TIMEOUT
 
 
 @pytest.mark.parametrize(

@@ -179,9 +179,9 @@ def test_warming_up_leaves_no_trace(make):
 
 
 def test_a_first_answer_may_take_longer_than_the_others(make):
-    patient = make(timeout=0.2, warm_up_timeout=60.0, input={"instruction": "words"}, extra={"prompt": "slow"})
-    patient.warm_up()
-    assert fault_of(patient, "x").fault is Fault.POLICY_TIMEOUT
+    warming = make(timeout=0.2, warm_up_timeout=60.0, input={"instruction": "words"}, extra={"prompt": "slow"})
+    warming.warm_up()
+    assert fault_of(warming, "x").fault is Fault.POLICY_TIMEOUT
 
 
 def test_an_answer_may_take_longer_than_connecting(make):

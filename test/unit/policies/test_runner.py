@@ -96,7 +96,9 @@ def test_a_policy_that_takes_segments_is_given_them_in_place_of_the_text_and_the
 
 
 def test_a_policy_that_declares_segments_and_cannot_be_given_them_is_refused(tmp_path, monkeypatch):
-    with pytest.raises(ConfigurationError, match=r"reset_segments\(segments, seed\), since it declares `referents` or"):
+    with pytest.raises(
+        ConfigurationError, match=r"reset_segments\(segments, seed\), because it declares `referents` or"
+    ):
         PolicyRunner(policy_file(tmp_path, monkeypatch, Segmented), 1.5, own_thread=False)
 
 

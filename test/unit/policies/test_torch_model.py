@@ -250,7 +250,7 @@ def test_act_before_reset_and_after_close_say_so(tmp_path):
         ({"device": "gpu"}, "`device`: got 'gpu', expected auto, cpu, cuda, or cuda:1 for the second GPU"),
         (
             {"model": {"class": "a:B"}},
-            "`model.class`: got 'a:B', expected nothing but with `state_dict`. Leave it",
+            "`model.class`: got 'a:B', expected nothing, except with `state_dict`. Leave it",
         ),
         (
             {"model": {"clas": 1}},

@@ -45,7 +45,7 @@ def test_percent_fractions_and_modes_become_a_share_of_full_speed_and_what_says_
 
 
 def test_a_fraction_that_is_declared_where_percent_are_published_is_no_full_speed():
-    with pytest.raises(ValueError, match=r"slider says 50, more than `full` \(1\).*100.0 for percent"):
+    with pytest.raises(ValueError, match=r"slider reports 50, more than `full` \(1\).*100.0 for percent"):
         share_of(limit(full=1.0), 50.0)
 
 

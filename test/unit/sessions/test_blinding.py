@@ -39,12 +39,12 @@ from robocontrast_ros.runs.events import (
 )
 from robocontrast_ros.runs.history import History
 from robocontrast_ros.runs.journal import Journal, JournalError, read_journal
-from robocontrast_ros.sessions.blinding import Blind, orders
+from robocontrast_ros.sessions.blinding import orders
 from robocontrast_ros.sessions.control import SessionControl
 from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.plan import plan_session
 from robocontrast_ros.sessions.resolving import resolve
-from robocontrast_ros.sessions.schema import SessionParameters
+from robocontrast_ros.sessions.schema import BlindParameters, SessionParameters
 
 POLICIES = {"first": 0.9, "second": 0.3, "third": 0.0}
 SEEDS = st.integers(0, 2**31)
@@ -60,7 +60,13 @@ SESSION = {
 
 
 def blind_evaluation(policies=2, **changes):
-    return line_evaluation(blind=Blind(tuple(POLICIES)[:policies], swap_time=0.0), **changes)
+    return evaluation_of(*tuple(POLICIES)[:policies], **changes)
+
+
+def evaluation_of(*policies, **changes):
+    evaluation = line_evaluation(**changes)
+    session = replace(evaluation.session, policy="", blind=BlindParameters(policies=policies, swap_time=0.0))
+    return replace(evaluation, session=session, blind_files=policies)
 
 
 def bench_of(**attributes):
@@ -230,7 +236,7 @@ def test_a_fault_names_no_policy_to_the_session_s_observer_however_it_is_written
             raise BenchFault(Fault.SENSOR_LOST, f"no picture came for {name}Policy")
 
     bench.before_trial = fail_once
-    evaluation = line_evaluation(blind=Blind(("film_bc", "oracle"), swap_time=0.0))
+    evaluation = evaluation_of("film_bc", "oracle")
     run(evaluation, tmp_path / "journal.jsonl", bench, observer=told.append)
     (words,) = {status.detail for status in told if status.detail.startswith("void")}
     assert words == "void: SENSOR_LOST: no picture came for (blind)Policy"
@@ -481,7 +487,7 @@ def test_on_the_wall_clock_a_blind_session_says_how_long_answers_take(pacing, gi
     blind = {"policies": ["oracle", "random"], **given}
     (tmp_path / "session.yaml").write_text(yaml.safe_dump({**SESSION, "blind": blind, "world": {"pacing": pacing}}))
     if not refused:
-        assert resolve(tmp_path / "session.yaml").evaluation().blind.answer_time == 0.0
+        assert resolve(tmp_path / "session.yaml").evaluation().session.least_answer_time == 0.0
         return
     with pytest.raises(ConfigurationError, match=r"`blind.answer_time`: got 'nothing', expected how long .+trials.csv"):
         resolve(tmp_path / "session.yaml")

@@ -30,7 +30,7 @@ from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.seeding import trial_seed
 from robocontrast_ros.strategies.effort import Tolerance
 from robocontrast_ros.strategies.standard import Standard
-from robocontrast_ros.strategies.tour import in_cheapest_order
+from robocontrast_ros.strategies.visit_order import in_cheapest_order
 from robocontrast_ros.worlds.backends import BackendFeatures
 
 

@@ -242,7 +242,7 @@ def test_a_policy_server_elsewhere_takes_the_place_of_a_policy(write):
     ("changes", "message"),
     [
         ({"policy": None}, "a `policy`, or `policy_server` with `external: true`"),
-        ({"policy_server": {"external": True}}, "no `policy`, for a policy server elsewhere has its own"),
+        ({"policy_server": {"external": True}}, "no `policy`, because a policy server elsewhere has its own"),
         ({"policy_server": {"node": "gpu"}}, "`external: true` with another node's name"),
         ({"robot": "frankq"}, "`robot`: got 'frankq', expected a known robot, or the path of a .yaml file: "),
         ({"robot": "frankq"}, "Did you mean 'franka'?"),

@@ -62,7 +62,9 @@ def test_a_policy_that_is_shown_the_ground_truth_is_refused_where_nobody_tells_i
     def session(policy: str):
         return resolve("language_table_demo", Overrides(policy=policy, settings=settings))
 
-    words = r"language_table_demo.yaml: `policy`: got 'oracle'.*ground truth: backend 'unseen_table:Table' cannot tell"
+    words = (
+        r"language_table_demo.yaml: `policy`: got 'oracle'.*ground truth: backend 'unseen_table:Table' cannot report"
+    )
     with pytest.raises(ConfigurationError, match=words):
         check_policies(session("oracle"))
     (description,) = check_policies(session("random"))

@@ -23,7 +23,7 @@ from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.strategies.cost_ordered import CostOrdered
 from robocontrast_ros.strategies.standard import Standard
-from robocontrast_ros.strategies.tour import RESOLUTION, shortest_path
+from robocontrast_ros.strategies.visit_order import RESOLUTION, shortest_path
 
 
 def length(costs, start, order):

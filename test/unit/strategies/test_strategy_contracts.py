@@ -34,7 +34,7 @@ class TestContrastSet(OnTheLine):
 
 
 class TestCostOrdered(OnTheLine):
-    # It plans the tour of all that remains again for each trial that is left out.
+    # It plans the path through all that remain again for each trial that is left out.
     test_set_size = 10
 
     def make(self):

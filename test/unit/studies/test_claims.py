@@ -10,7 +10,7 @@ import pytest
 
 from robocontrast_ros.configuration import ConfigurationError, parse_record
 from robocontrast_ros.statistics.estimate import Estimate
-from robocontrast_ros.studies.claims import Claim, Claims, Region, check_claims
+from robocontrast_ros.studies.claims import Claim, ClaimedRange, Claims, check_claims
 from robocontrast_ros.studies.evidence import Evidence
 from robocontrast_ros.studies.measures import (
     Bias,
@@ -88,7 +88,7 @@ def evidence(instances=60, seeds=3, control=None, **given):
 
 
 def verdict(holds, instances=60, seeds=3, measure=None, **given):
-    claim = Claim(id="it", source="ours", says="it is so", measure=measure, holds=Region(**holds))
+    claim = Claim(id="it", source="ours", says="it is so", measure=measure, holds=ClaimedRange(**holds))
     return claim.decide(evidence(instances, seeds, **given), "policy").verdict
 
 
@@ -184,7 +184,7 @@ def test_strategies_that_ran_the_same_trials_decide_nothing():
         source="ours",
         says="it is so",
         measure=ErrorAtEqualCost(of=("contrast",), against=("twin",)),
-        holds=Region(below=0.0),
+        holds=ClaimedRange(below=0.0),
     )
     table = study(0, 30, perturbed=-0.2)
     twin = table.filter(pl.col("strategy") == "contrast").with_columns(pl.lit("twin").alias("strategy"))
@@ -326,7 +326,7 @@ def test_intervals_of_a_bias_cover_what_is_there(kind):
     ],
 )
 def test_a_region_decides_by_the_whole_interval(region, estimate, wanted):
-    assert Region(**region).verdict(estimate) == wanted
+    assert ClaimedRange(**region).verdict(estimate) == wanted
 
 
 def test_files_of_claims_are_the_same_claims_for_people_programs_and_papers(tmp_path):
@@ -335,7 +335,7 @@ def test_files_of_claims_are_the_same_claims_for_people_programs_and_papers(tmp_
         source="figure 3",
         says="ΔLB2 is below",
         measure=SENSITIVITY,
-        holds=Region(below=0.0),
+        holds=ClaimedRange(below=0.0),
     )
     decided = [claim.decide(evidence(perturbed=-0.15), policy) for policy in ("film_bc_state", "other")]
     write_claims(decided, tmp_path)
@@ -375,19 +375,19 @@ def test_a_measure_that_does_not_fit_its_kind_is_refused(measure, reason):
 @pytest.mark.parametrize("region", [{}, {"above": 1.0, "about_zero": 0.1}, {"above": 2.0, "below": 1.0}])
 def test_a_region_that_is_none_is_refused(region):
     with pytest.raises(ValueError, match=r"`above`"):
-        Region(**region)
+        ClaimedRange(**region)
 
 
 def test_a_claim_about_what_the_study_does_not_have_is_refused_with_what_it_has():
     offered = Offered({"both": ("LB1",), "standard": ()})
-    claim = Claim(id="it", source="ours", says="it", measure=Bias(of=("bth",)), holds=Region(above=0))
+    claim = Claim(id="it", source="ours", says="it", measure=Bias(of=("bth",)), holds=ClaimedRange(above=0))
     with pytest.raises(ConfigurationError, match=r"claims\.it\.measure.*'bth'.*Did you mean 'both'"):
         check_claims([claim], offered, "claims.yaml")
     measure = Sensitivity(of=("both",), perturbation="LB2")
-    claim = Claim(id="it", source="ours", says="it", measure=measure, holds=Region(above=0))
+    claim = Claim(id="it", source="ours", says="it", measure=measure, holds=ClaimedRange(above=0))
     with pytest.raises(ConfigurationError, match=r"'LB2', expected a known perturbation of 'both': LB1"):
         check_claims([claim], offered, "claims.yaml")
     measure = Sensitivity(of=("both",), perturbation="LB1", less_control=True)
-    claim = Claim(id="it", source="ours", says="it", measure=measure, holds=Region(above=0))
+    claim = Claim(id="it", source="ours", says="it", measure=measure, holds=ClaimedRange(above=0))
     with pytest.raises(ConfigurationError, match=r"a study that has a `control`"):
         check_claims([claim], offered, "claims.yaml")

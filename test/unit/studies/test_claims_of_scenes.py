@@ -10,14 +10,14 @@ import pytest
 
 from robocontrast_ros.configuration import ConfigurationError, parse_record
 from robocontrast_ros.statistics.clusters import DIFFERENCES, cluster_mean
-from robocontrast_ros.studies.claims import Claim, Claims, Region, check_claims
+from robocontrast_ros.studies.claims import Claim, ClaimedRange, Claims, check_claims
 from robocontrast_ros.studies.evidence import Evidence
 from robocontrast_ros.studies.figures import Picture, draw_by_measures
 from robocontrast_ros.studies.measures import (
-    Agreement,
-    Change,
+    ChangeFromBase,
     FamilyDifference,
     Offered,
+    PolicyAgreement,
     PolicyDifference,
     Slope,
 )
@@ -148,7 +148,7 @@ def test_a_slope_through_equal_scores_or_along_one_value_has_no_interval():
         source="ours",
         says="it is flat",
         measure=Slope(of=("contrast",), by="dvfc"),
-        holds=Region(about_zero=0.1),
+        holds=ClaimedRange(about_zero=0.1),
     )
     assert claim.decide(always, "policy").verdict == "undecided"
     # The score depends on the number of distractors alone.
@@ -182,7 +182,7 @@ def test_the_change_is_of_all_perturbed_trials_and_may_differ_between_families()
             changes[seed_run.family[i]].append(trials.score[own & ~base].mean() - trials.score[base].mean())
 
     def change(**given):
-        return Change(of=("contrast",), **given).estimate(found)
+        return ChangeFromBase(of=("contrast",), **given).estimate(found)
 
     both = changes["pick"] + changes["stack"]
     assert change().mean == pytest.approx(np.mean(both))
@@ -205,7 +205,7 @@ def test_two_policies_are_compared_in_the_trials_that_both_ran():
     difference = two(PolicyDifference)
     assert difference.mean == pytest.approx((1 - 2) / 5)
     assert difference.low < -0.2 < difference.high < 0.0
-    agreement = two(Agreement)
+    agreement = two(PolicyAgreement)
     assert agreement.mean == pytest.approx(1 / 2)
     assert agreement.low < 0.5 < agreement.high
 
@@ -269,17 +269,21 @@ OFFERED = Offered(
     [
         (Slope, {"by": "dvcf"}, "'dvcf', expected a known measure of the scenes of 'both'"),
         (Slope, {"by": "dvfc", "within": "size"}, "'size', expected a known measure of the scenes of 'both'"),
-        (Change, {"families": ("pik",)}, "Did you mean 'pick'"),
-        (Agreement, {"policy": "one", "than": "othr"}, "Did you mean 'other'"),
-        (Change, {"score": "h_sucess"}, "Did you mean 'h_success'"),
-        (Change, {"score": "nearest_distance"}, "got 'nearest_distance', expected a score between 0 and 1"),
+        (ChangeFromBase, {"families": ("pik",)}, "Did you mean 'pick'"),
+        (PolicyAgreement, {"policy": "one", "than": "othr"}, "Did you mean 'other'"),
+        (ChangeFromBase, {"score": "h_sucess"}, "Did you mean 'h_success'"),
+        (
+            ChangeFromBase,
+            {"score": "nearest_distance"},
+            "got 'nearest_distance', expected a score whose range is 0 to 1",
+        ),
     ],
 )
 def test_what_the_study_does_not_have_is_refused_by_name(kind, keys, words):
     def claim(kind, **keys):
-        return Claim(id="it", source="ours", says="it", measure=kind(of=("both",), **keys), holds=Region(above=0))
+        return Claim(id="it", source="ours", says="it", measure=kind(of=("both",), **keys), holds=ClaimedRange(above=0))
 
     with pytest.raises(ConfigurationError, match=r"claims\.it\.measure") as caught:
         check_claims([claim(kind, **keys)], OFFERED, "claims.yaml")
     assert words in str(caught.value)
-    check_claims([claim(Change, score="h_success", families=("pick",))], OFFERED, "claims.yaml")
+    check_claims([claim(ChangeFromBase, score="h_success", families=("pick",))], OFFERED, "claims.yaml")

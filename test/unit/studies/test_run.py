@@ -192,7 +192,7 @@ def test_a_folder_that_is_in_use_is_refused(run):
     study, folder, _, _ = run
     with (folder.path / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(ConfigurationError, match="a study that is being run by another process"):
+        with pytest.raises(ConfigurationError, match="a study that another process is running"):
             run_study(study, folder, 1, lambda progress: None)
 
 

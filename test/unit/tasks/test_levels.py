@@ -129,8 +129,8 @@ def test_the_level_says_what_is_new_to_a_shipped_policy():
     film_bc, base = SHIPPED["language_table"], instance(3, "block_to_block", DISTRACTING)
     assert "film_bc" in film_bc.policies
     assert level_of(base, film_bc, DISTRACTING.looks) is Level.PLACEMENT
-    crowded = Distracting().apply(DISTRACTING, base, base.scene, np.random.default_rng(3)).instance
-    assert level_of(crowded, film_bc, DISTRACTING.looks) is Level.COMBINATION
+    cluttered = Distracting().apply(DISTRACTING, base, base.scene, np.random.default_rng(3)).instance
+    assert level_of(cluttered, film_bc, DISTRACTING.looks) is Level.COMBINATION
     task = tabletop(CLUTTER_FILE)
     drawn = task.sample(np.random.default_rng(0), "x", "pick")
     assert level_of(drawn, SHIPPED["tabletop"], task.looks) is Level.PLACEMENT

@@ -73,7 +73,7 @@ class Grid:
         graph[:count, count] = 0.0
         return dijkstra(graph.tocsr(), indices=count)[:count]
 
-    def tour(self, start, first, last):
+    def length(self, start, first, last):
         """Length of the way from near the start through the first place's region to the last one's."""
         gap = np.linalg.norm(self.points - start, axis=1)
         ends = np.flatnonzero(self.free & (gap <= 1.5 * CELL))
@@ -93,10 +93,10 @@ def test_a_path_is_as_short_as_the_best_one_on_a_fine_grid(seed):
     half_edge = CELL * math.sqrt(5) / 2
     # What is free here, edges included, is free to the planner, whose polygons are this much larger at most.
     strict = Grid(base.scene, P.base.clearance / math.cos(math.pi / ARC_CORNERS) + half_edge)
-    assert base.optimal_path_length <= strict.tour(start, first, last) + INSIDE
+    assert base.optimal_path_length <= strict.length(start, first, last) + INSIDE
     # Next to any free path there are cells in here.
     loose = Grid(base.scene, P.base.clearance - CELL)
-    assert base.optimal_path_length >= loose.tour(start, first, last) / STRETCH - 6 * CELL
+    assert base.optimal_path_length >= loose.length(start, first, last) / STRETCH - 6 * CELL
 
 
 @given(few_seeds)

@@ -21,7 +21,7 @@ from robocontrast_ros.objects.views import SceneViews
 from robocontrast_ros.perturbations.distractors import DistractorParameters, Distractors
 from robocontrast_ros.perturbations.loading import load_perturbation
 from robocontrast_ros.sessions.resolving import resolve
-from robocontrast_ros.tasks.protocol import Crowd, Infeasible
+from robocontrast_ros.tasks.protocol import DistractorRequest, Infeasible
 from robocontrast_ros.tasks.tabletop import Tabletop, shapes
 from robocontrast_ros.tasks.tabletop.goals import named
 from robocontrast_ros.tasks.tabletop.parameters import TabletopParameters
@@ -60,7 +60,7 @@ def standing(task, scene):
     return {o.name: o for o in scene if not task.library[o.model].fixed}
 
 
-def check(task, origin, crowd, answer):
+def check(task, origin, wanted, answer):
     """Assert everything that is promised of a scene with distractors."""
     new = answer.instance
     said = origin.instruction
@@ -68,7 +68,7 @@ def check(task, origin, crowd, answer):
     assert new.instruction == said
     assert {name: after[name] for name in before} == before
     added = [after[name] for name in after if name not in before]
-    assert len(added) == crowd.count == measures(answer)["distractors"]
+    assert len(added) == wanted.count == measures(answer)["distractors"]
     assert set(task.clutter.distractors(said, new.scene)) == {o.name for o in added}
     region = shapely.box(P.region.x_min, P.region.y_min, P.region.x_max, P.region.y_max)
     areas = {name: shapes.footprint(task.library[o.model], o.pose) for name, o in after.items()}
@@ -83,35 +83,35 @@ def check(task, origin, crowd, answer):
     assert not isinstance(plan, Infeasible) and plan.length == new.optimal_path_length
     assert 0.0 <= measures(answer)["occlusion"] <= P.occluded
     alike = measures(answer)["alike"]
-    assert {"any": True, "alike": alike == crowd.count, "unlike": alike == 0}[crowd.similar]
+    assert {"any": True, "alike": alike == wanted.count, "unlike": alike == 0}[wanted.similar]
     fixtures = [[o.name for o in scene if task.library[o.model].fixed] for scene in (origin.scene, new.scene)]
-    assert crowd.looks or fixtures[0] == fixtures[1]
+    assert wanted.looks or fixtures[0] == fixtures[1]
 
 
 @examples(40)
 @given(
     seed=st.integers(0, 14),
     draw=st.integers(0, 2**16),
-    crowd=st.builds(
-        Crowd,
+    wanted=st.builds(
+        DistractorRequest,
         count=st.integers(0, 16),
         similar=st.sampled_from(["any", "alike", "unlike"]),
         occluder=st.booleans(),
         looks=st.booleans(),
     ),
 )
-def test_distractors_leave_words_goal_and_way_and_keep_their_distance(seed, draw, crowd):
-    answer = quick().clutter.add(base(seed), crowd, np.random.default_rng(draw))
+def test_distractors_leave_words_goal_and_way_and_keep_their_distance(seed, draw, wanted):
+    answer = quick().clutter.add(base(seed), wanted, np.random.default_rng(draw))
     if isinstance(answer, NotApplicable):
         assert answer.reason.startswith(f"none of {P.scene_draws} scenes drawn is one; of the last: ")
         return
-    check(quick(), base(seed), crowd, answer)
+    check(quick(), base(seed), wanted, answer)
 
 
 def test_settled_scenes_keep_what_was_there_exactly_where_it_was():
     task = Tabletop.from_file(CLUTTER_FILE)
     origin = task.sample(np.random.default_rng(3), "x", "put_in")
-    answer = task.clutter.add(origin, Crowd(8), np.random.default_rng(4))
+    answer = task.clutter.add(origin, DistractorRequest(8), np.random.default_rng(4))
     assert isinstance(answer, Perturbed)
     for name, before in standing(task, origin.scene).items():
         assert answer.instance.scene[name] == before
@@ -126,7 +126,7 @@ def test_settled_scenes_keep_what_was_there_exactly_where_it_was():
 
 def test_more_things_on_the_table_are_more_congestion():
     origin = TASK.sample(np.random.default_rng(5), "x", "pick")
-    answers = [TASK.clutter.add(origin, Crowd(count), np.random.default_rng(6)) for count in (0, 4, 16)]
+    answers = [TASK.clutter.add(origin, DistractorRequest(count), np.random.default_rng(6)) for count in (0, 4, 16)]
     dvfc = [measures(answer)["dvfc"] for answer in answers]
     assert dvfc == sorted(dvfc) and dvfc[2] > dvfc[0] + 0.5
 
@@ -135,7 +135,7 @@ def test_more_things_on_the_table_are_more_congestion():
 def test_occluders_hide_every_share_up_to_the_greatest(scenes):
     hidden = []
     for seed in range(scenes):
-        answer = quick().clutter.add(base(seed), Crowd(1, occluder=True), np.random.default_rng(seed))
+        answer = quick().clutter.add(base(seed), DistractorRequest(1, occluder=True), np.random.default_rng(seed))
         if isinstance(answer, Perturbed):
             hidden.append(measures(answer)["occlusion"])
     counts, _ = np.histogram(hidden, bins=[0.0, 0.1, 0.2, 0.3, 0.4, P.occluded + 1e-9])
@@ -149,7 +149,7 @@ def test_an_instruction_stays_clear_among_things_of_its_kind():
         others = [m for m, o in mugs.library.items() if not o.fixed and m not in origin.scene]
         everything = (*origin.scene.objects, *(ObjectState(model, model, Pose()) for model in others))
         assert mugs.premise(origin.instruction, replace(origin.scene, objects=everything)) is None
-        answer = mugs.clutter.add(origin, Crowd(2, "alike"), np.random.default_rng(seed))
+        answer = mugs.clutter.add(origin, DistractorRequest(2, "alike"), np.random.default_rng(seed))
         assert isinstance(answer, Perturbed)
         assert measures(answer)["alike"] == 2
 
@@ -170,11 +170,11 @@ def test_the_distance_to_a_thing_is_that_to_its_box():
 def test_the_table_has_room_for_sixteen_and_a_small_one_is_refused_with_the_number_that_fits():
     assert quick().clutter.most(18) == 18
     small = {"region": replace(P.region, x_min=0.4, x_max=0.6, y_min=-0.1, y_max=0.1)}
-    crowded = fresh(CLUTTER_FILE, distracting=small | {"place_draws": 40})
-    fits = crowded.clutter.most(40)
+    cluttered = fresh(CLUTTER_FILE, distracting=small | {"place_draws": 40})
+    fits = cluttered.clutter.most(40)
     assert 1 <= fits < 16
     with pytest.raises(ValueError, match=f"at most {fits} distractors, for which there is room"):
-        Distractors(DistractorParameters(count=40)).supports(crowded)
+        Distractors(DistractorParameters(count=40)).supports(cluttered)
 
 
 def session(tmp_path, *perturbations, task="tabletop_clutter"):
@@ -244,7 +244,7 @@ def test_without_opengl_distractors_end_in_one_line(monkeypatch):
 
     monkeypatch.setattr(WithoutImages, "image", broken)
     with pytest.raises(ConfigurationError, match=r"`distracting`: .*a machine that can draw images, .*\(no EGL\)"):
-        quick().clutter.add(base(0), Crowd(1), np.random.default_rng(0))
+        quick().clutter.add(base(0), DistractorRequest(1), np.random.default_rng(0))
 
 
 def test_distractors_are_added_to_the_scene_of_the_instance_alone():

@@ -16,7 +16,7 @@ from robocontrast_ros.cli.main import app  # noqa: E402
 from robocontrast_ros.configuration import load_configured, load_record, resolve_uri  # noqa: E402
 from robocontrast_ros.policies.networks import one_thread  # noqa: E402
 from robocontrast_ros.training.film_bc.demonstrations import Shard, make_shard  # noqa: E402
-from robocontrast_ros.training.film_bc.keypoints import KeypointTrainer, Views  # noqa: E402
+from robocontrast_ros.training.film_bc.keypoints import BlockImages, KeypointTrainer  # noqa: E402
 from robocontrast_ros.training.film_bc.pushing import Steps, Trainer, Words  # noqa: E402
 from robocontrast_ros.training.film_bc.recipe import FilmBcRecipe  # noqa: E402
 from robocontrast_ros.training.film_bc.wordings import Wordings  # noqa: E402
@@ -103,7 +103,7 @@ def test_a_training_that_was_interrupted_ends_as_one_in_a_piece(shards, wordings
 
 
 def test_the_keypoints_are_learned_from_the_images(shards, tmp_path):
-    views = Views.of(shards[:1])
+    views = BlockImages.of(shards[:1])
     learner = KeypointTrainer(replace(RECIPE.keypoints, epochs=60, batch=8, width=16, rate=1e-2), NAMES, views, views)
     before = learner.validate()["median_mm"]
     learner.run(tmp_path, say=lambda line: None)

@@ -23,7 +23,7 @@ from robocontrast_ros.tasks.tabletop.task import Tabletop  # noqa: E402
 from robocontrast_ros.training.shards import make_shards  # noqa: E402
 from robocontrast_ros.training.tabletop.sight import Scenes, SightTrainer, SightTraining, kinds_of  # noqa: E402
 from robocontrast_ros.training.tabletop.symmetry import symmetry  # noqa: E402
-from robocontrast_ros.training.tabletop.views import Photographer, ViewParameters, Views, make_views  # noqa: E402
+from robocontrast_ros.training.tabletop.views import Photographer, StoredViews, ViewParameters, make_views  # noqa: E402
 from robocontrast_ros.worlds.mujoco.world import World  # noqa: E402
 
 ROBOT = "franka_hand"
@@ -110,7 +110,7 @@ def test_images_without_distractors_show_as_many_things_as_the_recipe_says(task_
 def test_a_shard_depends_on_parameters_and_number_alone(views, task_file, tmp_path):
     make = functools.partial(make_views, str(task_file))
     paths = list(make_shards(make, FEW, tmp_path, processes=1))
-    made = Views.load(paths[0])
+    made = StoredViews.load(paths[0])
     for name, values in vars(views).items():
         assert np.array_equal(values, getattr(made, name)), name
     assert list(make_shards(make, FEW, tmp_path, processes=1)) == []

@@ -82,7 +82,7 @@ class CmdVelRobot(DriverRobot):
         in_map = compose(correction, reading.pose)
         return OdometryReading(reading.stamp, compose(Pose.planar(*self._settings.map_pose), in_map), localised=True)
 
-    def let_go(self) -> None:
+    def stop_sending(self) -> None:
         """Stop the repeated messages between two control steps."""
         self._stream.play(None)
 

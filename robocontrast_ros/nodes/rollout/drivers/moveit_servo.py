@@ -66,7 +66,7 @@ class MoveItServoRobot(ArmRobot):
         self._at: tuple[float, ...] | None = None
         self._stream = Stream(settings.rate, self._trouble)
 
-    def let_go(self) -> None:
+    def stop_sending(self) -> None:
         """Stop the repeated messages between two control steps."""
         self._stream.play(None)
         self._at = None

@@ -43,7 +43,7 @@ class StreamingRobot(ArmRobot):
         self._at: list[float] | None = None
         self._stream = Stream(self._settings.rate, self._trouble)
 
-    def let_go(self) -> None:
+    def stop_sending(self) -> None:
         """Stop the repeated messages between two control steps."""
         self._stream.play(None)
         self._at = None

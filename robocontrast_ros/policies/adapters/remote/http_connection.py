@@ -29,7 +29,7 @@ class HttpClient:
         # Neither proxies nor a .netrc of the environment: the file has the address and the key.
         self._session.trust_env = False
         self._session.headers["Content-Type"] = "application/json"
-        # A few compressed bytes may be any number of others.
+        # A few compressed bytes may become any number of others.
         self._session.headers["Accept-Encoding"] = "identity"
         if key:
             self._session.headers["Authorization"] = f"Bearer {key}"
@@ -76,7 +76,7 @@ def _body(url: str, response: requests.Response) -> bytes:
     """Return the bytes of a response.
 
     Raises:
-        PolicyFault: POLICY_UNREADABLE where they are more than `LARGEST_ANSWER`, or compressed.
+        PolicyFault: POLICY_UNREADABLE if they are more than `LARGEST_ANSWER`, or compressed.
     """
     encoding = response.headers.get("Content-Encoding", "").lower()
     # The answer to HEAD has the headers of one to GET, and no bytes.

@@ -157,7 +157,7 @@ def decode(body: bytes) -> Any:
 
 
 def _loads(text: bytes | str) -> Any:
-    # Each value stands after one of these; the numbers of an array in json_numpy's format do not.
+    # Each value comes after one of these; the numbers of an array in json_numpy's format do not.
     values = sum(text.count(mark if isinstance(text, str) else mark.encode()) for mark in "[{,")
     if values > MOST_VALUES:
         raise PolicyFault(Fault.POLICY_UNREADABLE, f"got {len(text)} bytes with more than {MOST_VALUES} values")

@@ -74,7 +74,7 @@ class Checkpoint:
             torch.manual_seed(message["seed"] % 2**63)
             return {}
         task = message.pop("task")
-        # A copy, since arrays of a message are read-only.
+        # A copy, because arrays of a message are read-only.
         arrays = {key: value.copy() for key, value in message.items()}
         with torch.inference_mode():
             batch = self._before(self._prepare(arrays, torch.device(self.config.device), task))

@@ -27,7 +27,7 @@ class OpenpiConnection:
     """Sends observations and receives one answer for each; any fault closes it for good.
 
     Attributes:
-        metadata: that the server sent on connecting.
+        metadata: the server's metadata, which it sent on connecting.
     """
 
     def __init__(self, url: str, api_key: str | None, connect_timeout: float, timeout: float) -> None:
@@ -35,14 +35,13 @@ class OpenpiConnection:
 
         Args:
             url: ``ws://host:port`` or ``wss://…``.
-            api_key: sent as ``Authorization: Api-Key …``; None for none.
+            api_key: sent as ``Authorization: Api-Key …``; None without one.
             connect_timeout: limit until the metadata are there [s].
             timeout: limit of sending [s].
 
         Raises:
-            PolicyFault: POLICY_SERVER_LOST where there is no server or it refuses, POLICY_TIMEOUT where it accepts
-                and then hangs, POLICY_RAISED where it reports an error, POLICY_UNREADABLE where it is no such
-                server.
+            PolicyFault: POLICY_SERVER_LOST if there is no server or it refuses, POLICY_TIMEOUT if it accepts and then
+                hangs, POLICY_RAISED if it reports an error, POLICY_UNREADABLE if it is no such server.
         """
         self._url = url
         self._packer = Packer()

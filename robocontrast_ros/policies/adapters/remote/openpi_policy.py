@@ -69,7 +69,7 @@ class OpenpiPolicy(ServerPolicy):
         for key, got, expected in self._differences(connection.metadata):
             connection.close()
             cure = f"The server says {got!r}; start the server of the checkpoint that the file describes."
-            raise ConfigurationError(str(path), key, expected, "what the server says of itself", cure)
+            raise ConfigurationError(str(path), key, expected, "the server's own metadata", cure)
         self._connection = connection
 
     @property
@@ -128,7 +128,7 @@ class OpenpiPolicy(ServerPolicy):
         return OpenpiConnection(self.parameters.url, self._key, *limits)
 
     def _differences(self, metadata: dict[str, Any]) -> list[tuple[str, Any, Any]]:
-        """Return (key of the file, server's value, file's value) where they contradict each other."""
+        """Return (key, server's value, file's value) of each key of the file that the server's metadata contradict."""
         parameters = self.parameters
         pairs = [(f"metadata.{key}", metadata.get(key), value) for key, value in parameters.metadata.items()]
         pairs += [("action.space", metadata[k], parameters.action.space) for k in ("action_space",) if k in metadata]

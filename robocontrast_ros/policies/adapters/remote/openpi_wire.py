@@ -1,9 +1,9 @@
 """Messages of openpi's protocol: msgpack, with NumPy arrays in the format of openpi's ``msgpack_numpy``.
 
-Servers that speak the protocol write arrays in other forms, too, which are read: those of the package ``msgpack-numpy``
+Other forms of arrays that servers of this protocol write are also read: those of the package ``msgpack-numpy``
 (lebedov/msgpack-numpy) and of vLLM, and each with keys of text in place of bytes.
 
-Imports nothing of this package: ``lerobot_server.py`` uses it where the package is not installed.
+It imports nothing of this package, because ``lerobot_server.py`` uses it where the package is not installed.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ LARGEST_ANSWER = 2**24
 """Size limit of a policy server's answer [byte]: hundreds of times as much as actions need."""
 
 MOST_VALUES = 2**17
-"""Values in an answer, an array's numbers not among them. Each takes much more memory than its byte of the message."""
+"""Limit of an answer's values, an array's numbers aside. Each takes much more memory than its byte of the message."""
 
 _MOST_KEYS = 8
-"""Keys of a mapping that may be an array."""
+"""Limit of the keys of a mapping that may be an array."""
 
 _DTYPE = re.compile(r"[<>|=]?[?\w]+(\[\w+\])?")
 
@@ -65,7 +65,7 @@ def unpack(data: bytes) -> Any:
         cure = "the server packs bytes as text; have it pack with `use_bin_type=True`, msgpack's default"
         raise ValueError(f"{len(data)} bytes that are no msgpack message: {cure}") from None
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError, msgpack.UnpackException) as error:
-        # msgpack says nothing of a message that is nested too deeply.
+        # msgpack's error for a message that is nested too deeply has no text.
         why = str(error) or type(error).__name__
         raise ValueError(f"{len(data)} bytes that are no msgpack message: {why}") from None
 
@@ -106,7 +106,7 @@ def _unpack_array(value: dict[Any, Any]) -> Any:
     if "__npgeneric__" in fields:
         return array_type(fields["dtype"]).type(fields["data"])
     if {"nd", "type", "data"} <= fields.keys():
-        # The package msgpack-numpy. It has pickled what is of the kind O.
+        # The package msgpack-numpy. It pickles arrays of the kind O.
         if fields.get("kind") in (b"O", b"V", "O", "V"):
             raise ValueError("arrays of objects or records are not exchanged")
         return _array(fields, fields["type"]) if fields["nd"] else _array({**fields, "shape": ()}, fields["type"])[()]

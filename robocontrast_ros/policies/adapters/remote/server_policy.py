@@ -30,13 +30,13 @@ from robocontrast_ros.policies.protocol import Case, Observation, PolicyDescript
 
 @record
 class TextParameters:
-    """What the model behind a server does with words: key `text` of a remote policy's file."""
+    """The use of words by the model behind a server: key `text` of a remote policy's file."""
 
     max_tokens: int | None = Field(
         default=None, ge=1, description="tokens of an instruction that it reads, the tokenizer's own marks included"
     )
     tokenizer: str = Field(default="", description="URI of the model's tokenizer.json; empty: no tokens are counted")
-    case: Case = Field(default="any", description="lower where capital letters reach it as small ones")
+    case: Case = Field(default="any", description="lower if it reads capital letters as small ones")
     accepts_empty: bool = Field(default=True, description="whether it takes an empty instruction")
 
 
@@ -60,7 +60,7 @@ class RemoteParameters(AdapterParameters):
     )
 
     def described(self, path: Path) -> PolicyDescription:
-        """Return the description in the file at a path, from which a tokenizer's path starts."""
+        """Return the description in the file at a path; a tokenizer's path is relative to its folder."""
         text = self.text
         by_path = text.tokenizer not in ("", MINILM)
         return replace(
@@ -107,7 +107,7 @@ class ServerPolicy(ABC):
         self.parameters, self._path = parameters, path
         self._key = read_api_key(parameters.api_key, path)
         self._instruction = ""
-        # That of a failed trial, until the next reset.
+        # The fault of a failed trial, until the next reset.
         self._fault: PolicyFault | None = PolicyFault(
             Fault.POLICY_RAISED, "act before reset; call reset(instruction, seed) first"
         )

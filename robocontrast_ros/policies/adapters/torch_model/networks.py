@@ -38,10 +38,10 @@ KINDS = {
 _NUMPY_SCALARS = [
     np.dtype,
     *{type(np.dtype(code)) for code in "?bhilqBHILQefdg"},
-    # What a scalar is pickled as, by its name in NumPy 2 and before.
+    # The function that a pickled scalar names, by its name in NumPy 2 and before.
     *((np.float64().__reduce__()[0], f"numpy.{core}.multiarray.scalar") for core in ("_core", "core")),
 ]
-"""What PyTorch may make of a file besides tensors: an epoch's loss is a number of NumPy as often as one of Python."""
+"""Types that PyTorch may read besides tensors: an epoch's loss is a number of NumPy as often as one of Python."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Signature:
     """Inputs of a network, as far as known.
 
     Attributes:
-        names: of its inputs; None where unknown.
+        names: of its inputs; None if unknown.
         required: those without a default.
         positional: those that an exported network takes by position alone.
-        shapes: name, type and shape of each, where it was exported with examples.
+        shapes: name, type and shape of each, if it was exported with examples; else empty.
     """
 
     names: tuple[str, ...] | None = None
@@ -104,8 +104,8 @@ class Network:
             key: entry of a dictionary, or position in a tuple, that is converted to an array.
 
         Returns:
-            A float64 array where the network answers with a tensor, else a dictionary; without a batch axis of
-            length 1.
+            A float64 array (complex128 for complex numbers) if the network answers with a tensor, else a dictionary;
+            without a batch axis of length 1.
         """
         module, call = self._opened(), self._call
         with self._alone():
@@ -170,7 +170,7 @@ class Network:
     def _array(self, value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
-        # Complex numbers stay what they are, and are refused as no actions.
+        # Complex numbers stay complex, and are refused as no actions.
         array = value.detach().to("cpu", torch.complex128 if value.is_complex() else torch.float64).numpy()
         return array[0] if self._call.batch and array.ndim > 1 and len(array) == 1 else array
 
@@ -204,7 +204,7 @@ def error_summary(error: BaseException) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an exception means that a device, or the machine, is out of memory."""
+    """Return whether an exception means that a device, or the machine, is out of memory."""
     kinds = (torch.OutOfMemoryError, MemoryError)
     return isinstance(error, kinds) or "can't allocate memory" in str(error)
 
@@ -239,7 +239,7 @@ def _device(path: Path, wanted: str) -> torch.device:
 
 
 def _check_kind(path: Path, model: ModelParameters, file: Path) -> None:
-    """Refuse a missing file, and one of another format than the parameter file says."""
+    """Refuse a missing file, and one of another format than in the parameter file."""
     if not file.is_file():
         raise _refused(path, model, "file", "a file", f"There is none at {file}.")
     kind = _kind(file)
@@ -251,7 +251,7 @@ def _check_kind(path: Path, model: ModelParameters, file: Path) -> None:
 
 
 def _kind(file: Path) -> str | None:
-    """Return the format of a file by its content; None where unknown."""
+    """Return the format of a file by its content; None if unknown."""
     if file.suffix == ".safetensors":
         return "state_dict"
     if not zipfile.is_zipfile(file):
@@ -406,7 +406,7 @@ def _check_weights(path: Path, model: ModelParameters, own: dict[str, Any], weig
 
 
 def _refuse_code(path: Path, model: ModelParameters, error: Exception) -> NoReturn:
-    """Refuse a file that would run code, and name the code; other files fail in the same way."""
+    """Refuse a file that would run code, and name the code; refuse others that fail in the same way as unreadable."""
     wanted = re.search(r"GLOBAL ([\w.]+)", str(error))
     if wanted is None:
         raise _unreadable(path, model) from None

@@ -35,7 +35,7 @@ class ModelParameters:
 
 @record
 class CallParameters:
-    """How the network is called: key `call`."""
+    """Form of the network's call: key `call`."""
 
     style: Literal["keywords", "positional", "mapping"] = Field(
         default="keywords",
@@ -77,7 +77,7 @@ class TorchParameters(AdapterParameters):
     model: ModelParameters
     device: str = Field(
         default="auto",
-        description="auto: the first GPU where there is one; cpu; cuda, or cuda:1 for the second",
+        description="auto (the first GPU if there is one, else the processor), cpu, cuda, or cuda:1 for the second GPU",
     )
     dtype: Literal["float32", "float16", "bfloat16", "float64"] = Field(
         default="float32", description="of inputs other than integers, and of the weights of a class"
@@ -129,7 +129,7 @@ def _check_model(path: Path, parameters: TorchParameters) -> None:
             value = getattr(model, "class_" if key == "class" else key)
             if value:
                 cure = f"Leave it out: the file of `format: {model.format}` holds the network."
-                raise ConfigurationError(str(path), f"model.{key}", value, "nothing but with `state_dict`", cure)
+                raise ConfigurationError(str(path), f"model.{key}", value, "nothing, except with `state_dict`", cure)
     if model.format == "export" and parameters.instruction.encode == "text":
         cure = "No string can enter an exported network."
         raise ConfigurationError(str(path), "instruction.encode", "text", "minilm, tokens or none", cure)
@@ -152,7 +152,7 @@ def _check_call(path: Path, parameters: TorchParameters) -> None:
             str(path), "call.order", list(order), f"each of {', '.join(given)} once, in the network's order"
         )
     if parameters.call.style != "positional" and order:
-        raise ConfigurationError(str(path), "call.order", list(order), "nothing but with `style: positional`")
+        raise ConfigurationError(str(path), "call.order", list(order), "nothing, except with `style: positional`")
 
 
 def _check_shapes(path: Path, parameters: TorchParameters) -> None:

@@ -50,7 +50,7 @@ class TorchPolicy:
 
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:
-        """Name the packages, the network's file, and the GPU where the file asks for one."""
+        """Name the packages, the network's file, and the GPU if the file asks for one."""
         parameters = load_parameters(path)
         file = resolve_uri(parameters.model.file, path.parent)
         words = [
@@ -68,7 +68,7 @@ class TorchPolicy:
         """Return the policy that a parameter file describes.
 
         Raises:
-            ConfigurationError: the file does not fit, what it names cannot be loaded, or PyTorch is missing.
+            ConfigurationError: the file does not fit, a file that it names cannot be loaded, or PyTorch is missing.
         """
         parameters = load_parameters(path)
         with pytorch_needed(path, parameters.policy):
@@ -89,8 +89,8 @@ class TorchPolicy:
         """Return the next actions, shape (n, action_size).
 
         Raises:
-            PolicyFault: POLICY_RAISED where the network failed, POLICY_UNREADABLE or POLICY_WRONG_SHAPE where its
-                answer has no such actions.
+            PolicyFault: POLICY_RAISED if the network failed, POLICY_UNREADABLE or POLICY_WRONG_SHAPE if its answer
+                has no such actions.
             ValueError: reset was not called.
         """
         if self._words is None:
@@ -157,8 +157,8 @@ class TorchPolicy:
                 path,
                 "input",
                 ", ".join(inputs) or "nothing",
-                f"what the network needs: {', '.join(signature.required)}",
-                f"Say under `images` or `state`, or by `instruction`, what {', '.join(missing)} is.",
+                f"all inputs that the network needs: {', '.join(signature.required)}",
+                f"Describe {', '.join(missing)} under `images`, `state` or `instruction`.",
             )
 
     def _refusal(self, fault: PolicyFault, inputs: dict[str, Any]) -> ConfigurationError:
@@ -175,10 +175,11 @@ class TorchPolicy:
         if fault.fault is Fault.POLICY_UNREADABLE:
             cure = "`key: ''` takes the answer itself, `key: '0'` the first of a tuple."
             return ConfigurationError(
-                path, "output.key", parameters.output.key, f"where the actions are; {fault.detail}", cure
+                path, "output.key", parameters.output.key, f"the key of the actions; {fault.detail}", cure
             )
         if fault.fault is Fault.POLICY_WRONG_SHAPE:
-            return ConfigurationError(path, "action.size", parameters.action.size, f"what fits; {fault.detail}")
+            expected = f"the size of the network's actions; {fault.detail}"
+            return ConfigurationError(path, "action.size", parameters.action.size, expected)
         shapes = ", ".join(self._network.signature.shapes)
         expected = f"inputs that the network takes{': ' * bool(shapes)}{shapes}"
         given = form_of(inputs, parameters.call.batch)
@@ -186,7 +187,7 @@ class TorchPolicy:
 
 
 def _described(parameters: TorchParameters, path: Path) -> PolicyDescription:
-    """Return the description in a parameter file, with what becomes of the words."""
+    """Return the description in a parameter file, with the limits of the encoder of words."""
     described, wanted = describe(parameters), parameters.instruction
     if wanted.encode == "minilm":
         return replace(described, **encoder_reads())

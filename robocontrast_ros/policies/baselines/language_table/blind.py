@@ -1,4 +1,4 @@
-"""The control that does not listen: the oracle, for an instruction of its own that it draws."""
+"""The control that ignores the instruction: it draws one, and carries it out as the oracle does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BlindParameters(ByOracleParameters):
 
 
 class Blind(ByOracle, Oracle):
-    """Draws an instruction from the trial's seed, whatever the words say, that can be carried out in the scene."""
+    """Draws an instruction that can be carried out in the scene, from the trial's seed and whatever the words are."""
 
     parameters, oracle = BlindParameters, Oracle
 
@@ -42,10 +42,10 @@ class Blind(ByOracle, Oracle):
         return made
 
     def first_skill(self, text: str, start: Scene) -> Pusher:
-        """Return the skill for an instruction that is drawn.
+        """Return the skill for a drawn instruction.
 
         Raises:
-            ValueError: nothing can be done in this scene.
+            ValueError: no instruction of its families can be carried out in this scene.
         """
         from robocontrast_ros.tasks.protocol import Infeasible
 

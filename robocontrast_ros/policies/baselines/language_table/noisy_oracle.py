@@ -51,7 +51,7 @@ class NoisyOracle(ByOracle, Oracle):
         return action + self._noise.normal(0.0, self._own.action_noise, action.shape)
 
     def skill(self, instruction: Instruction, start: Scene) -> Pusher:
-        """Return the skill for what is understood of an instruction."""
+        """Return the skill for an instruction, changed by the misunderstandings that are drawn."""
         from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, LOCATIONS
 
         chances = self._own
@@ -75,7 +75,7 @@ class NoisyOracle(ByOracle, Oracle):
         return super().skill(replace(instruction, arguments=tuple(arguments.items())), start)
 
     def _roomier(self, direction: str, x: float, y: float) -> str:
-        """Return the direction or its opposite, whichever has more of the board before it."""
+        """Return the direction, or its opposite if that has more of the board before it."""
         from robocontrast_ros.tasks.language_table.goals import DIRECTIONS, direction_sign
 
         board = self._task.parameters.board

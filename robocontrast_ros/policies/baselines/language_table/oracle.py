@@ -38,7 +38,7 @@ class Oracle(scripted.OraclePolicy):
 
     def skill(self, instruction: Instruction, start: Scene) -> Pusher:
         """Return the skill for an instruction given in a starting scene."""
-        # Large; a policy's description asks for parameters alone.
+        # A large module, which a policy's description does not need.
         from robocontrast_ros.policies.baselines.language_table.pushing import Pusher
 
         return Pusher(self._task.goals.goal(instruction, start), self._task.parameters, self._p.pushing)

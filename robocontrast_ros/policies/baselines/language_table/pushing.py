@@ -37,8 +37,8 @@ class Pusher:
     def step(self, tool: Vector, scene: Scene) -> Vector:
         """Return the tool's next displacement, shape (2,), world frame [m].
 
-        It is zero once the source is in the goal's region, even when the target was dragged too far,
-        which no push of the source corrects.
+        It is zero once the source is in the goal's region, even if the target was dragged too far, because no push of
+        the source corrects that.
         """
         source = np.asarray(scene[self._goal.source].pose.xy)
         if self._goal.region(scene).distance(source) == 0.0:
@@ -53,7 +53,7 @@ class Pusher:
         return self._go_behind(tool, source, heading, scene)
 
     def _waypoint(self, tool: Vector, source: Vector, scene: Scene) -> Vector:
-        """Return the next point of the source's route; plan a new route where it was left or has ended."""
+        """Return the next point of the source's route; plan a new route if it was left or has ended."""
         while self._route and self._passed(source):
             self._route.pop(0)
         if not self._route or _gap(source, *self._route[:2]) > self._p.replan_after:
@@ -75,7 +75,7 @@ class Pusher:
             except NoPlan:
                 continue
             return [np.asarray(point) for point in push.route]
-        # As a last resort straight on.
+        # As a last resort, push straight on.
         return [source, self._goal.region(scene).shrunk(p.inset).nearest(source)]
 
     def _go_behind(self, tool: Vector, source: Vector, heading: Vector, scene: Scene) -> Vector:

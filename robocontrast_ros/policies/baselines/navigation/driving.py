@@ -16,7 +16,7 @@ from robocontrast_ros.policies.baselines.navigation.moves import Point, find_mov
 from robocontrast_ros.policies.baselines.navigation.parameters import NavigationOracleParameters
 from robocontrast_ros.robots.action_spaces import Move
 from robocontrast_ros.tasks.navigation import VisionLanguageNavigation
-from robocontrast_ros.tasks.navigation.floor import FloorPlan, Region
+from robocontrast_ros.tasks.navigation.floor import FloorPlan, PlaceRegion
 from robocontrast_ros.tasks.protocol import Infeasible
 
 
@@ -26,7 +26,7 @@ class _Leg:
     def __init__(self, plan: FloorPlan, scene: Scene, place: str, path: Sequence[Point], inset: float) -> None:
         self._plan = plan
         footprints = [plan.footprints[o.name] for o in scene if o.model == place]
-        self._inner = Region(footprints, plan.region(place).reach - inset)
+        self._inner = PlaceRegion(footprints, plan.region(place).reach - inset)
         self._path = LineString(path if len(path) > 1 else (path[0], path[0]))
         self.remaining = cache(self._remaining)
 
@@ -77,7 +77,7 @@ class Driver:
             return Move.STOP
         if not self._moves or self._strayed(robot):
             self._moves = deque(self._find(self._legs[0], robot))
-        # Without moves there is no way: the robot was pushed to where it cannot leave.
+        # Without moves there is no way: the robot was pushed to a place that it cannot leave.
         move = self._moves.popleft() if self._moves else Move.STOP
         self._expected = self._p.moves.carried_out(move, robot)
         return move

@@ -17,7 +17,7 @@ Point = tuple[float, float]
 
 @record
 class MoveSizes:
-    """How far the robot goes by one move, as its profile says."""
+    """Sizes of the robot's moves, as in its profile."""
 
     distance: float = Field(gt=0, description="FORWARD [m]")
     angle: float = Field(gt=0, le=math.pi, description="LEFT and RIGHT [rad]")
@@ -51,23 +51,23 @@ def find_moves(
     """Return the cheapest moves to a place with nothing remaining, by A*.
 
     Args:
-        start: where the robot is [m].
+        start: the robot's place [m].
         yaw: its heading [rad].
         sizes: of the moves.
         search: parameters.
-        cost: of driving straight from one place to another, at least its length [m]; None where impossible.
-        remaining: lower bound or estimate of the distance left from a place [m]; infinite where there is no way, 0
-            only at the goal.
+        cost: of driving straight from one place to another, at least its length [m]; None if impossible.
+        remaining: lower bound or estimate of the distance left from a place [m]; infinite if there is no way, 0 only
+            at the goal.
 
     Returns:
-        None when no way was found within the limit.
+        The moves; None if no way was found within the limit.
     """
     headings = round(2 * math.pi / sizes.angle)
     ways = [
         (sizes.distance * math.cos(yaw + k * sizes.angle), sizes.distance * math.sin(yaw + k * sizes.angle))
         for k in range(headings)
     ]
-    # (estimate, order of insertion, cost so far, place, heading, how it was reached)
+    # (estimate, order of insertion, cost so far, place, heading, moves so far)
     queue: list[tuple[float, int, float, Point, int, _Trace | None]] = []
     heapq.heappush(queue, (remaining(start), 0, 0.0, start, 0, None))
     seen: set[tuple[int, int, int]] = set()

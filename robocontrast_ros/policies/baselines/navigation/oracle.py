@@ -29,13 +29,13 @@ class NavigationOracle(OraclePolicy):
     answers = replace(DISCRETE_NAVIGATION, privileged=True)
 
     def lacking(self, observation: Observation) -> str:
-        """Return what an observation does not have, and who needs it; empty if it has everything."""
+        """Return the missing part of an observation, and the need for it, in words; empty if nothing is missing."""
         scene = observation.scene
         return "scene with a robot; it needs the ground truth" if scene is None or scene.robot is None else ""
 
     def skill(self, instruction: Instruction, start: Scene) -> Driver:
-        """Return what drives for an instruction given in a starting scene."""
-        # Large; a policy's description asks for parameters alone.
+        """Return the driver for an instruction given in a starting scene."""
+        # A large module, which a policy's description does not need.
         from robocontrast_ros.policies.baselines.navigation.driving import Driver
 
         return Driver(self._p, self._task, instruction, start)

@@ -1,1 +1,1 @@
-"""Policies for the task ``tabletop``: the oracle, and the control that does not listen."""
+"""Policies for the task ``tabletop``: the oracle, and the control that ignores the instruction."""

@@ -1,4 +1,4 @@
-"""The control that does not listen: the oracle, for an instruction of its own that it draws."""
+"""The control that ignores the instruction: it draws one, and carries it out as the oracle does."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class TabletopBlindParameters(ByOracleParameters):
 
 
 class TabletopBlind(ByOracle, TabletopOracle):
-    """Draws a skill and its objects from the trial's seed, whatever the words say, that can be carried out."""
+    """Draws a skill and objects that it can be carried out with, from the trial's seed and whatever the words are."""
 
     parameters, oracle = TabletopBlindParameters, TabletopOracle
 
     def first_skill(self, text: str, start: Scene) -> Handler:
-        """Return the skill for an instruction that is drawn.
+        """Return the skill for a drawn instruction.
 
         Raises:
             ValueError: none of those drawn can be carried out.

@@ -1,4 +1,4 @@
-"""Closed-loop handling of one object along the planner's way: the skill of the oracle policies, and a demonstrator.
+"""Closed-loop handling of one object along the planner's way: the skill of the oracle policies and a demonstrator.
 
 The next action is a function of the plan, the observation, the one before it, and the last command.
 """
@@ -20,7 +20,7 @@ from robocontrast_ros.policies.baselines.tabletop.parameters import HandlingPara
 from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.tasks.tabletop.goals import Placed
 from robocontrast_ros.tasks.tabletop.hand import ToolPlace
-from robocontrast_ros.tasks.tabletop.planner import Handling, NoPlan
+from robocontrast_ros.tasks.tabletop.planner import HandlingPlan, NoPlan
 
 Vector = NDArray[np.float64]
 
@@ -30,11 +30,11 @@ OPEN, CLOSED = 0.0, 1.0
 
 @dataclass(frozen=True)
 class Sensed:
-    """What the skill uses of an observation.
+    """The part of an observation that the skill uses.
 
     Attributes:
         tool: pose of the tool.
-        width: between the fingers [m].
+        width: distance between the fingers [m].
         target: pose of the target.
     """
 
@@ -44,23 +44,23 @@ class Sensed:
 
 
 class Phase(IntEnum):
-    """What a step is part of. The fingers move when a phase begins."""
+    """Part of the handling that a step belongs to. The fingers move when a phase begins."""
 
     FETCH = 0
     """The open hand goes to the target."""
     PLACE = 1
-    """The closed hand takes it to its place, or lifts it."""
+    """The closed hand takes the target to its place, or lifts it."""
     RETREAT = 2
-    """The open hand rises from where it put it down."""
+    """The open hand rises from the place where it put the target down."""
 
 
 @dataclass(frozen=True)
 class Intent:
-    """What an action is for.
+    """The purpose of an action.
 
     Attributes:
         phase: the phase.
-        line: where the hand has to be at the end of the phase, on a vertical line.
+        line: place of the hand at the end of the phase, on a vertical line.
         above: height in which the hand goes to that line [m].
         commanded: the pose that the action is added to.
     """
@@ -77,14 +77,14 @@ class Handler:
     Each step uses the poses as they are now: a target that was pushed away or lost is planned for anew.
 
     Attributes:
-        intent: what the last action was for; None before the first.
+        intent: purpose of the last action; None before the first.
     """
 
     def __init__(self, instruction: Instruction, start: Scene, task: Tabletop, parameters: HandlingParameters) -> None:
         """Plan.
 
         Raises:
-            NoPlan: there is no plan; says why.
+            NoPlan: there is no plan; its text has the reason.
         """
         self._instruction, self._planner, self._p = instruction, task.planner, parameters
         self._target = str(instruction.get("target"))
@@ -103,12 +103,12 @@ class Handler:
 
         Args:
             tool: pose of the tool.
-            width: between the fingers [m].
+            width: distance between the fingers [m].
             scene: the scene as it is.
         """
         now = Sensed(tool, width, scene[self._target].pose)
         if self._commanded is None or self._is_still(now):
-            # Where the robot rests is where its set point is, whatever its limits have left of the commands.
+            # The set point of a robot at rest is its pose, whatever its limits have left of the commands.
             self._commanded = tool
         goal = self._next(now, scene)
         action = np.array([*self._towards(goal, now.tool), self._gripper])
@@ -118,7 +118,7 @@ class Handler:
         return action
 
     def executed(self, action: Sequence[float]) -> None:
-        """Take an action as carried out; ``step`` does so with its own, and this in its place with another one.
+        """Take an action as carried out; ``step`` takes its own, and a later call another one in its place.
 
         Args:
             action: displacement [m], rotation vector [rad], both in `world`, and more; shape (6 or more,).
@@ -134,10 +134,10 @@ class Handler:
         self._commanded = Pose(tuple(np.add(start.position, shift).tolist()), orientation)
         self._lowering = shift[2] < -self._p.stalled
 
-    # -- what to do -------------------------------------------------------------------------------
+    # -- decisions --------------------------------------------------------------------------------
 
     def _next(self, now: Sensed, scene: Scene) -> Pose:
-        """Return where the tool has to go next, and set gripper and phase."""
+        """Return the next goal of the tool, and set gripper and phase."""
         plan, before = self._plan, self._before
         here = self._commanded
         moving = before is not None and abs(now.width - before.width) > self._p.settled
@@ -167,7 +167,7 @@ class Handler:
         return self._down_to(plan.grasp, plan.above, now)
 
     def _intended(self) -> Intent:
-        """Return what the next action is for."""
+        """Return the purpose of the next action."""
         plan = self._plan
         if self._phase is Phase.FETCH:
             line, above = plan.grasp, plan.above
@@ -186,8 +186,8 @@ class Handler:
         turned = float(norm(_turn(before, now.tool)))
         return before.distance_to(now.tool) <= self._p.still and turned <= self._p.still_turn
 
-    def _planned(self, scene: Scene) -> Handling:
-        """Return the plan; with less distance to other things where there is none with all of it.
+    def _planned(self, scene: Scene) -> HandlingPlan:
+        """Return the plan; one with less distance to other things if there is none with all of it.
 
         Raises:
             NoPlan: there is none either way.
@@ -198,19 +198,19 @@ class Handler:
             return self._planner.relaxed().handling(self._instruction, scene)
 
     def _holds(self, now: Sensed) -> bool:
-        """Tell whether the target is where the hand would have it."""
+        """Return whether the target is at its place in the hand."""
         expected = self._plan.grasp.carried(self._from, now.target)
         return math.dist(expected.position, now.tool.position) <= self._p.in_hand
 
     def _placed(self, now: Sensed, scene: Scene) -> bool:
-        """Tell whether the target is at the plan's place, and where the instruction wants it."""
+        """Return whether the target is at the plan's place, and the instruction's last subgoal is reached there."""
         last = self._goal.subgoals[-1]
         if not isinstance(last, Placed) or now.target.distance_to(self._plan.target) > self._p.at_place:
             return False
         return last.relation.excess(now.target, scene[last.reference].pose) == 0.0
 
     def _follow(self, now: Sensed, scene: Scene) -> None:
-        """Plan anew where the target is no longer where the plan has it; keep the plan where there is none."""
+        """Plan anew if the target has left its place in the plan; keep the plan if there is no other."""
         if now.target.distance_to(self._from) <= self._p.at_place:
             return
         try:
@@ -219,7 +219,7 @@ class Handler:
             return
 
     def _down(self, now: Sensed, place: ToolPlace) -> bool:
-        """Tell whether the tool is where it closes or opens, or is stopped just above it."""
+        """Return whether the tool is at the place where it closes or opens, or is stopped just above it."""
         if self._aside(now.tool, place) > self._p.aligned:
             return False
         high = now.tool.position[2] - place.position[2]
@@ -233,7 +233,7 @@ class Handler:
         turned = norm(_turn(tool, place.pose))
         return math.dist(tool.xy, place.position[:2]) + self._p.turn_weight * float(turned)
 
-    # -- where to go ------------------------------------------------------------------------------
+    # -- motions ----------------------------------------------------------------------------------
 
     def _down_to(self, place: ToolPlace, above: float, now: Sensed) -> Pose:
         """Return the next goal on the way above a place and down to it: the lower, the smaller the error beside it."""
@@ -242,7 +242,7 @@ class Handler:
         bottom = place.position[2]
         height = bottom + share * (above - bottom)
         if share == 1.0 and now.tool.position[2] < above - self._p.funnel:
-            # Straight up first.
+            # First go straight up.
             return Pose((*self._commanded.xy, above), self._commanded.orientation)
         return Pose((*place.position[:2], height), place.pose.orientation)
 

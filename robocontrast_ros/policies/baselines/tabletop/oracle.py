@@ -49,11 +49,11 @@ class TabletopOracle(scripted.OraclePolicy):
         return replace(cls.answers, name=parameters.name, rate=_rate(resolve_uri(parameters.task, path.parent)))
 
     def describe(self) -> PolicyDescription:
-        """Return that it needs the ground truth and the fingers' width, and answers with displacements of the tool."""
+        """Return the description: ground truth and fingers' width in, displacements of the tool out."""
         return replace(super().describe(), rate=self._task.control_rate)
 
     def lacking(self, observation: Observation) -> str:
-        """Return what an observation does not have, and who needs it; empty if it has everything."""
+        """Return the missing part of an observation, and the need for it, in words; empty if nothing is missing."""
         hand = "" if observation.gripper_width is not None else "gripper width; it needs a robot with a hand"
         return super().lacking(observation) or hand
 
@@ -63,7 +63,7 @@ class TabletopOracle(scripted.OraclePolicy):
         Raises:
             ValueError: there is no plan.
         """
-        # Large; a policy's description asks for parameters alone.
+        # Large modules, which a policy's description does not need.
         from robocontrast_ros.policies.baselines.tabletop.handling import Handler
         from robocontrast_ros.tasks.plans import NoPlan
 
@@ -78,7 +78,7 @@ class TabletopOracle(scripted.OraclePolicy):
 
 
 def _rate(task: Path) -> float:
-    """Return the control rate in a task's file [Hz], which is all that a description needs of it."""
+    """Return the control rate in a task's file [Hz]; a description needs nothing else of it."""
     rate = read_mapping(task).get("control_rate")
     if not isinstance(rate, int | float):
         raise ConfigurationError(str(task), "control_rate", rate, "a number [Hz]")

@@ -48,7 +48,7 @@ class PhraseGrounder:
         return tuple(found)
 
     def places(self, instruction: str) -> tuple[str, ...]:
-        """Return the categories to go to, in order; only the likeliest one where no phrase is similar enough."""
+        """Return the categories to go to, in order; only the likeliest one if no phrase is similar enough."""
         phrases = self.phrases(instruction)
         sure = [p.category for p in phrases if p.similarity >= self._parameters.least_similarity]
         if not sure and phrases:

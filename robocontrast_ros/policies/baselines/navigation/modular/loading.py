@@ -1,4 +1,4 @@
-"""The plug-in ``vln_modular``: reads the parameter file, and loads what the policy needs only to make it."""
+"""The plug-in ``vln_modular``: reads the parameter file, and imports the policy's modules only to make it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ModularFile:
 
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:
-        """Return that it needs the encoder."""
+        """Name the package of the encoder."""
         return (package_need(PACKAGE, "sentence encoder"),)
 
     @classmethod

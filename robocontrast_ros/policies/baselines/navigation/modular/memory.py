@@ -35,7 +35,7 @@ class FloorMemory:
         self._looks = np.zeros((len(categories), self._side, self._side))
 
     def add(self, view: View, pose: Pose) -> None:
-        """Add what was seen from a pose of the base."""
+        """Add the view from a pose of the base."""
         p = self._p
         for points, weight in ((view.free, -p.free_weight), (view.blocked, p.blocked_weight)):
             cells = self._unique(points, pose)
@@ -47,7 +47,7 @@ class FloorMemory:
             self._looks[self._categories.index(sighting.category), cells[:, 0], cells[:, 1]] += 1
 
     def add_bump(self, pose: Pose, ahead: float) -> None:
-        """Add an obstacle this far ahead of a pose [m], even where the floor looks free."""
+        """Add an obstacle this far ahead of a pose [m], even if the floor looks free there."""
         cells = self._unique(np.array([[ahead, 0.0]]), pose)
         self._known[cells[:, 0], cells[:, 1]] = True
         self._evidence[cells[:, 0], cells[:, 1]] = self._p.evidence

@@ -1,4 +1,4 @@
-"""The parameter file of the modular baseline, and what it says of the policy."""
+"""The parameter file of the modular baseline, and the policy's description by it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robocontrast_ros.policies.scripted import PolicyParameters
 
 @record
 class LanguageParameters:
-    """How phrases are cut, and when one names a place."""
+    """Parameters of cutting phrases, and of the places that they name."""
 
     separators: tuple[str, ...] = Field(description="words at which an instruction is cut into phrases")
     template: str = Field(description="sentence that a phrase is compared with; {} stands for the category")
@@ -96,5 +96,5 @@ class ModularParameters(PolicyParameters):
 
 
 def describe(parameters: ModularParameters) -> PolicyDescription:
-    """Return that it needs one camera and answers with moves."""
+    """Return the description: it needs one camera and answers with moves."""
     return replace(DISCRETE_NAVIGATION, name=parameters.name, cameras=(parameters.vision.camera.name,))

@@ -38,7 +38,7 @@ class ModularNavigation:
         self.reset("", 0)
 
     def describe(self) -> PolicyDescription:
-        """Return that it needs one camera and answers with moves."""
+        """Return the description: it needs one camera and answers with moves."""
         return describe(self._p)
 
     def reset(self, instruction: str, seed: int) -> None:
@@ -87,12 +87,12 @@ class ModularNavigation:
         self._moves: deque[Move] = deque()
 
     def _plan(self, memory: FloorMemory, view: View, place: str, pose: Pose) -> list[Move]:
-        """Return moves up to the next FORWARD, by the most promising way; none when nothing is left to try."""
+        """Return moves up to the next FORWARD, by the most promising way; none if nothing is left to try."""
         seen = memory.where(place)
         moves = self._moves_to(memory, memory.around(seen, self._p.near), pose) if len(seen) else []
         if moves:
             return moves
-        # Seen too far away, or behind something: go that way until it is seen better.
+        # It was seen too far away, or behind something: go that way until it is seen better.
         for sighting in view.sightings[::-1]:
             if sighting.category == place:
                 way = pose.yaw + sighting.bearing
@@ -109,7 +109,7 @@ class ModularNavigation:
         return self._moves_to(memory, memory.frontier(), pose)
 
     def _moves_to(self, memory: FloorMemory, targets: Mask, pose: Pose) -> list[Move]:
-        """Return the moves on the way to a set of cells up to the first FORWARD; none when there is no way."""
+        """Return the moves on the way to a set of cells up to the first FORWARD; none if there is no way."""
         gaps = memory.gaps()
         gap_at, known_at = memory.reader(gaps), memory.reader(memory.known)
         for gap in self._p.gaps:
@@ -118,7 +118,7 @@ class ModularNavigation:
 
             def cost(a: Point, b: Point, gap: float = gap) -> float | None:
                 middle = ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)
-                # Where it is too near to something already, the robot may move away.
+                # A robot that is too near to something already may move away.
                 if min(gap_at(middle), gap_at(b)) < min(gap, gap_at(a)):
                     return None
                 return math.dist(a, b) * (1.0 if known_at(b) else self._p.unknown_cost)

@@ -23,7 +23,7 @@ class Sighting:
         category: of the furniture.
         bearing: of its centre relative to the robot's heading, left is positive [rad].
         area: pixels in the scaled image.
-        contact: where it meets the floor, in the base's frame, shape (n, 2) [m]; empty when hidden.
+        contact: points where it meets the floor, in the base's frame, shape (n, 2) [m]; empty if hidden.
     """
 
     category: str
@@ -118,7 +118,7 @@ def _lowest(mask: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]
 
 
 def _stands_on(floor: NDArray[np.bool_], furniture: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return for each pixel the row in which its object meets the floor; -1 where that is hidden.
+    """Return for each pixel the row in which its object meets the floor; -1 if that is hidden.
 
     Pixels between a coloured patch and the floor that have no colour of furniture are its feet.
     """
@@ -130,9 +130,9 @@ def _stands_on(floor: NDArray[np.bool_], furniture: NDArray[np.bool_]) -> NDArra
 
 
 def ground_points(camera: CameraView, width: int, height: int) -> Points:
-    """Return where the ray of each pixel meets the floor, in the base's frame, shape (height, width, 2) [m].
+    """Return the point where each pixel's ray meets the floor, in the base's frame, shape (height, width, 2) [m].
 
-    NaN at the horizon and above it.
+    It is NaN at the horizon and above it.
     """
     focal = width / 2 / math.tan(camera.horizontal_view / 2)
     left = (width / 2 - 0.5 - np.arange(width)) / focal

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from robocontrast_ros.domain import Pose, SetupMove
 from robocontrast_ros.strategies.effort import handled
-from robocontrast_ros.strategies.tour import in_cheapest_order
+from robocontrast_ros.strategies.visit_order import in_cheapest_order
 
 STORE = (0.0, -3.0, 0.0)
 
