@@ -99,18 +99,17 @@ class Kitchen:
         return next(self._unbuildable(problem), None)
 
     def _unbuildable(self, problem: Problem) -> Iterator[Flaw]:
-        for section, things, types in (
-            ("fixtures", problem.fixtures, self.types.fixtures),
-            ("objects", problem.objects, self.types.objects),
-        ):
-            for name, kind in things.items():
-                where = (section, name)
-                if kind not in types:
-                    close = nearest(kind, types)
-                    cure = f"Did you mean '{close}'?" if close else ""
-                    yield Flaw(where, kind, f"a type that the kitchen can build: {', '.join(types)}", cure)
-                elif self.models is not None and types[kind].model not in self.models:
-                    yield Flaw(where, kind, f"a type whose model is there; its model '{types[kind].model}' is missing")
+        fixtures, objects = self.types.fixtures, self.types.objects
+        things = [(("fixtures", name), kind, fixtures) for name, kind in problem.fixtures.items()]
+        things += [(("objects", name), kind, objects) for name, kind in problem.objects.items()]
+        for where, kind, types in things:
+            if kind not in types:
+                close = nearest(kind, types)
+                cure = f"Did you mean '{close}'?" if close else ""
+                yield Flaw(where, kind, f"a type that the kitchen can build: {', '.join(types)}", cure)
+        for where, kind, types in things:
+            if self.models is not None and types[kind].model not in self.models:
+                yield Flaw(where, kind, f"a type whose model is there; its model '{types[kind].model}' is missing")
         yield from self._unknown_sites(problem)
         for section, atoms in (("init", problem.init), ("goal", problem.goal)):
             for index, atom in enumerate(atoms):
