@@ -36,6 +36,7 @@ from robocontrast_ros.cli import (
     stop,
     study,
     swap,
+    tasks,
     train,
     unblind,
     understanding,
@@ -195,3 +196,7 @@ COMMANDS = {
 
 for _name, _command in COMMANDS.items():
     app.command(_name)(_one_line_errors(_command))
+
+_tasks = typer.Typer(cls=_OneLine, no_args_is_help=True, help="Look at the tasks of the kitchen, written as text.")
+_tasks.command("check")(_one_line_errors(tasks.check))
+app.add_typer(_tasks, name="tasks")
