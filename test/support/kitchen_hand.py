@@ -93,7 +93,9 @@ class Kitchen:
         way = math.dist(start[:3], end[:3]) + 0.05 * abs(end[3] - start[3])
         duration = max(0.1, 1.5 * way / speed)
         for share in np.linspace(0.0, 1.0, max(2, round(duration / 0.02))):
-            for axis, value in zip(("x", "y", "z", "turn"), start + (end - start) * share**2 * (3 - 2 * share), strict=True):
+            for axis, value in zip(
+                ("x", "y", "z", "turn"), start + (end - start) * share**2 * (3 - 2 * share), strict=True
+            ):
                 self.data.actuator(axis).ctrl = value
             self.run(0.02)
         self.run(0.2)
@@ -138,7 +140,10 @@ def _add_hand(spec, orientation):
         carriage.add_joint(name=name, type=mujoco.mjtJoint.mjJNT_SLIDE, axis=axis)
     hand = carriage.add_body(name="hand", quat=(w, x, y, z), gravcomp=1.0)
     hand.add_joint(name="turn", type=mujoco.mjtJoint.mjJNT_HINGE, axis=(0, 0, 1), armature=0.01)
-    for name, low, high in (("palm", (-0.033, -0.104, -0.105), (0.033, 0.104, -0.037)), ("flange", (-0.045, -0.045, -0.30), (0.045, 0.045, -0.07))):
+    for name, low, high in (
+        ("palm", (-0.033, -0.104, -0.105), (0.033, 0.104, -0.037)),
+        ("flange", (-0.045, -0.045, -0.30), (0.045, 0.045, -0.07)),
+    ):
         size = [(b - a) / 2 for a, b in zip(low, high, strict=True)]
         centre = [(b + a) / 2 for a, b in zip(low, high, strict=True)]
         hand.add_geom(name=name, type=mujoco.mjtGeom.mjGEOM_BOX, size=size, pos=centre, mass=0.3)
@@ -166,5 +171,7 @@ def _add_hand(spec, orientation):
             if name != other:
                 spec.add_exclude(bodyname1=name, bodyname2=other)
     for axis in ("x", "y", "z"):
-        spec.add_actuator(name=axis, target=axis, trntype=mujoco.mjtTrn.mjTRN_JOINT).set_to_position(kp=20000.0, kv=280.0)
+        spec.add_actuator(name=axis, target=axis, trntype=mujoco.mjtTrn.mjTRN_JOINT).set_to_position(
+            kp=20000.0, kv=280.0
+        )
     spec.add_actuator(name="turn", target="turn", trntype=mujoco.mjtTrn.mjTRN_JOINT).set_to_position(kp=200.0, kv=6.0)

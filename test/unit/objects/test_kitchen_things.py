@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
+from pathlib import Path
 
 import pytest
 from kitchen_hand import CLOSED, DOWN, FORWARD, LIBRARY, OPEN, Kitchen
 
-from robocontrast_ros.configuration import resolve_uri
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.objects import SHIPPED, load_library
 from robocontrast_ros.objects.validation import examine
 
 TYPES = {model.type: model for model in reversed(LIBRARY.values()) if not model.fixed}
-FIXTURES = {model.type: model for model in LIBRARY.values() if model.fixed}
+FIXTURES = {model.type: model for model in LIBRARY.values() if model.fixed and model.type != "table"}
+PAGE = (Path(__file__).parents[3] / "docs" / "kitchen.md").read_text(encoding="utf-8")
 DRAWERS = ("bottom_drawer", "middle_drawer", "top_drawer")
 steps = pytest.mark.parametrize("step", [0.002, 0.004])
 
@@ -127,7 +129,9 @@ def test_a_hand_opens_the_microwave_by_its_bar_leaves_it_open_and_closes_it(appr
 @steps
 def test_a_hand_from_above_turns_the_knob_on_and_off(step):
     x, y, z = part("stove", "knob").joint.home.position
-    kitchen = Kitchen({"stove": ("stove", Pose()), "pot": ("red_pot", Pose((-0.055, 0, 0.0345)))}, step, at=(x, y, z + 0.1))
+    kitchen = Kitchen(
+        {"stove": ("stove", Pose()), "pot": ("red_pot", Pose((-0.055, 0, 0.0345)))}, step, at=(x, y, z + 0.1)
+    )
     for turn, word in ((math.radians(50), "on"), (0.0, "off")):
         kitchen.to(x, y, z)
         kitchen.hold(CLOSED, 0.3)
@@ -189,7 +193,9 @@ def test_a_pan_goes_by_its_handle_onto_the_stove_and_onto_and_under_the_shelf(fi
     grasp = model.grasps[1]
     start = (0.45, 0.0, 0.001)
     x, y, z = (a + b for a, b in zip(start, grasp.point, strict=True))
-    kitchen = Kitchen(things | {"pan": ("frying_pan", Pose(start))}, 0.002, grasp.approach, grasp.closing, at=(x, y, z + 0.1))
+    kitchen = Kitchen(
+        things | {"pan": ("frying_pan", Pose(start))}, 0.002, grasp.approach, grasp.closing, at=(x, y, z + 0.1)
+    )
     kitchen.hold(0.02, 0.1)
     kitchen.to(x, y, z)
     kitchen.hold(CLOSED, 0.3)
@@ -221,7 +227,16 @@ def test_what_is_put_into_a_drawer_has_room_in_it_when_it_is_shut(drawer):
     moving = part("cabinet", drawer)
     x, _, z = moving.joint.home.position
     middle, floor = x + sum(px for px, _ in moving.cavity.polygon) / 4 + 0.15, z + moving.cavity.floor
-    for name in ("wine_bottle", "ketchup", "tomato_sauce", "chocolate_pudding", "onion", "popcorn", "lemon", "black_rice_bowl"):
+    for name in (
+        "wine_bottle",
+        "ketchup",
+        "tomato_sauce",
+        "chocolate_pudding",
+        "onion",
+        "popcorn",
+        "lemon",
+        "black_rice_bowl",
+    ):
         things = {"cabinet": ("white_cabinet", Pose()), "thing": (name, Pose((middle, 0.0, floor + 0.002)))}
         kitchen = Kitchen(things, at=(0.6, 0, 0.3), **{f"cabinet__{drawer}": 0.15})
         kitchen.data.joint(f"cabinet/{drawer}").qfrc_applied = -2.0  # some 0.15 m/s
@@ -231,7 +246,23 @@ def test_what_is_put_into_a_drawer_has_room_in_it_when_it_is_shut(drawer):
         assert centre[0] == pytest.approx(middle - 0.15, abs=0.05) and floor < centre[2] < floor + 0.046, name
 
 
-def test_the_places_on_and_in_the_fixtures_are_those_of_their_files():
-    shelf = FIXTURES["shelf"]
-    assert shelf.top.z == pytest.approx(0.160) and shelf.cavity.rim < shelf.top.z
-    assert all(resolve_uri(model.uri.partition("#")[0]).exists() for model in FIXTURES.values())
+def test_the_page_has_the_sizes_masses_and_variants_of_all_things():
+    rows = re.findall(r"^\| `(\w+)` \| ([\w, ]+) \| (\d+) x (\d+) x (\d+) \|(?: (\d+) \|)?", PAGE, re.MULTILINE)
+    library = load_library([f"{SHIPPED}/kitchen"]).values()
+    assert {row[0] for row in rows} == {model.type for model in library}
+    for kind, variants, *size, mass in rows:
+        models = [model for model in library if model.type == kind]
+        assert variants.split(", ") == [model.uri.partition("#")[2] for model in models]
+        assert [int(side) / 1000 for side in size] == pytest.approx(models[0].size, abs=0.0007), kind
+        assert mass == ("" if models[0].fixed else f"{models[0].mass * 1000:.0f}")
+
+
+def test_the_page_has_the_joints_of_all_fixtures():
+    for fixture in FIXTURES.values():
+        for moving in fixture.joints:
+            unit = "N s/m" if moving.joint.type == "slide" else "N m s/rad"
+            (row,) = (
+                line for line in PAGE.splitlines() if line.startswith(f"| `{fixture.type}/") and moving.name in line
+            )
+            assert f"| {moving.mass:g} kg | {moving.damping:g} {unit} | {moving.friction:g} N" in row
+            assert f"| {moving.armature:g} kg" in row and f"| {moving.joint.type} |" in row
