@@ -10,12 +10,16 @@ import pytest
 from kitchen_hand import CLOSED, DOWN, FORWARD, LIBRARY, OPEN, Kitchen
 
 from robocontrast_ros.domain import Pose
-from robocontrast_ros.objects import SHIPPED, load_library
+from robocontrast_ros.objects import SHIPPED, load_library, tool_pose
 from robocontrast_ros.objects.validation import examine
 
 TYPES = {model.type: model for model in reversed(LIBRARY.values()) if not model.fixed}
 FIXTURES = {model.type: model for model in LIBRARY.values() if model.fixed and model.type != "table"}
 PAGE = (Path(__file__).parents[3] / "docs" / "kitchen.md").read_text(encoding="utf-8")
+FITTING = (
+    *(kind for kind, model in TYPES.items() if model.category in ("food", "fruit")),
+    *("wine_bottle", "black_rice_bowl"),
+)
 DRAWERS = ("bottom_drawer", "middle_drawer", "top_drawer")
 steps = pytest.mark.parametrize("step", [0.002, 0.004])
 
@@ -211,6 +215,33 @@ def test_a_pan_goes_by_its_handle_onto_the_stove_and_onto_and_under_the_shelf(fi
     assert not kitchen.bumped
 
 
+@pytest.mark.parametrize(
+    ("name", "yaw", "grasp", "x", "y"),
+    [("wine_bottle", math.pi, 0, 0.178, 0.065), ("black_rice_bowl", 0.0, 4, 0.2, 0.0)],
+)
+def test_a_hand_from_above_lays_things_into_the_lowest_drawer(name, yaw, grasp, x, y):
+    # Between the handles of the upper drawers and the front of this one, or beside the handles.
+    moving, grasp = part("cabinet", "bottom_drawer"), LIBRARY[name].grasps[grasp]
+    goal = (x, y, moving.joint.home.position[2] + moving.cavity.floor)
+    start = Pose.planar(0.5, 0.0, yaw, 0.001)
+    things = {"cabinet": ("brown_cabinet", Pose()), "thing": (name, start)}
+    point = tool_pose(Pose.planar(0.0, 0.0, yaw), grasp).position
+    above = [a + b for a, b in zip(start.position, point, strict=True)]
+    kitchen = Kitchen(things, at=(*above[:2], 0.3), cabinet__bottom_drawer=0.16)
+    kitchen.hold(grasp.width / 2 + 0.008)
+    kitchen.to(*above)
+    kitchen.hold(CLOSED, 0.3)
+    kitchen.to(*above[:2], 0.35)
+    end = [a + b for a, b in zip(goal, point, strict=True)]
+    kitchen.to(*end[:2], 0.35)
+    kitchen.to(*end[:2], end[2] + 0.003)
+    kitchen.hold(grasp.width / 2 + 0.008, 0.3)
+    kitchen.to(*end[:2], 0.35)
+    centre = kitchen.centre("thing")
+    assert centre[:2] == pytest.approx(goal[:2], abs=0.01) and goal[2] < centre[2] < goal[2] + 0.046
+    assert kitchen.position("cabinet/bottom_drawer") > 0.15 and not kitchen.bumped
+
+
 @steps
 @pytest.mark.parametrize(("off", "yaw"), [(0.0, 0.0), (0.012, 0.1), (0.075, math.pi)])
 def test_a_bottle_that_is_let_go_over_the_rack_lies_in_a_row(off, yaw, step):
@@ -227,16 +258,7 @@ def test_what_is_put_into_a_drawer_has_room_in_it_when_it_is_shut(drawer):
     moving = part("cabinet", drawer)
     x, _, z = moving.joint.home.position
     middle, floor = x + sum(px for px, _ in moving.cavity.polygon) / 4 + 0.15, z + moving.cavity.floor
-    for name in (
-        "wine_bottle",
-        "ketchup",
-        "tomato_sauce",
-        "chocolate_pudding",
-        "onion",
-        "popcorn",
-        "lemon",
-        "black_rice_bowl",
-    ):
+    for name in FITTING:
         things = {"cabinet": ("white_cabinet", Pose()), "thing": (name, Pose((middle, 0.0, floor + 0.002)))}
         kitchen = Kitchen(things, at=(0.6, 0, 0.3), **{f"cabinet__{drawer}": 0.15})
         kitchen.data.joint(f"cabinet/{drawer}").qfrc_applied = -2.0  # some 0.15 m/s
