@@ -25,6 +25,7 @@ QUICK = {
     "camera_judge": "--scenes 1 --only language_table",
     "fuzz_console": "--requests 20",
     "interval_coverage": "--draws 1",
+    "kitchen_physics": "--steps 2",
     "sequential_comparison": "--draws 2",
     "tabletop_oracle": "franka_hand --scenes 1 --families pick",
     "tabletop_scenes": "--scenes 1",
