@@ -11,7 +11,7 @@ from pydantic import Field
 from robocontrast_ros.configuration import load_record, record, resolve_uri
 from robocontrast_ros.configuration.errors import nearest
 from robocontrast_ros.tasks.bddl.operators import Domain
-from robocontrast_ros.tasks.bddl.problem import IN, ON, Flaw, Problem
+from robocontrast_ros.tasks.bddl.problem import STATES, Flaw, Problem
 
 TYPES = "package://robocontrast_ros/config/kitchen/types.yaml"
 """The types that the kitchen can build."""
@@ -113,7 +113,7 @@ class Kitchen:
         yield from self._unknown_sites(problem)
         for section, atoms in (("init", problem.init), ("goal", problem.goal)):
             for index, atom in enumerate(atoms):
-                if atom.predicate in (ON, IN):
+                if atom.predicate not in STATES:
                     continue
                 (general,) = self.domain.predicates[atom.predicate]
                 kind = self.kind_of(problem, atom.arguments[0])

@@ -9,10 +9,19 @@ from typing import NamedTuple
 
 from robocontrast_ros.configuration.errors import nearest
 
-ON, IN, OPEN, CLOSE, TURNON, TURNOFF = PREDICATES = ("On", "In", "Open", "Close", "Turnon", "Turnoff")
-"""The predicates, as LIBERO's files spell them."""
+ON, IN, OPEN, CLOSE, TURNON, TURNOFF = LIBEROS = ("On", "In", "Open", "Close", "Turnon", "Turnoff")
+"""The predicates of LIBERO's files, as they spell them."""
 
-ARITY = {name: 2 if name in (ON, IN) else 1 for name in PREDICATES}
+STATES = (OPEN, CLOSE, TURNON, TURNOFF)
+"""Those about the state of one thing."""
+
+LEFT_OF, RIGHT_OF = SIDES = ("LeftOf", "RightOf")
+"""Ours: a thing stands next to another one, on its left or its right as the robot sees it."""
+
+PREDICATES = (*LIBEROS, *SIDES)
+"""The predicates."""
+
+ARITY = {name: 1 if name in STATES else 2 for name in PREDICATES}
 """Predicate -> number of its arguments."""
 
 OPPOSITES = {OPEN: CLOSE, CLOSE: OPEN, TURNON: TURNOFF, TURNOFF: TURNON}
@@ -244,7 +253,12 @@ def _flaws_of_atoms(problem: Problem, section: str, atoms: Iterable[Atom]) -> It
 def _unfit(problem: Problem, atom: Atom, where: tuple[str | int, ...]) -> Iterator[Flaw]:
     """Yield the argument that a predicate cannot be said of; LIBERO ignores such an atom at the start."""
     first, regions = atom.arguments[0], problem.named_regions
-    if atom.predicate not in (ON, IN):
+    if atom.predicate in SIDES:
+        for number, name in enumerate(atom.arguments):
+            if name not in problem.objects:
+                yield Flaw((*where, number), name, "an object")
+        return
+    if atom.predicate in STATES:
         part = regions.get(first)
         if first in problem.objects or (part is not None and (part.ranges or part.target in problem.objects)):
             yield Flaw(

@@ -71,7 +71,7 @@ class ProblemRecord:
 
 
 def read_yaml_problem(path: Path, checks: Iterable[Check] = ()) -> Problem:
-    """Return the problem of a file.
+    """Return the problem of a file. Its key ``scene`` names a file with the keys that it leaves out.
 
     Args:
         path: the file.
@@ -80,7 +80,15 @@ def read_yaml_problem(path: Path, checks: Iterable[Check] = ()) -> Problem:
     Raises:
         ConfigurationError: the file cannot be read, or the problem is wrong.
     """
-    return parse_yaml_problem(read_yaml(path), str(path), checks)
+    content = read_yaml(path)
+    if isinstance(content, dict) and "scene" in content:
+        scene = path.parent / str(content.pop("scene"))
+        if not scene.is_file():
+            raise ConfigurationError(
+                str(path), "scene", str(scene), "a file with the scene of the problem", "Check the path."
+            )
+        content = {**read_yaml(scene), **content}
+    return parse_yaml_problem(content, str(path), checks)
 
 
 def parse_yaml_problem(content: Any, source: str, checks: Iterable[Check] = ()) -> Problem:

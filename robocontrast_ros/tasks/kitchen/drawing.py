@@ -58,7 +58,10 @@ class Names:
 
     def atom(self, atom: Atom, things: Things) -> Atom:
         """Return an atom about the things of a scene."""
-        return Atom(atom.predicate, tuple(self.thing(name, things) for name in atom.arguments))
+        names = tuple(self.thing(name, things) for name in atom.arguments)
+        alike = len({self.problem.type_of(name) for name in atom.arguments}) < len(names)
+        # LIBERO says On of a bowl that stands in another one.
+        return Atom("Stack" if atom.predicate == "On" and alike else atom.predicate, names)
 
 
 @dataclass
