@@ -14,7 +14,7 @@ from pydantic import Field
 from robocontrast_ros.configuration import ConfigurationError, parse_record, read_yaml, record, resolve_uri
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
 from robocontrast_ros.images.tag_families import USUAL
-from robocontrast_ros.objects import library_of, moving_parts
+from robocontrast_ros.objects import library_of
 from robocontrast_ros.perception import (
     CalibratedCamera,
     ObjectEstimate,
@@ -129,8 +129,7 @@ class TableCamera:
         self._fixed_tags = tuple(fixed_tags)
         self._supports = supports(library.values())
         self._fixed = {name for name, model in library.items() if model.fixed}
-        described = library | moving_parts(models.values())
-        self._blocks = {name: read_block(resolve_uri(uri)) for name, uri in models.items() if name not in described}
+        self._blocks = {name: read_block(resolve_uri(uri)) for name, uri in models.items() if name not in library}
         corners = np.array(task.backdrop.floor) if task.backdrop else None
         self._region = None if corners is None else (tuple(corners.min(axis=0)), tuple(corners.max(axis=0)))
         self._estimate: SceneEstimate | None = None
