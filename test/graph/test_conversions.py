@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from rclpy.serialization import deserialize_message, serialize_message
+from robocontrast_ros.action import RunEpisode
 from robocontrast_ros.srv import ResetPolicy
 from sensor_msgs.msg import CompressedImage, Image
 from std_msgs.msg import Float64MultiArray
@@ -25,9 +26,12 @@ from robocontrast_ros import msg
 from robocontrast_ros.bags.messages import Messages
 from robocontrast_ros.domain import (
     Crop,
+    Delivery,
+    EpisodeRecord,
     Fault,
     Instruction,
     ObjectState,
+    Observed,
     Outcome,
     Pose,
     Progress,
@@ -43,7 +47,7 @@ from robocontrast_ros.domain import (
     plain_text,
     segments_digest,
 )
-from robocontrast_ros.messages import decoding
+from robocontrast_ros.messages import decoding, encoding
 from robocontrast_ros.messages.encoding import Encoder, TrialContext
 from robocontrast_ros.messages.images import image_to_array
 from robocontrast_ros.nodes.conversions import domain as to_msg
@@ -167,6 +171,25 @@ def test_a_trial_comes_back_as_it_was(trial, start):
 def test_a_result_comes_back_as_it_was(result):
     back = decoding.result_from_msg(over_the_wire(to_msg.result_to_msg(result, 1_500_000_000)))
     assert repr(back) == repr(result), "as text NaN equals NaN"
+
+
+episodes = st.builds(
+    EpisodeRecord,
+    observed=st.builds(Observed, words, words, st.booleans(), words),
+    delivered=st.sampled_from(list(Delivery)),
+    policy_latency=st.lists(st.floats(0.0, 9.0), max_size=4).map(tuple),
+    period_errors=st.lists(st.floats(0.0, 9.0), max_size=4).map(tuple),
+    waits=st.lists(st.integers(0, 1000), max_size=4).map(tuple),
+    pose_source=words,
+    speed_scaling=st.none() | st.floats(0.0, 1.0),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(episodes)
+def test_the_course_of_an_episode_comes_back_as_it_was(record):
+    back = decoding.episode_from_msg(over_the_wire(RunEpisode.Result(**encoding.episode_fields(record))))
+    assert repr(back) == repr(record), "with whether the policy was told its words, which does not count when compared"
 
 
 @settings(max_examples=20, deadline=None)
