@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import numpy as np
 import shapely
 from shapely import Polygon
 
@@ -21,6 +22,7 @@ from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene, whole
 from robocontrast_ros.objects import Grasp, ObjectModel, tool_pose
 from robocontrast_ros.objects.frames import rotate
 from robocontrast_ros.objects.joints import Joint, part_pose
+from robocontrast_ros.objects.shapes import bounds
 from robocontrast_ros.tasks.kitchen.goals import KitchenGoals, atom_of
 from robocontrast_ros.tasks.kitchen.library import BACKGROUND, Things
 from robocontrast_ros.tasks.kitchen.parameters import KitchenParameters
@@ -36,6 +38,9 @@ SPOTS = 7
 
 NESTED = 0.027
 """Height of a bowl's bottom that stands in one like it, over that of the other one [m]."""
+
+BESIDE_CASE = 1 / 3
+"""Share of the gap to other things that what is put into a drawer keeps to its case."""
 
 DEPTH = 0.005
 """Step of the places under a board, from its back to its front [m]."""
@@ -204,6 +209,18 @@ class KitchenPlanner(TabletopPlanner):
         models = self._things.models
         return tuple(o for o in scene if o.model in models and models[o.model].category not in BACKGROUND)
 
+    def obstacle(self, state: ObjectState) -> Obstacle:
+        """Return a thing as an obstacle; a moving part by its own outline, so that a hand has room beside a handle."""
+        part = self._things.parts.get(state.model)
+        found = super().obstacle(state)
+        if part is None or not shapes.is_upright(state.pose):
+            return found
+        areas = []
+        for shape in part.parts:
+            low, high = bounds(shape.type, shape.pose, shape.size)
+            areas.append(shapes.moved(shapely.box(*low[:2], *high[:2]), state.pose.xy, state.pose.yaw))
+        return replace(found, area=shapely.union_all(areas))
+
     def _put(
         self,
         instruction: Instruction,
@@ -234,8 +251,17 @@ class KitchenPlanner(TabletopPlanner):
         model = self._things.models[reference.model]
         part = model.cavity if isinstance(relation, In) else model.top if isinstance(relation, On) else None
         ground = 0.0 if part is None else reference.pose.position[2] + getattr(part, "floor", getattr(part, "z", 0.0))
-        higher = [o for o in others if whole_of(o.name) != reference.name and o.top > ground]
-        return super()._spots(relation, target, reference, higher)
+        whole = whole_of(reference.name) or reference.name
+        higher = [o for o in others if o.top > ground and (whole_of(o.name) or o.name) != whole]
+        found = super()._spots(relation, target, reference, higher)
+        # A drawer is no wider than what goes into it needs: beside its case less room is enough.
+        case = [o for o in others if o.top > ground and o.name not in (reference.name, *(h.name for h in higher))]
+        areas = np.array([o.area for o in case if whole_of(reference.name)], dtype=object)
+        model, least = self._things.models[target.model], BESIDE_CASE * self._kitchen.placing.gap
+        free = [s for s in found if not (shapely.distance(shapes.footprint(model, s.pose), areas) < least).any()]
+        if not free:
+            raise NoPlan(f"{words(reference.name)} is not open far enough for {words(target.name)}")
+        return free
 
     def _inside(self, target: ObjectState, reference: ObjectState) -> Iterator[_Spot]:
         """Yield places in a cavity: its middle, and for a drawer, which is half under its case, others on a grid.
