@@ -189,16 +189,17 @@ def main() -> None:
         for skill in asked.skills or arm.task.skills:
             own = [arm.measure(skill, seed) for seed in range(asked.draws)]
             rows += own
+            if asked.output is not None:
+                values = {"robot": asked.robot, "seeds": [0, asked.draws - 1], "physics": PHYSICS}
+                trials = [asdict(row) for row in rows]
+                asked.output.write_text(json.dumps({**values, "trials": trials}), encoding="utf-8")
             solved, moved = sum(row.success for row in own), sum(bool(row.moved) for row in own)
-            print(f"{time.monotonic() - began:5.0f} s {skill}: {solved}/{len(own)}, moved {moved}", file=sys.stderr)
+            print(f"{time.monotonic() - began:5.0f} s {skill}: {solved}/{len(own)}, moved {moved}", file=sys.stderr, flush=True)
             for row in own:
                 if not row.success or row.moved:
                     others = f"; moved {', '.join(row.moved)}" if row.moved else ""
                     print(f"        seed {row.seed}: {row.detail or 'no fault'}{others}", file=sys.stderr, flush=True)
     print(table(rows))
-    if asked.output is not None:
-        values = {"robot": asked.robot, "seeds": [0, asked.draws - 1], "physics": PHYSICS}
-        asked.output.write_text(json.dumps({**values, "trials": [asdict(row) for row in rows]}), encoding="utf-8")
 
 
 if __name__ == "__main__":

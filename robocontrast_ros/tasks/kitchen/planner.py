@@ -51,7 +51,7 @@ ROUNDING = 1e-6
 ASIDE = 1.5
 """What is put left or right of a thing is so many times farther aside than ahead, at least."""
 
-FOLLOWED = 0.4
+FOLLOWED = 0.6
 """Share of a door's angle by which the hand turns that moves it."""
 
 KNOB = 0.03
@@ -263,6 +263,31 @@ class KitchenPlanner(TabletopPlanner):
             raise NoPlan(f"{words(reference.name)} is not open far enough for {words(target.name)}")
         return free
 
+    def _on_top(self, target: ObjectState, reference: ObjectState) -> Iterator[_Spot]:
+        """Yield places on a top: its middle, and others on a grid if that of a fixture has room for them."""
+        middles = list(super()._on_top(target, reference))
+        yield from middles
+        holder, model = self._things.models[reference.model], self._things.models[target.model]
+        if not holder.fixed:
+            return
+        face = shapes.placed(holder.top.polygon, reference.pose).buffer(-self._kitchen.placing.inset)
+        x0, y0, x1, y1 = Polygon(holder.top.polygon).bounds
+        shares = [k / SPOTS for k in range(1 - SPOTS, SPOTS, 2) if k]
+        for i, j in itertools.product(shares, repeat=2):
+            x, y, _ = rotate(reference.pose.orientation, (i * (x1 - x0) / 2, j * (y1 - y0) / 2, 0.0))
+            for spot in middles:
+                px, py, pz = spot.pose.position
+                pose = Pose((px + x, py + y, pz), spot.pose.orientation)
+                if face.covers(shapes.footprint(model, pose)):
+                    yield _Spot(pose, spot.drops)
+
+    def _way(
+        self, hold: _Hold, spot: _Spot, drop: float, target: ObjectState, above: float, carry: float
+    ) -> HandlingPlan:
+        way = super()._way(hold, spot, drop, target, above, carry)
+        # A tool beyond the region is out of reach, as one that carries too high.
+        return way if self._region.covers(shapely.Point(way.place.position[:2])) else replace(way, carry=math.inf)
+
     def _inside(self, target: ObjectState, reference: ObjectState) -> Iterator[_Spot]:
         """Yield places in a cavity: its middle, and for a drawer, which is half under its case, others on a grid.
 
@@ -448,8 +473,10 @@ class KitchenPlanner(TabletopPlanner):
         raise NoPlan(reason)
 
     def _goal_position(self, joint: Joint, state: str) -> float:
-        """Return the position to which a joint is moved so that it is well in a state [m, or rad]."""
+        """Return the position to which a joint is moved so that it is well in a state: 0, if it has that [m, or rad]."""
         wanted = next(known for known in joint.states if known.name == state)
+        if joint.has(state, 0.0):
+            return 0.0
         low, high = max(wanted.least, joint.range[0]), min(wanted.greatest, joint.range[1])
         share = self._kitchen.moving.inside
         if wanted.least > joint.range[0]:
