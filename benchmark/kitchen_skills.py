@@ -171,6 +171,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=50, help="scenes of each skill")
+    parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--robot", default="franka_hand", help="name of the robot's file")
     parser.add_argument("--skills", nargs="*", help="names of problems; all when left out")
     parser.add_argument("--output", type=Path, help="write all trials to this file, as JSON")
@@ -184,13 +185,13 @@ def main() -> None:
     unknown = sorted(set(asked.skills or ()) - set(arm.task.skills))
     if unknown:
         parser.error(f"--skills: got '{unknown[0]}', expected some of {', '.join(arm.task.skills)}")
-    began = time.monotonic()
+    began, seeds = time.monotonic(), range(asked.first, asked.first + asked.draws)
     with one_thread():
         for skill in asked.skills or arm.task.skills:
-            own = [arm.measure(skill, seed) for seed in range(asked.draws)]
+            own = [arm.measure(skill, seed) for seed in seeds]
             rows += own
             if asked.output is not None:
-                values = {"robot": asked.robot, "seeds": [0, asked.draws - 1], "physics": PHYSICS}
+                values = {"robot": asked.robot, "seeds": [seeds[0], seeds[-1]], "physics": PHYSICS}
                 trials = [asdict(row) for row in rows]
                 asked.output.write_text(json.dumps({**values, "trials": trials}), encoding="utf-8")
             solved, moved = sum(row.success for row in own), sum(bool(row.moved) for row in own)
