@@ -12,7 +12,7 @@ from robocontrast_ros.tasks.kitchen.parameters import FAMILIES
 from robocontrast_ros.tasks.kitchen.predicates import STATES
 from robocontrast_ros.tasks.tabletop.grammar import SENTENCES, WORDS, sentence_grammar, understood
 from robocontrast_ros.tasks.tabletop.language import TabletopLanguage
-from robocontrast_ros.tasks.tabletop.referring import Expression, Objects, expressions
+from robocontrast_ros.tasks.tabletop.referring import MIDDLE, PLACES, Expression, Objects, expressions
 
 _SENTENCES = {
     "open": ("open {target}", "pull {target} open"),
@@ -23,6 +23,8 @@ _SENTENCES = {
     "put_right": ("{put_verb} {target} to the right of {reference}", "{put_verb} {target} on the right of {reference}"),
     **{family: SENTENCES[family] for family in ("stack", "put_on", "put_in")},
 }
+
+_KITCHEN_PLACES = (*PLACES, MIDDLE)
 
 
 class KitchenLanguage(TabletopLanguage):
@@ -47,7 +49,7 @@ class KitchenLanguage(TabletopLanguage):
             if model.category not in BACKGROUND
         }
         super().__init__(named, lambda family: ())
-        self.grammar = sentence_grammar(named.values(), _SENTENCES, WORDS)
+        self.grammar = sentence_grammar(named.values(), _SENTENCES, WORDS, _KITCHEN_PLACES)
         self._conditions_in_words = tuple(conditions)
         self._joints = {name: model for name, model in named.items() if name in things.parts}
         self._places = {name: m for name, m in named.items() if name not in things.parts or m.cavity is not None}
@@ -58,9 +60,10 @@ class KitchenLanguage(TabletopLanguage):
 
     def _expressions(self, name: str, scene: Scene) -> Iterator[Expression]:
         model = scene[name].model
+        known = self._joints if model in self._joints else self._places
         if model in self._joints and model in self._places:
-            return expressions(name, scene, self._objects)
-        return expressions(name, scene, self._joints if model in self._joints else self._places)
+            known = self._objects
+        return expressions(name, scene, known, _KITCHEN_PLACES)
 
     def _referents(self, derivation: Derivation) -> Objects:
         family, _ = understood(derivation)

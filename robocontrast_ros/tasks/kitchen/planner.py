@@ -14,13 +14,15 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import numpy as np
 import shapely
 from shapely import Polygon
 
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene, whole_of
-from robocontrast_ros.objects import Grasp, tool_pose
+from robocontrast_ros.objects import Grasp, ObjectModel, tool_pose
 from robocontrast_ros.objects.frames import rotate
 from robocontrast_ros.objects.joints import Joint, part_pose
+from robocontrast_ros.objects.shapes import bounds
 from robocontrast_ros.tasks.kitchen.goals import KitchenGoals, atom_of
 from robocontrast_ros.tasks.kitchen.library import BACKGROUND, Things
 from robocontrast_ros.tasks.kitchen.parameters import KitchenParameters
@@ -28,11 +30,20 @@ from robocontrast_ros.tasks.kitchen.predicates import STATES, UnknownPredicate
 from robocontrast_ros.tasks.plans import Infeasible, NoPlan, Plan
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.goals import In, Near, On, TabletopGoals
-from robocontrast_ros.tasks.tabletop.hand import Obstacle
+from robocontrast_ros.tasks.tabletop.hand import Obstacle, ToolPlace
 from robocontrast_ros.tasks.tabletop.planner import HandlingPlan, TabletopPlanner, _Hold, _Spot, words
 
 SPOTS = 7
 """Number of places along each side of a cavity that are tried."""
+
+NESTED = 0.027
+"""Height of a bowl's bottom that stands in one like it, over that of the other one [m]."""
+
+BESIDE_CASE = 1 / 3
+"""Share of the gap to other things that what is put into a drawer keeps to its case."""
+
+DEPTH = 0.005
+"""Step of the places under a board, from its back to its front [m]."""
 
 ROUNDING = 1e-6
 """Distance from the edge of a place that counts as rounding [m]."""
@@ -40,7 +51,7 @@ ROUNDING = 1e-6
 ASIDE = 1.5
 """What is put left or right of a thing is so many times farther aside than ahead, at least."""
 
-FOLLOWED = 0.4
+FOLLOWED = 0.6
 """Share of a door's angle by which the hand turns that moves it."""
 
 KNOB = 0.03
@@ -93,6 +104,17 @@ class JointWay:
         return self.joint.type == "hinge" and math.dist(self.joint.through, self.joint.home.position) < KNOB
 
 
+@dataclass(frozen=True)
+class SlidingPlan(HandlingPlan):
+    """How to put a thing under a board: down before it, level to its place, and down there.
+
+    Attributes:
+        entry: the tool's place before the board, at the height in which the thing slides.
+    """
+
+    entry: ToolPlace
+
+
 class KitchenPlanner(TabletopPlanner):
     """Plans for any robot that reaches the things from above, and handles along the approach of their grasps."""
 
@@ -141,8 +163,8 @@ class KitchenPlanner(TabletopPlanner):
         """Return a placing instruction in the terms of the tabletop; ``side`` is the side of the reference."""
         self._check(instruction, scene)
         family = instruction.family
-        if family == "stack":
-            reference = self._things.models[scene[str(instruction.get("reference"))].model]
+        reference = self._things.models[scene[str(instruction.get("reference"))].model]
+        if family == "stack" or (family == "put_on" and reference.top is None):
             family = "put_in" if reference.cavity is not None else "put_on"
         side = {"put_left": "left", "put_right": "right"}.get(family)
         if side is not None:
@@ -187,6 +209,18 @@ class KitchenPlanner(TabletopPlanner):
         models = self._things.models
         return tuple(o for o in scene if o.model in models and models[o.model].category not in BACKGROUND)
 
+    def obstacle(self, state: ObjectState) -> Obstacle:
+        """Return a thing as an obstacle; a moving part by its own outline, so that a hand has room beside a handle."""
+        part = self._things.parts.get(state.model)
+        found = super().obstacle(state)
+        if part is None or not shapes.is_upright(state.pose):
+            return found
+        areas = []
+        for shape in part.parts:
+            low, high = bounds(shape.type, shape.pose, shape.size)
+            areas.append(shapes.moved(shapely.box(*low[:2], *high[:2]), state.pose.xy, state.pose.yaw))
+        return replace(found, area=shapely.union_all(areas))
+
     def _put(
         self,
         instruction: Instruction,
@@ -195,6 +229,9 @@ class KitchenPlanner(TabletopPlanner):
         others: Sequence[Obstacle],
         holds: Sequence[_Hold],
     ) -> HandlingPlan:
+        reference = scene[str(instruction.get("reference"))]
+        if instruction.family == "put_in" and self._is_covered(reference):
+            return self._slid(target, reference, others, holds)
         sided = copy.copy(self)
         sided._side = instruction.get("side") or ""
         return TabletopPlanner._put(sided, instruction, scene, target, others, holds)
@@ -214,18 +251,64 @@ class KitchenPlanner(TabletopPlanner):
         model = self._things.models[reference.model]
         part = model.cavity if isinstance(relation, In) else model.top if isinstance(relation, On) else None
         ground = 0.0 if part is None else reference.pose.position[2] + getattr(part, "floor", getattr(part, "z", 0.0))
-        higher = [o for o in others if whole_of(o.name) != reference.name and o.top > ground]
-        return super()._spots(relation, target, reference, higher)
+        whole = whole_of(reference.name) or reference.name
+        higher = [o for o in others if o.top > ground and (whole_of(o.name) or o.name) != whole]
+        found = super()._spots(relation, target, reference, higher)
+        # A drawer is no wider than what goes into it needs: beside its case less room is enough.
+        case = [o for o in others if o.top > ground and o.name not in (reference.name, *(h.name for h in higher))]
+        areas = np.array([o.area for o in case if whole_of(reference.name)], dtype=object)
+        model, least = self._things.models[target.model], BESIDE_CASE * self._kitchen.placing.gap
+        free = [s for s in found if not (shapely.distance(shapes.footprint(model, s.pose), areas) < least).any()]
+        if not free:
+            raise NoPlan(f"{words(reference.name)} is not open far enough for {words(target.name)}")
+        return free
+
+    def _on_top(self, target: ObjectState, reference: ObjectState) -> Iterator[_Spot]:
+        """Yield places on a top: its middle, and others on a grid if that of a fixture has room for them."""
+        middles = list(super()._on_top(target, reference))
+        yield from middles
+        holder, model = self._things.models[reference.model], self._things.models[target.model]
+        if not holder.fixed:
+            return
+        face = shapes.placed(holder.top.polygon, reference.pose).buffer(-self._kitchen.placing.inset)
+        x0, y0, x1, y1 = Polygon(holder.top.polygon).bounds
+        shares = [k / SPOTS for k in range(1 - SPOTS, SPOTS, 2) if k]
+        for i, j in itertools.product(shares, repeat=2):
+            x, y, _ = rotate(reference.pose.orientation, (i * (x1 - x0) / 2, j * (y1 - y0) / 2, 0.0))
+            for spot in middles:
+                px, py, pz = spot.pose.position
+                pose = Pose((px + x, py + y, pz), spot.pose.orientation)
+                if face.covers(shapes.footprint(model, pose)):
+                    yield _Spot(pose, spot.drops)
+
+    def _way(
+        self, hold: _Hold, spot: _Spot, drop: float, target: ObjectState, above: float, carry: float
+    ) -> HandlingPlan:
+        way = super()._way(hold, spot, drop, target, above, carry)
+        # A tool beyond the region is out of reach, as one that carries too high.
+        return way if self._region.covers(shapely.Point(way.place.position[:2])) else replace(way, carry=math.inf)
 
     def _inside(self, target: ObjectState, reference: ObjectState) -> Iterator[_Spot]:
-        """Yield places in a cavity: its middle first, then others on a grid, for a drawer is half under its case."""
-        middles = list(super()._inside(target, reference))
+        """Yield places in a cavity: its middle, and for a drawer, which is half under its case, others on a grid.
+
+        What is put into a drawer is also put along its sides, and what is put into a fixture, such as a rack, only
+        along its x axis.
+        """
+        model, holder = self._things.models[target.model], self._things.models[reference.model]
+        if model.type == holder.type:
+            yield from self._nested(target, reference)
+            return
+        if holder.fixed and not whole_of(reference.name):
+            yield from self._in_row(model, reference)
+            return
+        x, y, z = target.pose.position
+        middles = list(super()._inside(replace(target, pose=Pose.planar(x, y, reference.pose.yaw, z)), reference))
+        middles += super()._inside(target, reference)
         yield from middles
         if not middles:
             return
-        cavity, inset = self._things.models[reference.model].cavity, self._kitchen.placing.inset
+        cavity, inset = holder.cavity, self._kitchen.placing.inset
         room = shapes.placed(cavity.polygon, reference.pose).buffer(-inset, join_style="mitre")
-        model = self._things.models[target.model]
         x0, y0, x1, y1 = Polygon(cavity.polygon).bounds
         shares = [2.0 * k / (SPOTS - 1) - 1.0 for k in range(SPOTS)]
         for i, j in sorted(itertools.product(shares, repeat=2), key=lambda ij: (abs(ij[0]) + abs(ij[1]), ij)):
@@ -238,6 +321,115 @@ class KitchenPlanner(TabletopPlanner):
                 pose = Pose((px + x, py + y, pz + z), spot.pose.orientation)
                 if room.covers(shapes.footprint(model, pose)):
                     yield _Spot(pose, spot.drops)
+
+    def _nested(self, target: ObjectState, reference: ObjectState) -> Iterator[_Spot]:
+        """Yield the places of a bowl in one like it."""
+        x, y, z = reference.pose.position
+        for yaw in self._turned(target):
+            yield _Spot(Pose.planar(x, y, yaw, z + NESTED), (self._kitchen.placing.drop,))
+
+    def _in_row(self, model: ObjectModel, reference: ObjectState) -> Iterator[_Spot]:
+        """Yield the places in the middle row of a rack, whose rows go along its x axis and may be shorter."""
+        p, cavity = self._kitchen.placing, self._things.models[reference.model].cavity
+        area = shapes.placed(cavity.polygon, reference.pose)
+        if cavity.floor + model.size[2] / 2 > cavity.rim - p.inset:
+            return
+        for turn in (0.0, math.pi):
+            middle, z = area.centroid, reference.pose.position[2] + cavity.floor
+            yield _Spot(Pose.planar(middle.x, middle.y, reference.pose.yaw + turn, z), (p.drop,))
+
+    # -- under a board ----------------------------------------------------------------------------
+
+    def _is_covered(self, reference: ObjectState) -> bool:
+        """Return whether a thing's cavity is under its top, so that nothing is put into it from above."""
+        model = self._things.models[reference.model]
+        return model.cavity is not None and model.top is not None and model.top.z >= model.cavity.rim
+
+    def _slid(
+        self, target: ObjectState, reference: ObjectState, others: Sequence[Obstacle], holds: Sequence[_Hold]
+    ) -> SlidingPlan:
+        """Return how to put a thing under a board from its front, as deep as the hand stays before the board.
+
+        Raises:
+            NoPlan: there is no way; the text has the reason.
+        """
+        p, model = self._kitchen.placing, self._things.models[target.model]
+        cavity = self._things.models[reference.model].cavity
+        moved, fixed = words(target.name), words(reference.name)
+        if cavity.rim - cavity.floor < model.size[2] + 2 * p.carry:
+            raise NoPlan(f"{moved} does not fit into {fixed}")
+        above = self._require_height(self._above(target, others), target)
+        tallest = max(o.top for o in others)
+        reason = f"{moved} does not fit into {fixed}"
+        # The end of a handle is listed last, and goes deepest.
+        for pose, hold in itertools.product(self._under(target, reference), reversed(holds)):
+            hangs = max(hold.tool.position[2] - target.pose.position[2], self._kitchen.hand.tip)
+            carry = tallest + hangs + p.carry
+            if carry > p.ceiling:
+                raise NoPlan(f"{moved} cannot be carried over what stands on the table")
+            place = hold.tool.carried(target.pose, _raised(pose, p.drop))
+            if not place.is_turned_little:
+                continue
+            blocking = self._room.in_the_way(place, others)
+            before = self._before_board(target, reference, pose)
+            blocking = blocking or self._in_corridor(model, before, pose, reference, others)
+            entry = hold.tool.carried(target.pose, _raised(before, p.carry))
+            blocking = blocking or self._room.in_the_way(entry, others)
+            if blocking is not None:
+                reason = f"{words(blocking)} is in the way of {moved} into {fixed}"
+                continue
+            (gx, gy, _), (ex, ey, _), (px, py, pz) = hold.tool.position, entry.position, place.position
+            path = (
+                *self._reach(hold, above),
+                (gx, gy, carry),
+                (ex, ey, carry),
+                entry.position,
+                (px, py, entry.position[2]),
+                place.position,
+                (px, py, pz + self._kitchen.hand.retreat),
+            )
+            return SlidingPlan(hold.tool, hold.width, above, carry, place, pose, path, entry)
+        raise NoPlan(reason)
+
+    def _under(self, target: ObjectState, reference: ObjectState) -> Iterator[Pose]:
+        """Yield places under a board, the deepest first, with the thing along its x axis."""
+        model, cavity = self._things.models[target.model], self._things.models[reference.model].cavity
+        inset, (x0, y0, x1, y1) = self._kitchen.placing.inset, Polygon(cavity.polygon).bounds
+        depths = math.ceil((x1 - x0) / DEPTH)
+        for k, aside, turn in itertools.product(range(depths), (0.0, 0.5, -0.5), (0.0, math.pi)):
+            own = shapes.moved(Polygon(model.footprint), (0.0, 0.0), turn).bounds
+            x = x0 + inset - own[0] + k * DEPTH
+            room = (y1 - y0 - own[3] + own[1]) / 2 - inset
+            if x > x1 - inset or room < 0.0:
+                continue
+            y = (y0 + y1) / 2 + aside * room
+            offset = rotate(reference.pose.orientation, (x, y, cavity.floor))
+            px, py, pz = (a + b for a, b in zip(reference.pose.position, offset, strict=True))
+            yield Pose.planar(px, py, reference.pose.yaw + turn, pz)
+
+    def _before_board(self, target: ObjectState, reference: ObjectState, pose: Pose) -> Pose:
+        """Return the place before a board from which a thing slides to a pose."""
+        yaw = reference.pose.yaw
+        ahead = (math.cos(yaw), math.sin(yaw))
+
+        def along(area: Polygon) -> list[float]:
+            return [x * ahead[0] + y * ahead[1] for x, y in shapely.get_coordinates(area)]
+
+        front = max(along(shapes.footprint(self._things.models[reference.model], reference.pose)))
+        back = min(along(shapes.footprint(self._things.models[target.model], pose)))
+        way = front + self._kitchen.placing.gap - back
+        x, y, z = pose.position
+        return Pose((x + way * ahead[0], y + way * ahead[1], z), pose.orientation)
+
+    def _in_corridor(
+        self, model: ObjectModel, before: Pose, pose: Pose, reference: ObjectState, others: Sequence[Obstacle]
+    ) -> str | None:
+        """Return the first thing in the way of one that slides from a pose to another one; None if there is none."""
+        swept = shapely.union_all([shapes.footprint(model, before), shapes.footprint(model, pose)]).convex_hull
+        for other in others:
+            if other.name != reference.name and shapely.distance(other.area, swept) < self._kitchen.placing.gap:
+                return other.name
+        return None
 
     # -- joints -----------------------------------------------------------------------------------
 
@@ -281,8 +473,10 @@ class KitchenPlanner(TabletopPlanner):
         raise NoPlan(reason)
 
     def _goal_position(self, joint: Joint, state: str) -> float:
-        """Return the position to which a joint is moved so that it is well in a state [m, or rad]."""
+        """Return the position to which a joint is moved so that it is well in a state: 0, if it has that [m, or rad]."""
         wanted = next(known for known in joint.states if known.name == state)
+        if joint.has(state, 0.0):
+            return 0.0
         low, high = max(wanted.least, joint.range[0]), min(wanted.greatest, joint.range[1])
         share = self._kitchen.moving.inside
         if wanted.least > joint.range[0]:
@@ -322,6 +516,11 @@ class KitchenPlanner(TabletopPlanner):
         along = [way.tool(position).position for position in self._positions(way, now)]
         over = (before[0], before[1], max(way.height, before[2]))
         return (start, over, before, *along, after)
+
+
+def _raised(pose: Pose, by: float) -> Pose:
+    x, y, z = pose.position
+    return Pose((x, y, z + by), pose.orientation)
 
 
 def _hangs_well(tool: Pose) -> bool:

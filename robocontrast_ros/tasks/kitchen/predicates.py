@@ -4,7 +4,8 @@ They are those of LIBERO's problems (On, In, Open, Close, Turnon, Turnoff, Stack
 ours, and each predicate also has a distance, so that progress to a goal can be scored:
 
 - On: the centre of the thing is over the other one's top, and its lowest point at the height of the top. LIBERO asks
-  for a contact and centres less than 3 cm apart, so that a bowl at a plate's edge is not on it.
+  for a contact and centres less than 3 cm apart, so that a bowl at a plate's edge is not on it. What has no top, such
+  as a rack, has the thing on it that is in its cavity.
 - In: the centre of the thing is inside the other one's cavity, between its floor and its rim.
 - Left and right of: next to it, and farther aside than ahead, as the robot sees it.
 - Open and Close of a drawer or a door, Turnon and Turnoff of a knob: the joint is in the state of this name, which the
@@ -138,6 +139,8 @@ class Predicates:
 
     def _on(self, scene: Scene, atom: Atom) -> float:
         a, b = atom.arguments
+        if self._model(scene, b).top is None and self._model(scene, b).cavity is not None:
+            return self._in(scene, atom)
         top = self._required(scene, atom, b, "top")
         model, pose, under = self._thing(scene, atom, a), scene[a].pose, scene[b].pose
         aside = _aside(shapes.placed(top.polygon, under), shapes.centre(model, pose))

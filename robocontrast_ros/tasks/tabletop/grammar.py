@@ -8,7 +8,7 @@ from typing import Any
 
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.grammar import Alternative, Derivation, Grammar, Phrase, meaning, synonyms
-from robocontrast_ros.tasks.tabletop.referring import Expression, nouns
+from robocontrast_ros.tasks.tabletop.referring import MIDDLE, PLACES, Expression, nouns
 
 ROLES = ("target", "reference")
 PARTS = ("noun", "colour", "size", "place")
@@ -22,6 +22,7 @@ _PLACES = {
     "right": ("on your right", "on your right side"),
     "nearest": ("nearest to you", "closest to you"),
     "farthest": ("farthest from you", "furthest from you"),
+    MIDDLE: ("in the middle",),
 }
 
 SENTENCES = {
@@ -45,7 +46,10 @@ WORDS = {
 
 
 def sentence_grammar(
-    models: Iterable[ObjectModel], sentences: Mapping[str, Sequence[str]], words: Mapping[str, Sequence[str]]
+    models: Iterable[ObjectModel],
+    sentences: Mapping[str, Sequence[str]],
+    words: Mapping[str, Sequence[str]],
+    places: Sequence[str] = PLACES,
 ) -> Grammar:
     """Return the grammar of sentences about things of these models.
 
@@ -53,6 +57,7 @@ def sentence_grammar(
         models: the things; those that are fixed have no name.
         sentences: family -> its sentences.
         words: rule of the sentences -> its words.
+        places: those that things are told apart by.
     """
     movable = [model for model in models if not model.fixed]
     rules: dict[str, list[Phrase]] = {
@@ -62,7 +67,7 @@ def sentence_grammar(
     called = sorted({noun for model in movable for noun in nouns(model)})
     colours = sorted({model.colour for model in movable} - {""})
     for role in ROLES:
-        rules |= _expression_rules(role, called, colours)
+        rules |= _expression_rules(role, called, colours, places)
     return Grammar(rules)
 
 
@@ -95,7 +100,9 @@ def in_role(derivation: Derivation, said_as: str, role: str) -> list[Alternative
     return [replace(a, rule=role + a.rule.removeprefix(said_as)) for a in own]
 
 
-def _expression_rules(role: str, called: Iterable[str], colours: Iterable[str]) -> dict[str, list[Phrase]]:
+def _expression_rules(
+    role: str, called: Iterable[str], colours: Iterable[str], places: Sequence[str]
+) -> dict[str, list[Phrase]]:
     """Return the rules of referring expressions for a role: size, colour, noun, place."""
     noun, colour, size, place = (f"{role}_{part}" for part in PARTS)
     rules = {
@@ -109,7 +116,7 @@ def _expression_rules(role: str, called: Iterable[str], colours: Iterable[str]) 
         noun: [Phrase(word, {noun: word}) for word in called],
         colour: [Phrase(word, {colour: word}) for word in colours],
         size: [p for value, words in _SIZES.items() for p in synonyms(*words, **{size: value})],
-        place: [p for value, words in _PLACES.items() for p in synonyms(*words, **{place: value})],
+        place: [p for value in places for p in synonyms(*_PLACES[value], **{place: value})],
     }
     # A rule without alternatives is left out: without colours, nothing refers to one.
     if not rules[colour]:

@@ -7,7 +7,7 @@ and the premise of a trial asks it again.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from robocontrast_ros.domain import ObjectState, Scene
@@ -32,6 +32,9 @@ SIZES = ("small", "large")
 PLACES = ("left", "right", "nearest", "farthest")
 """In the robot's frame, named by instructions (``on your left``): x points away from it, y to its left."""
 
+MIDDLE = "middle"
+"""A place that only some tasks' instructions name: of three or more things, that between the others."""
+
 LARGER = 1.2
 """Factor of the diagonals: a thing is large beside others of its kind that are smaller by it; small conversely."""
 
@@ -50,7 +53,7 @@ class Expression:
         noun: the thing's name, or its category's noun, or ``object``.
         colour: its colour; empty if it is not said, as for all that follow.
         size: one of SIZES, among those of the noun and colour.
-        place: one of PLACES, among those of the noun, colour and size.
+        place: one of PLACES, or MIDDLE, among those of the noun, colour and size.
     """
 
     noun: str
@@ -80,7 +83,9 @@ def resolve(expression: Expression, scene: Scene, objects: Objects, apart: float
     found = [o for o in scene if o.model in objects and _fits(expression, objects[o.model])]
     if expression.size:
         found = _extreme(found, expression.size == "large", [_diagonal(objects[o.model]) for o in found])
-    if expression.place:
+    if expression.place == MIDDLE:
+        found = _between(found, apart)
+    elif expression.place:
         sign, measure = _MEASURES[expression.place]
         found = _foremost(found, sign, measure, apart)
     return tuple(o.name for o in found)
@@ -96,7 +101,9 @@ def plain(model: ObjectModel) -> Expression:
     return Expression(model.nouns[0], model.colour)
 
 
-def expressions(name: str, scene: Scene, objects: Objects) -> Iterator[Expression]:
+def expressions(
+    name: str, scene: Scene, objects: Objects, places: Sequence[str] = PLACES
+) -> Iterator[Expression]:
     """Enumerate the expressions that mean one thing alone in a scene, and still do when things are moved a little.
 
     None of them contains a size or a place without need.
@@ -105,6 +112,7 @@ def expressions(name: str, scene: Scene, objects: Objects) -> Iterator[Expressio
         name: of the thing.
         scene: contains the thing.
         objects: the models.
+        places: those that are said.
     """
 
     def alone(expression: Expression) -> bool:
@@ -115,7 +123,7 @@ def expressions(name: str, scene: Scene, objects: Objects) -> Iterator[Expressio
     for noun in nouns(model):
         for colour in dict.fromkeys(("", model.colour)):
             for size in ("", *(SIZES if noun != ANYTHING else ())):
-                for place in ("", *PLACES):
+                for place in ("", *places):
                     said = Expression(noun, colour, size, place)
                     shorter = {replace(said, size=""), replace(said, place=""), replace(said, size="", place="")} - {
                         said
@@ -136,6 +144,14 @@ def _foremost(
         return []
     values = [measure(o) if greatest else -measure(o) for o in found]
     return [o for o, value in zip(found, values, strict=True) if value > max(values) - apart]
+
+
+def _between(found: list[ObjectState], apart: float) -> list[ObjectState]:
+    """Return those that are not clearly farther from the others than the one between them; none of fewer than three."""
+    if len(found) < 3:
+        return []
+    values = [max(math.dist(o.pose.xy, other.pose.xy) for other in found) for o in found]
+    return [o for o, value in zip(found, values, strict=True) if value < min(values) + apart]
 
 
 def _extreme(found: list[ObjectState], largest: bool, sizes: list[float]) -> list[ObjectState]:

@@ -132,7 +132,7 @@ class JointHandler:
 
     def _moved(self, position: float) -> bool:
         """Return whether the joint has come to where it was to go, or beyond."""
-        close = 0.004 if self._way.joint.type == "slide" else 0.03
+        close = 0.002 if self._way.joint.type == "slide" else 0.012
         return self._sense * (self._way.goal - position) <= close
 
     def _is_still(self, tool: Pose) -> bool:

@@ -1,0 +1,207 @@
+"""How often the oracle solves each of the kitchen's skills on one arm, and what else it moves.
+
+For each skill the scenes of seeds 0, 1, 2, …, none left out, in real physics without ROS and images. Of each trial: its
+outcome, and which things that the instruction does not name were moved by more than 1 cm, or whose joint was.
+
+    python -m benchmark.kitchen_skills                                    50 scenes of each skill on the Franka Hand
+    python -m benchmark.kitchen_skills --draws 10 --robot ur5e_2f85       10 scenes on the other arm
+    python -m benchmark.kitchen_skills --skills kitchen_3_turn_on_stove   one skill alone
+    python -m benchmark.kitchen_skills --output FILE.json                 all numbers, in a file
+    python -m benchmark.kitchen_skills --draws 0 --pictures FILE.png      one scene of each kind, by the camera `front`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from robocontrast_ros.configuration import ConfigurationError, load_configured, resolve_uri
+from robocontrast_ros.domain import BASE, Scene, TestInstance, Trial, whole_of
+from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.images.rendering import Camera
+from robocontrast_ros.objects.settling import PHYSICS
+from robocontrast_ros.policies.serving.runner import PolicyRunner
+from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.statistics.proportions import wilson
+from robocontrast_ros.system.numerics import one_thread
+from robocontrast_ros.tasks.kitchen import Kitchen
+from robocontrast_ros.tasks.kitchen.goals import atom_of
+from robocontrast_ros.worlds.in_process import InProcessBench
+from robocontrast_ros.worlds.mujoco.world import World
+
+CONFIG = "package://robocontrast_ros/config"
+MOVED = 0.01
+"""A thing farther than this from where it stood was moved [m]."""
+
+COLUMNS = 4
+"""Pictures beside each other on the sheet."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One trial.
+
+    Attributes:
+        skill: name of the problem.
+        seed: of its scene.
+        success: whether it was solved.
+        steps: control steps.
+        moved: things that the instruction does not name, and that were moved.
+        detail: the fault in words; empty without one.
+    """
+
+    skill: str
+    seed: int
+    success: bool
+    steps: int = 0
+    moved: tuple[str, ...] = ()
+    detail: str = ""
+
+
+class Arm:
+    """A robot in the embedded world that executes trials one after the other.
+
+    Attributes:
+        task: the kitchen.
+        world: the world.
+    """
+
+    def __init__(self, robot: str, cameras: Sequence[Camera] = ()) -> None:
+        self.task: Kitchen = load_configured("tasks", resolve_uri(f"{CONFIG}/tasks/kitchen.yaml"))
+        scenes = self.task.scenes
+        self.world = World(
+            load_profile(robot), scenes.world, scenes.start_position, tuple(cameras), physics_step=scenes.physics_step
+        )
+        file = resolve_uri(f"{CONFIG}/policies/kitchen_oracle.yaml")
+        self.bench = InProcessBench(self.world, self.task, PolicyRunner(file, timeout=60.0, own_thread=False))
+
+    def draw(self, skill: str, seed: int) -> TestInstance:
+        """Return the instance of a seed.
+
+        Raises:
+            ConfigurationError: no scene suits the skill.
+        """
+        return self.task.sample_of(skill, np.random.default_rng(seed), f"{skill}_{seed}")
+
+    def measure(self, skill: str, seed: int) -> Measured:
+        """Draw the scene of a seed, and execute its trial."""
+        try:
+            instance = self.draw(skill, seed)
+        except ConfigurationError as error:
+            return Measured(skill, seed, False, detail=str(error))
+        start = self.bench.bring(instance.scene)
+        trial = Trial(seed, instance.instance_id, BASE, 0, instance, seed)
+        try:
+            result = self.bench.execute(trial, 0).result
+        except BenchFault as fault:
+            return Measured(skill, seed, False, detail=str(fault))
+        moved = self._moved(instance, start, self.bench.scene())
+        return Measured(skill, seed, bool(result.success), result.steps, moved, result.detail)
+
+    def _moved(self, instance: TestInstance, start: Scene, end: Scene) -> tuple[str, ...]:
+        """Return the things that were moved, without the one that is placed and the part that is asked for."""
+        (asked, *_) = atom_of(instance.instruction).arguments
+        found = []
+        for state in start:
+            if state.name == asked:
+                continue
+            far = state.pose.distance_to(end[state.name].pose)
+            if whole_of(state.name):
+                now, then = (self.task.things.position(scene, state.name) for scene in (start, end))
+                # A knob turns where it is.
+                far = max(far, abs(then - now))
+            if far > MOVED:
+                found.append(state.name)
+        return tuple(found)
+
+
+def summary(rows: Sequence[Measured]) -> dict[str, float]:
+    """Return the numbers of some trials."""
+    rate = wilson(sum(row.success for row in rows), len(rows))
+    return {
+        "scenes": len(rows),
+        "solved": sum(row.success for row in rows),
+        "rate": rate.mean,
+        "low": rate.low,
+        "high": rate.high,
+        "moved": sum(bool(row.moved) for row in rows),
+        "steps": float(np.mean([row.steps for row in rows])),
+    }
+
+
+def table(rows: Sequence[Measured]) -> str:
+    """Return the table of the skills, as Markdown."""
+    lines = ["| skill | solved | rate | 95 % | other things moved | steps |", "|---|---|---|---|---|---|"]
+    by_skill = {skill: [row for row in rows if row.skill == skill] for skill in dict.fromkeys(r.skill for r in rows)}
+    for skill, own in [*((f"`{skill}`", own) for skill, own in by_skill.items()), ("all", rows)]:
+        n = summary(own)
+        lines.append(
+            f"| {skill} | {n['solved']}/{n['scenes']} | {100 * n['rate']:.1f} % | "
+            f"{100 * n['low']:.1f} to {100 * n['high']:.1f} | {n['moved']} | {n['steps']:.0f} |"
+        )
+    return "\n".join(lines)
+
+
+def pictures(robot: str, file: Path) -> None:
+    """Write a sheet with one scene of each kind of problem."""
+    arm = Arm(robot, (Camera("front", 480, 360),))
+    shown: dict[str, Image.Image] = {}
+    for name, skill in arm.task.skills.items():
+        if skill.problem.name not in shown:
+            arm.bench.bring(arm.draw(name, 0).scene)
+            shown[skill.problem.name] = Image.fromarray(arm.world.cameras.render("front"))
+    rows = -(-len(shown) // COLUMNS)
+    width, height = next(iter(shown.values())).size
+    sheet = Image.new("RGB", (COLUMNS * width, rows * height))
+    for k, picture in enumerate(shown.values()):
+        sheet.paste(picture, (k % COLUMNS * width, k // COLUMNS * height))
+    sheet.save(file)
+    print(f"{file}: {', '.join(name.removeprefix('robocontrast_') for name in shown)}")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=50, help="scenes of each skill")
+    parser.add_argument("--first", type=int, default=0, help="first seed")
+    parser.add_argument("--robot", default="franka_hand", help="name of the robot's file")
+    parser.add_argument("--skills", nargs="*", help="names of problems; all when left out")
+    parser.add_argument("--output", type=Path, help="write all trials to this file, as JSON")
+    parser.add_argument("--pictures", type=Path, help="draw one scene of each kind to this file")
+    asked = parser.parse_args()
+    if asked.pictures is not None:
+        pictures(asked.robot, asked.pictures)
+    if asked.draws < 1:
+        return
+    arm, rows = Arm(asked.robot), []
+    unknown = sorted(set(asked.skills or ()) - set(arm.task.skills))
+    if unknown:
+        parser.error(f"--skills: got '{unknown[0]}', expected some of {', '.join(arm.task.skills)}")
+    began, seeds = time.monotonic(), range(asked.first, asked.first + asked.draws)
+    with one_thread():
+        for skill in asked.skills or arm.task.skills:
+            own = [arm.measure(skill, seed) for seed in seeds]
+            rows += own
+            if asked.output is not None:
+                values = {"robot": asked.robot, "seeds": [seeds[0], seeds[-1]], "physics": PHYSICS}
+                trials = [asdict(row) for row in rows]
+                asked.output.write_text(json.dumps({**values, "trials": trials}), encoding="utf-8")
+            solved, moved = sum(row.success for row in own), sum(bool(row.moved) for row in own)
+            print(f"{time.monotonic() - began:5.0f} s {skill}: {solved}/{len(own)}, moved {moved}", file=sys.stderr, flush=True)
+            for row in own:
+                if not row.success or row.moved:
+                    others = f"; moved {', '.join(row.moved)}" if row.moved else ""
+                    print(f"        seed {row.seed}: {row.detail or 'no fault'}{others}", file=sys.stderr, flush=True)
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    main()
