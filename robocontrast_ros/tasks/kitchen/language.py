@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from robocontrast_ros.domain import Instruction, Scene
-from robocontrast_ros.tasks.grammar import Derivation
+from robocontrast_ros.tasks.grammar import Derivation, first
 from robocontrast_ros.tasks.kitchen.library import BACKGROUND, Things
 from robocontrast_ros.tasks.kitchen.parameters import FAMILIES
 from robocontrast_ros.tasks.kitchen.predicates import STATES
@@ -49,8 +49,11 @@ class KitchenLanguage(TabletopLanguage):
             if model.category not in BACKGROUND
         }
         super().__init__(named, lambda family: ())
+        self._fixed = {name for name, model in things.models.items() if model.fixed}
         self.grammar = sentence_grammar(named.values(), _SENTENCES, WORDS, _KITCHEN_PLACES)
-        self._conditions_in_words = tuple(conditions)
+        # Several scenes have the same condition.
+        known = {(said.family, said.arguments): said for said in conditions}
+        self._conditions_in_words = tuple(known.values())
         self._joints = {name: model for name, model in named.items() if name in things.parts}
         self._places = {name: m for name, m in named.items() if name not in things.parts or m.cavity is not None}
 
@@ -58,12 +61,23 @@ class KitchenLanguage(TabletopLanguage):
         """Enumerate every task condition once."""
         return iter(self._conditions_in_words)
 
+    def plainly(self, instruction: Instruction, scene: Scene) -> Instruction:
+        """Return an instruction in the usual words: each thing by its first expression that means it alone.
+
+        Raises:
+            ValueError: something cannot be named alone in this scene.
+        """
+        said = {role: self._ways(name, scene)[0] for role, name in instruction.arguments}
+        return self._said(instruction, said, first)
+
     def _expressions(self, name: str, scene: Scene) -> Iterator[Expression]:
         model = scene[name].model
-        known = self._joints if model in self._joints else self._places
+        among = self._joints if model in self._joints else self._places
         if model in self._joints and model in self._places:
-            known = self._objects
-        return expressions(name, scene, known, _KITCHEN_PLACES)
+            among = self._objects
+        # Nobody asks for a drawer as a piece of furniture.
+        own = self._objects[model].nouns if model in self._fixed else ()
+        return (said for said in expressions(name, scene, among, _KITCHEN_PLACES) if not own or said.noun in own)
 
     def _referents(self, derivation: Derivation) -> Objects:
         family, _ = understood(derivation)

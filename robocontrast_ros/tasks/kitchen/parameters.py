@@ -6,7 +6,15 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.tasks.base import TaskParameters
-from robocontrast_ros.tasks.tabletop.parameters import Fixtures, Hand, Placing, Success, TabletopRegion, Triple
+from robocontrast_ros.tasks.tabletop.parameters import (
+    Fixtures,
+    Hand,
+    Perturbing,
+    Placing,
+    Success,
+    TabletopRegion,
+    Triple,
+)
 
 FAMILIES = {
     "open": "Open",
@@ -44,6 +52,13 @@ class Drawing:
 
 
 @record
+class KitchenPerturbing(Perturbing):
+    """Bounds of the perturbations, and thresholds of a wrong way: those of the tabletop, and that of joints."""
+
+    joint_move: float = Field(gt=0, le=0.5, description="ΔS and ΔSB move a joint by at least this share of its range")
+
+
+@record
 class KitchenParameters(TaskParameters):
     """The file config/tasks/kitchen.yaml."""
 
@@ -58,6 +73,7 @@ class KitchenParameters(TaskParameters):
     placing: Placing
     moving: Moving
     drawing: Drawing
+    perturbing: KitchenPerturbing
     things: str = Field(description="URI of the folder of the things")
     problems: str = Field(description="URI of the folder of the problems, one file each")
 

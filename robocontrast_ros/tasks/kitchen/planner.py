@@ -466,7 +466,7 @@ class KitchenPlanner(TabletopPlanner):
                 way = JointWay(name, joint, scene[whole_of(name)].pose, grasp, turn, goal, p.before, p.height)
                 if not _hangs_well(way.tool(now)):
                     continue
-                blocking = self._blocking(way, now, others)
+                blocking = self.blocking(way, now, others)
                 if blocking is None:
                     return replace(way, path=self._path(way, now))
                 reason = f"{words(blocking)} is in the way of the hand at {words(name)}"
@@ -487,7 +487,7 @@ class KitchenPlanner(TabletopPlanner):
         """Return the things that are no obstacles for the hand at a handle: its part, and what lies in it."""
         return {name, whole_of(name), *self._things.parts_of(scene, whole_of(name))}
 
-    def _blocking(self, way: JointWay, now: float, others: Sequence[Obstacle]) -> str | None:
+    def blocking(self, way: JointWay, now: float, others: Sequence[Obstacle]) -> str | None:
         """Return the first obstacle in the corridor of the hand along the whole way of the handle; None if free."""
         p = self._kitchen.moving
         for position in self._positions(way, now):

@@ -16,8 +16,10 @@ from robocontrast_ros.tasks.bddl import Problem, problem_files, read_problem, re
 from robocontrast_ros.tasks.bddl.kitchen import TypesRecord
 from robocontrast_ros.tasks.kitchen.drawing import Names, NoRoom, ProblemScenes
 from robocontrast_ros.tasks.kitchen.goals import KitchenGoals, instruction_of
+from robocontrast_ros.tasks.kitchen.handling import KitchenHandling
 from robocontrast_ros.tasks.kitchen.language import KitchenLanguage
 from robocontrast_ros.tasks.kitchen.library import Things
+from robocontrast_ros.tasks.kitchen.neighbourhood import KitchenNeighbourhood
 from robocontrast_ros.tasks.kitchen.parameters import FAMILIES, KitchenParameters
 from robocontrast_ros.tasks.kitchen.planner import KitchenPlanner
 from robocontrast_ros.tasks.kitchen.predicates import Predicates, Thresholds
@@ -73,6 +75,11 @@ class Kitchen(ModelTask):
         self.language = self.rewording = self.wording = KitchenLanguage(
             things, (skill.instruction for skill in skills.values())
         )
+        self.handling = KitchenHandling(things, self.predicates)
+        self.neighbourhood = self.relocation = KitchenNeighbourhood(
+            self, parameters, things, self.planner, self.goals, self.predicates, self.language
+        )
+        self.looks = {name: (m.type, name.removesuffix(m.type).rstrip("_")) for name, m in things.models.items()}
         region = parameters.region
         low = min(region.x_min, parameters.start[0]) - RIM, region.y_min - RIM
         high = region.x_max + RIM, region.y_max + RIM

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import kitchen_instances
 from language_table_instances import EIGHT
 from tabletop_scenes import CLUTTER_FILE, fresh
 from vln_scenes import APARTMENT
@@ -41,6 +42,14 @@ class TestTabletop(TaskContract):
         return fresh(objects=FEW)
 
 
+class TestKitchen(TaskContract):
+    def parameter_file(self):
+        return kitchen_instances.TASK_FILE
+
+    def made(self):
+        return kitchen_instances.fresh()
+
+
 class OnTheTable(PerturbationContract):
     draws = 5
 
@@ -67,6 +76,13 @@ class AmongFew(PerturbationContract):
 
     def task(self):
         return CLUTTERED
+
+
+class InTheKitchen(PerturbationContract):
+    draws = 8
+
+    def task(self):
+        return kitchen_instances.KITCHEN
 
 
 WHERE = {
@@ -99,6 +115,7 @@ WHERE = {
         "pictures",
     ),
     AmongFew: ("distractors",),
+    InTheKitchen: ("L", "LB", "S", "SB", "SB1", "paraphrase", "specific", "mask_referents"),
 }
 """Kind of test -> the perturbations that are tried so."""
 
