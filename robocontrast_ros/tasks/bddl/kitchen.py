@@ -109,7 +109,8 @@ class Kitchen:
                 yield Flaw(where, kind, f"a type that the kitchen can build: {', '.join(types)}", cure)
         for where, kind, types in things:
             if self.models is not None and types[kind].model not in self.models:
-                yield Flaw(where, kind, f"a type whose model is there; its model '{types[kind].model}' is missing")
+                expected = f"a type whose model is there; its model '{types[kind].model}' is missing"
+                yield Flaw(where, kind, expected, "Add the model to the folder that the task's `things` names.")
         yield from self._unknown_sites(problem)
         for section, atoms in (("init", problem.init), ("goal", problem.goal)):
             for index, atom in enumerate(atoms):

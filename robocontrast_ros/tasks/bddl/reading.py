@@ -8,7 +8,7 @@ from pathlib import Path
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.files import SUFFIXES
 from robocontrast_ros.tasks.bddl.libero import read_bddl
-from robocontrast_ros.tasks.bddl.problem import Check, Problem
+from robocontrast_ros.tasks.bddl.problem import Check, Flaw, Problem
 from robocontrast_ros.tasks.bddl.yaml_form import read_yaml_problem
 
 BDDL = ".bddl"
@@ -30,6 +30,15 @@ def read_problem(path: Path, checks: Iterable[Check] = ()) -> Problem:
     if path.suffix in SUFFIXES:
         return read_yaml_problem(path, checks)
     raise ConfigurationError(str(path), "", path.suffix or path.name, f"a file that ends in {BDDL} or {SUFFIXES[0]}")
+
+
+def error_at(path: Path, flaw: Flaw) -> ConfigurationError:
+    """Return what was found wrong with a file's problem as the error at its place in the file."""
+    try:
+        read_problem(path, (lambda problem: flaw,))
+    except ConfigurationError as error:
+        return error
+    return ConfigurationError(str(path), ".".join(map(str, flaw.where)), flaw.got, flaw.expected, flaw.cure)
 
 
 def problem_files(places: Iterable[Path]) -> Iterator[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -80,24 +80,43 @@ def read_yaml_problem(path: Path, checks: Iterable[Check] = ()) -> Problem:
     Raises:
         ConfigurationError: the file cannot be read, or the problem is wrong.
     """
-    content = read_yaml(path)
+    content, files = read_yaml(path), {}
     if isinstance(content, dict) and "scene" in content:
         scene = path.parent / str(content.pop("scene"))
         if not scene.is_file():
             raise ConfigurationError(
                 str(path), "scene", str(scene), "a file with the scene of the problem", "Check the path."
             )
-        content = {**read_yaml(scene), **content}
-    return parse_yaml_problem(content, str(path), checks)
+        shared = read_yaml(scene)
+        if not isinstance(shared, dict):
+            raise ConfigurationError(str(scene), "", shared, "a mapping of keys of a problem")
+        files = {key: str(scene) for key in shared if key not in content}
+        content = {**shared, **content}
+    return parse_yaml_problem(content, str(path), checks, files)
 
 
-def parse_yaml_problem(content: Any, source: str, checks: Iterable[Check] = ()) -> Problem:
-    """Return the problem that a file's content describes; ``source`` names the file in errors.
+def parse_yaml_problem(
+    content: Any, source: str, checks: Iterable[Check] = (), files: Mapping[str, str] | None = None
+) -> Problem:
+    """Return the problem that a file's content describes.
+
+    Args:
+        content: the content.
+        source: name of the file in errors.
+        checks: as ``read_yaml_problem``.
+        files: key -> name of another file that has it.
 
     Raises:
         ConfigurationError: as ``read_yaml_problem``.
     """
-    said = parse_record(ProblemRecord, content, source)
+    try:
+        return _problem(parse_record(ProblemRecord, content, source), source, checks)
+    except ConfigurationError as error:
+        where = (files or {}).get(error.key.partition(".")[0], source)
+        raise ConfigurationError(where, error.key, error.got, error.expected, error.cure) from None
+
+
+def _problem(said: ProblemRecord, source: str, checks: Iterable[Check]) -> Problem:
     problem = Problem(
         name=said.name,
         language=said.language,

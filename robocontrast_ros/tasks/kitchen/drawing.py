@@ -13,8 +13,9 @@ from shapely import Polygon
 from robocontrast_ros.domain import PART, ObjectState, Pose, Scene
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.objects.joints import Joint, part_pose
-from robocontrast_ros.tasks.bddl import Atom, Problem, Region
+from robocontrast_ros.tasks.bddl import Atom, Flaw, Problem, Region
 from robocontrast_ros.tasks.bddl.kitchen import TypesRecord
+from robocontrast_ros.tasks.bddl.problem import IN, ON
 from robocontrast_ros.tasks.kitchen.library import Things
 from robocontrast_ros.tasks.kitchen.parameters import KitchenParameters
 from robocontrast_ros.tasks.kitchen.predicates import STATES
@@ -24,8 +25,16 @@ Settle = Callable[[Scene], Scene | None]
 """Returns a scene after it has come to rest; None if it does not."""
 
 
-class NoRoom(Exception):
-    """No free place was found for a thing; the text names it."""
+class NoScene(Exception):
+    """No scene was drawn.
+
+    Attributes:
+        flaw: what of the problem is the reason.
+    """
+
+    def __init__(self, flaw: Flaw) -> None:
+        super().__init__(flaw.expected)
+        self.flaw = flaw
 
 
 @dataclass(frozen=True)
@@ -66,11 +75,11 @@ class Names:
 
 @dataclass
 class _Drawn:
-    """A scene that is being drawn: poses, positions of joints, and what the table is covered with."""
+    """A scene that is being drawn: poses, positions of joints, and the area of the table that each thing covers."""
 
     poses: dict[str, Pose] = field(default_factory=dict)
     joints: dict[str, float] = field(default_factory=dict)
-    covered: list[Polygon] = field(default_factory=list)
+    covered: dict[str, Polygon] = field(default_factory=dict)
 
 
 class ProblemScenes:
@@ -80,18 +89,18 @@ class ProblemScenes:
         """Take the parts."""
         self._p, self._things, self._types, self._settle = parameters, things, types, settle
 
-    def draw(self, problem: Problem, rng: np.random.Generator) -> Scene | None:
-        """Draw a scene in which ``init`` holds, at rest; None if something rolls on or goes too far.
+    def draw(self, problem: Problem, rng: np.random.Generator) -> Scene:
+        """Draw a scene in which ``init`` holds, at rest.
 
         Positions are uniform over the rectangles of a region, and so is the yaw over its turns; a thing without turns
         has any yaw. The position of a joint is uniform over its state.
 
         Raises:
-            NoRoom: there is no free place for a thing.
+            NoScene: there is no free place for a thing, or one rolls on or goes too far.
         """
         names, drawn = Names(problem, self._types), _Drawn()
         self._draw_joints(names, drawn, rng)
-        places = {atom.arguments[0]: atom for atom in problem.init if atom.predicate in ("On", "In")}
+        places = {atom.arguments[0]: atom for atom in problem.init if atom.predicate in (ON, IN)}
         for name in problem.fixtures:
             region = problem.named_regions.get(places[name].arguments[1]) if name in places else None
             if region is not None:
@@ -105,8 +114,7 @@ class ProblemScenes:
                 self._place(names, name, region, drawn, rng)
             else:
                 self._put(names, name, names.thing(place, self._things), places[name].predicate, drawn, rng)
-        scene = self._scene(names, drawn, rng)
-        return self._settled(scene)
+        return self._settled(problem, self._scene(names, drawn, rng))
 
     def _draw_joints(self, names: Names, drawn: _Drawn, rng: np.random.Generator) -> None:
         for atom in names.problem.init:
@@ -128,11 +136,15 @@ class ProblemScenes:
             turned = rng.uniform(low, high) if model.fixed or high > low else rng.uniform(-math.pi, math.pi)
             pose = Pose.planar(x, y, turned)
             area = self._area(name, model, pose, drawn)
-            if not drawn.covered or (shapely.distance(area, np.array(drawn.covered, dtype=object)) >= gap).all():
+            taken = np.array(list(drawn.covered.values()), dtype=object)
+            if not drawn.covered or (shapely.distance(area, taken) >= gap).all():
                 drawn.poses[name] = pose
-                drawn.covered.append(area)
+                drawn.covered[name] = area
                 return
-        raise NoRoom(name)
+        nearest = min(drawn.covered, key=lambda other: shapely.distance(area, drawn.covered[other]))
+        expected = f"a place with room for '{name}', {1000 * gap:g} mm beside '{nearest}', which stands there"
+        where = ("regions", names.problem.regions.index(region))
+        raise NoScene(Flaw(where, region.full_name, expected, "Make the region larger, or move it away."))
 
     def _area(self, name: str, model: ObjectModel, pose: Pose, drawn: _Drawn) -> Polygon:
         """Return the area that a thing covers, with its drawers and doors where they are."""
@@ -167,7 +179,9 @@ class ProblemScenes:
             if fits and not any(shapely.distance(area, other) < self._p.placing.gap for other in taken):
                 drawn.poses[name] = pose
                 return
-        raise NoRoom(name)
+        where, atom = _place_of(names.problem, name)
+        expected = f"a place with room for '{name}'"
+        raise NoScene(Flaw(where, atom, expected, "Name another place, or take something out of this one."))
 
     def _pose_of(self, names: Names, name: str, drawn: _Drawn) -> Pose:
         whole, _, part = name.rpartition(PART)
@@ -195,13 +209,26 @@ class ProblemScenes:
             objects.append(ObjectState(name, names.model(name), drawn.poses[name]))
         return Scene(tuple(objects))
 
-    def _settled(self, scene: Scene) -> Scene | None:
+    def _settled(self, problem: Problem, scene: Scene) -> Scene:
         rested = self._settle(scene)
         if rested is None:
-            return None
-        far = self._p.drawing.settled
-        moved = (a.pose.distance_to(b.pose) > far for a, b in zip(scene, rested, strict=True))
-        return None if any(moved) else rested
+            raise NoScene(Flaw(("init",), "a scene that does not come to rest", "things that stay where they are put"))
+        ways = {a.name: a.pose.distance_to(b.pose) for a, b in zip(scene, rested, strict=True)}
+        name = max(ways, key=ways.__getitem__)
+        if ways[name] <= self._p.drawing.settled:
+            return rested
+        where, atom = _place_of(problem, name)
+        most = f"by at most {1000 * self._p.drawing.settled:g} mm"
+        expected = f"a place where '{name}' stays, {most}: it goes {1000 * ways[name]:.0f} mm until it is at rest"
+        raise NoScene(Flaw(where, atom, expected, "Name another place."))
+
+
+def _place_of(problem: Problem, name: str) -> tuple[tuple[str | int, ...], str]:
+    """Return where ``init`` says the place of a thing, and its atom there."""
+    for index, atom in enumerate(problem.init):
+        if atom.predicate in (ON, IN) and atom.arguments[0] == name:
+            return ("init", index), str(atom)
+    return ("init",), name
 
 
 def _depth(problem: Problem, places: Mapping[str, Atom], name: str) -> int:

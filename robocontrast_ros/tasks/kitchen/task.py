@@ -12,9 +12,20 @@ from robocontrast_ros.domain import Instruction, Scene, TestInstance
 from robocontrast_ros.objects import SHIPPED, load_library, with_parts
 from robocontrast_ros.objects.settling import settle
 from robocontrast_ros.tasks.base import ModelScenes, ModelTask
-from robocontrast_ros.tasks.bddl import Problem, problem_files, read_problem, read_types
+from robocontrast_ros.tasks.bddl import (
+    Flaw,
+    Problem,
+    done_at_start,
+    error_at,
+    problem_files,
+    read_domain,
+    read_problem,
+    read_types,
+)
+from robocontrast_ros.tasks.bddl import Kitchen as Buildable
 from robocontrast_ros.tasks.bddl.kitchen import TypesRecord
-from robocontrast_ros.tasks.kitchen.drawing import Names, NoRoom, ProblemScenes
+from robocontrast_ros.tasks.kitchen.checks import KitchenChecks, one_skill
+from robocontrast_ros.tasks.kitchen.drawing import Names, NoScene, ProblemScenes
 from robocontrast_ros.tasks.kitchen.goals import KitchenGoals, instruction_of
 from robocontrast_ros.tasks.kitchen.handling import KitchenHandling
 from robocontrast_ros.tasks.kitchen.language import KitchenLanguage
@@ -23,7 +34,7 @@ from robocontrast_ros.tasks.kitchen.neighbourhood import KitchenNeighbourhood
 from robocontrast_ros.tasks.kitchen.parameters import FAMILIES, KitchenParameters
 from robocontrast_ros.tasks.kitchen.planner import KitchenPlanner
 from robocontrast_ros.tasks.kitchen.predicates import Predicates, Thresholds
-from robocontrast_ros.tasks.protocol import Backdrop, Infeasible
+from robocontrast_ros.tasks.protocol import SOLVED, Backdrop, Infeasible
 
 RIM = 0.1
 """Width of the table around region and start that maps show [m]."""
@@ -37,11 +48,13 @@ class Skill:
         name: name of its file.
         problem: the problem.
         instruction: what it asks for, in its own words, about things by their names in its scenes.
+        file: its file.
     """
 
     name: str
     problem: Problem
     instruction: Instruction
+    file: Path
 
 
 class Kitchen(ModelTask):
@@ -100,9 +113,16 @@ class Kitchen(ModelTask):
         wanted = {kind.model for kind in (*types.fixtures.values(), *types.objects.values())}
         standing = {name for names in parameters.fixtures.kinds.values() for name in names}
         things = Things.of(model for name, model in library.items() if name in wanted | standing)
-        skills = {}
-        for file in problem_files([resolve_uri(parameters.problems)]):
-            skills[file.stem] = _skill(file, things, types)
+        folder = resolve_uri(parameters.problems)
+        if not folder.is_dir():
+            raise ConfigurationError(str(path), "problems", parameters.problems, "a folder of problems, one file each")
+        skills: dict[str, Skill] = {}
+        for file in problem_files([folder]):
+            skill = _skill(file, things, types)
+            if skill.name in skills:
+                other = skills[skill.name].file
+                raise ConfigurationError(str(file), "", skill.name, f"a name that no other problem has; {other} has it")
+            skills[skill.name] = skill
         return cls(parameters, things, types, skills)
 
     def premise(self, instruction: Instruction, scene: Scene) -> str | None:
@@ -131,40 +151,50 @@ class Kitchen(ModelTask):
             KeyError: there is no such problem.
             ConfigurationError: too few scenes suit it.
         """
-        skill, reason = self.skills[name], ""
-        for _ in range(self.parameters.drawing.draws):
+        skill, draws = self.skills[name], self.parameters.drawing.draws
+        goal = ("goal", 0), str(skill.problem.goal[0])
+        for _ in range(draws):
             try:
                 scene = self._scenes_of.draw(skill.problem, rng)
-            except NoRoom as error:
-                reason = f"there is no room for '{error}'"
+            except NoScene as error:
+                flaw = error.flaw
                 continue
-            if scene is None:
-                reason = "something moved while the scene came to rest"
-                continue
-            unclear = self.premise(skill.instruction, scene)
-            found = Infeasible(unclear) if unclear else self.make_instance(instance_id, skill.instruction, scene)
+            found = self._instance(skill.instruction, scene, instance_id)
             if isinstance(found, TestInstance):
                 return found
-            reason = found.reason
-        expected = f"a scene among {self.parameters.drawing.draws}; the last was refused: {reason}"
-        raise ConfigurationError(f"problem '{name}'", "init", skill.problem.language, expected)
+            if found.reason == SOLVED:
+                expected = "a goal that does not hold in the scenes of `init`"
+                flaw = Flaw(*goal, expected, "Change init or goal.")
+            else:
+                expected = f"a goal that can be reached in one of {draws} drawn scenes; the last: {found.reason}"
+                flaw = Flaw(*goal, expected)
+        raise error_at(skill.file, flaw)
+
+    def _instance(self, instruction: Instruction, scene: Scene, instance_id: str) -> TestInstance | Infeasible:
+        """Return the test instance of a drawn scene, or why it is none."""
+        unclear = self.premise(instruction, scene)
+        if unclear is None:
+            return self.make_instance(instance_id, instruction, scene)
+        try:
+            solved = self.goals.goal(instruction, scene).satisfied(scene)
+        except ValueError:
+            solved = False
+        return Infeasible(SOLVED if solved else unclear)
 
 
 def _skill(file: Path, things: Things, types: TypesRecord) -> Skill:
     """Return the skill of a problem's file.
 
     Raises:
-        ConfigurationError: its goal is more than one atom, or nobody can be asked for it.
+        ConfigurationError: the problem is wrong, cannot be built, or is no single skill.
     """
-    problem = read_problem(file)
-    if len(problem.goal) != 1:
-        expected = "one atom: the kitchen has problems with one skill"
-        raise ConfigurationError(str(file), "goal", " ".join(map(str, problem.goal)), expected)
-    try:
-        asked = instruction_of(Names(problem, types).atom(problem.goal[0], things))
-    except (ValueError, KeyError) as error:
-        raise ConfigurationError(str(file), "goal", str(problem.goal[0]), f"a skill of the kitchen ({error})") from None
-    return Skill(file.stem, problem, replace(asked, text=problem.language))
+    checks = KitchenChecks(things, types)
+    buildable = Buildable(types, read_domain(), frozenset(things.models)).first_unbuildable
+    problem = read_problem(
+        file, (buildable, done_at_start, one_skill, checks.askable, checks.held, checks.on_the_table)
+    )
+    asked = instruction_of(Names(problem, types).atom(problem.goal[0], things))
+    return Skill(file.stem, problem, replace(asked, text=problem.language), file)
 
 
 def _at_rest(scene: Scene, models: dict, world: str) -> Scene | None:

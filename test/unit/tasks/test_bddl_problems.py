@@ -281,7 +281,9 @@ def test_regions_of_what_is_declared_nowhere_are_a_remark_until_something_names_
 
 @pytest.fixture(scope="module")
 def kitchen() -> Kitchen:
-    return Kitchen(read_types(), read_domain(), frozenset({"oak_table", "brown_cabinet", "black_bowl", "white_plate"}))
+    return Kitchen(
+        read_types(), read_domain(), frozenset({"oak_table", "brown_cabinet", "black_rice_bowl", "white_side_plate"})
+    )
 
 
 def test_what_the_kitchen_can_build_is_taken(kitchen):
