@@ -15,7 +15,7 @@ from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove
 from robocontrast_ros.domain.words import name_in_words
 from robocontrast_ros.objects import fixed_models, moving_parts
 from robocontrast_ros.objects.joints import BETWEEN, Joint, position_in
-from robocontrast_ros.strategies.effort import Tolerance, Tolerances, angle_between
+from robocontrast_ros.strategies.effort import Tolerance, Tolerances, angle_between, with_whole_in_place
 from robocontrast_ros.tasks.protocol import RIGHT_AND_UP, Task
 
 SIGMAS = 2.0
@@ -271,7 +271,7 @@ def misplaced(
         if scene[wanted.name].model != wanted.model:
             lines[wanted.name] = f"{name_in_words(wanted.name)} is not the right one"
             continue
-        pose, spread = scene[wanted.name].pose, (deviations or {}).get(wanted.name, nothing)
+        pose, spread = with_whole_in_place(scene, target, wanted.name), (deviations or {}).get(wanted.name, nothing)
         off, turned, tolerance = *_apart(pose, wanted.pose), tolerances.of(wanted.model)
         if off > tolerance.position + SIGMAS * spread.position:
             allowed = _metres(tolerance.position)

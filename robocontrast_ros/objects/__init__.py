@@ -1,6 +1,7 @@
 """Objects on a table: their looks, grasps, and places in and on them."""
 
 from robocontrast_ros.objects.library import (
+    BACKGROUND,
     SHIPPED,
     find_model,
     fixed_models,
@@ -24,6 +25,7 @@ from robocontrast_ros.objects.model import (
 )
 
 __all__ = [
+    "BACKGROUND",
     "FINGER_BEYOND",
     "SHIPPED",
     "Cavity",

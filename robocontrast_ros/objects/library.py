@@ -101,9 +101,14 @@ def library_of(uris: Iterable[str]) -> dict[str, ObjectModel]:
     return {model.model: model for model in sorted(models, key=lambda model: model.model)}
 
 
+BACKGROUND = ("table", "background", "light")
+"""Categories of what a scene stands in: it is in its place in every scene. Other fixed models are carried by people."""
+
+
 def fixed_models(uris: Iterable[str]) -> frozenset[str]:
-    """Return the models among spawnable resources that never move in a scene: tables, backgrounds, lights."""
-    return frozenset(name for name, model in library_of(uris).items() if model.fixed)
+    """Return the models among spawnable resources that nobody carries: tables, backgrounds, lights."""
+    models = library_of(uris).items()
+    return frozenset(name for name, model in models if model.fixed and model.category in BACKGROUND)
 
 
 def with_parts(models: Iterable[ObjectModel]) -> dict[str, str]:

@@ -23,6 +23,7 @@ from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import ObjectState, Pose, Scene, SetupMove, whole_of
 from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.domain.products import norm
+from robocontrast_ros.objects.frames import compose, inverse
 
 OUT_OF_THE_ROOM = 10.0
 """Distance from its wanted place from which an object is not fetched [m]."""
@@ -89,11 +90,20 @@ def angle_between(a: Pose, b: Pose) -> float:
     return 2.0 * math.atan2(math.hypot(*vector), abs(ax * bx + ay * by + az * bz + aw * bw))
 
 
+def with_whole_in_place(scene: Scene, wanted: Scene, name: str) -> Pose:
+    """Return the pose of an object of a scene; of a moving part, as if its object stood as in the wanted scene."""
+    pose, whole = scene[name].pose, whole_of(name)
+    if whole not in scene or whole not in wanted or scene[whole].pose == wanted[whole].pose:
+        return pose
+    return compose(wanted[whole].pose, compose(inverse(scene[whole].pose), pose))
+
+
 def setup_moves(actual: Scene, wanted: Scene, tolerance: AnyTolerance) -> tuple[SetupMove, ...]:
     """Return the moves from a scene to another: first objects that leave it, then those that are moved or brought in.
 
     An object whose model changed under the same name is taken out and brought in. Fixed models are left out. A moving
-    part, such as a drawer, is moved by itself; it comes and goes with its object.
+    part, such as a drawer, comes and goes with its object, which takes it along; it is moved by itself from where it
+    then is.
 
     Raises:
         ValueError: the scenes have different frames.
@@ -110,8 +120,9 @@ def setup_moves(actual: Scene, wanted: Scene, tolerance: AnyTolerance) -> tuple[
         here = actual[w.name] if w.name in actual and stays(actual[w.name]) else None
         if here is None and whole_of(w.name):
             continue
-        if here is None or not tolerance.of(w.model).accepts(here.pose, w.pose):
-            moved.append(SetupMove(w.name, w.model, here.pose if here else None, w.pose))
+        start = None if here is None else with_whole_in_place(actual, wanted, w.name)
+        if start is None or not tolerance.of(w.model).accepts(start, w.pose):
+            moved.append(SetupMove(w.name, w.model, start, w.pose))
     return tuple(move for move in (*out, *moved) if move.model not in tolerance.fixed)
 
 
@@ -277,8 +288,8 @@ def transition_costs(
     frames = sorted({scene.frame_id for scene in (*left, *wanted)})
     if len(frames) > 1:
         raise ValueError(f"scenes in one frame: got {', '.join(map(repr, frames))}")
-    if model.store is not None:
-        # Objects that are taken out also count, in the order of the moves.
+    if model.store is not None or any(whole_of(item.name) for scene in wanted for item in scene):
+        # Objects that are taken out also count, in the order of the moves, and a part is moved after its object.
         return np.array([[model.cost(setup_moves(a, b, tolerance)) for b in wanted] for a in left])
     arrays = cache(partial(_object_arrays, tuple(left)))
     costs = np.empty((len(left), len(wanted)))

@@ -9,11 +9,11 @@ from typing import ClassVar, Protocol
 
 from robocontrast_ros.console.questions import ROBOT, SetUpQuestion
 from robocontrast_ros.console.table_map import doubts_in_words, misplaced
-from robocontrast_ros.domain import Scene, SetupMove
+from robocontrast_ros.domain import ObjectState, Scene, SetupMove, whole_of
 from robocontrast_ros.domain.geometry import Vector3
 from robocontrast_ros.episodes.bench import SetByPerson, SetUpOutcome
 from robocontrast_ros.objects import fixed_models
-from robocontrast_ros.strategies.effort import Tolerance, Tolerances, setup_moves
+from robocontrast_ros.strategies.effort import Tolerance, Tolerances, setup_moves, with_whole_in_place
 from robocontrast_ros.strategies.visit_order import in_cheapest_order
 from robocontrast_ros.worlds.backends import (
     BackendContext,
@@ -143,19 +143,34 @@ class ByHand:
 
 
 def _with_moved(scene: Scene, target: Scene, moved: Collection[str]) -> Scene:
-    """Return a scene in which some objects, or ``ROBOT``, were brought to their places in the target."""
-    left = (o for o in scene if o.name in target or o.name not in moved)
-    moved_or_not = (target[o.name] if o.name in moved else o for o in left)
-    brought = (o for o in target if o.name in moved and o.name not in scene)
-    return replace(scene, objects=(*moved_or_not, *brought), robot=target.robot if ROBOT in moved else scene.robot)
+    """Return a scene in which some objects, or ``ROBOT``, were brought to their places in the target.
+
+    An object takes its moving parts along; a part that is moved has its joint as in the target.
+    """
+
+    def taken(name: str) -> bool:
+        return name in moved or whole_of(name) in moved
+
+    def now(o: ObjectState) -> ObjectState:
+        if not taken(o.name):
+            return o
+        wanted = target[o.name]
+        if o.name not in moved and wanted.model == o.model:
+            return replace(o, pose=with_whole_in_place(scene, target, o.name))
+        if whole_of(o.name) in moved:
+            return wanted
+        return replace(wanted, pose=with_whole_in_place(target, scene, o.name))
+
+    left = (o for o in scene if o.name in target or not taken(o.name))
+    brought = (o for o in target if taken(o.name) and o.name not in scene)
+    robot = target.robot if ROBOT in moved else scene.robot
+    return replace(scene, objects=(*map(now, left), *brought), robot=robot)
 
 
 def _believed(scene: Scene, target: Scene, names: Collection[str]) -> Scene:
     """Return the scene with these objects, and the robot, in their target places, and without unwanted objects."""
-    told = {o.name: o for o in target if o.name in names}
-    kept = (told.get(o.name, o) for o in scene if o.name in target)
-    brought = (o for name, o in told.items() if name not in scene)
-    return replace(scene, objects=(*kept, *brought), robot=target.robot)
+    wanted = replace(scene, objects=tuple(o for o in scene if o.name in target))
+    return replace(_with_moved(wanted, target, names), robot=target.robot)
 
 
 class ToldTable:

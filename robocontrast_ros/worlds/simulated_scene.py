@@ -241,13 +241,15 @@ class SimulatedScene:
             self._simulation.reset_state()
         _, poses = self._simulation.poses()
         present = {name for name in poses if self._model(name) is not None}
+        # An object of another model under the same name is another object.
+        same = {o.name for o in target if o.name in present and self._model(o.name) == o.model}
         with self._simulation.at_once():
-            for name in sorted(name for name in present - set(target.names) if not whole_of(name)):
+            for name in sorted(name for name in present - same if not whole_of(name)):
                 self._require(Feature.DELETING, name)
                 self._simulation.delete(name)
                 self._model_of.pop(name, None)
             for wanted in target:
-                if wanted.name not in present and not whole_of(wanted.name):
+                if wanted.name not in same and not whole_of(wanted.name):
                     self._spawn(wanted)
         for wanted in target:
             if wanted.name in present and not whole_of(wanted.name):

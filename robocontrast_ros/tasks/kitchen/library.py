@@ -6,12 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from robocontrast_ros.domain import PART, Scene, whole_of
+from robocontrast_ros.objects import BACKGROUND as BACKGROUND
 from robocontrast_ros.objects import MovingPart, ObjectModel
 from robocontrast_ros.objects.joints import Joint, position_in
 from robocontrast_ros.objects.shapes import bounds
-
-BACKGROUND = ("table", "background", "light")
-"""Categories of what a scene stands in: nothing is done with it, and it is in nobody's way."""
 
 
 @dataclass(frozen=True)

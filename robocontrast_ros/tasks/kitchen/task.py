@@ -39,6 +39,9 @@ from robocontrast_ros.tasks.protocol import SOLVED, Backdrop, Infeasible
 RIM = 0.1
 """Width of the table around region and start that maps show [m]."""
 
+BEHIND = 0.2
+"""Width of the table behind the region that maps show [m]: fixtures stand there, with their fronts in the region."""
+
 
 @dataclass(frozen=True)
 class Skill:
@@ -95,7 +98,7 @@ class Kitchen(ModelTask):
         self.looks = {name: (m.type, name.removesuffix(m.type).rstrip("_")) for name, m in things.models.items()}
         region = parameters.region
         low = min(region.x_min, parameters.start[0]) - RIM, region.y_min - RIM
-        high = region.x_max + RIM, region.y_max + RIM
+        high = region.x_max + BEHIND, region.y_max + RIM
         self.backdrop = Backdrop((low, (high[0], low[1]), high, (low[0], high[1])), up="x")
         still = things.still
         self._scenes_of = ProblemScenes(parameters, things, types, lambda s: _at_rest(s, still, parameters.world))

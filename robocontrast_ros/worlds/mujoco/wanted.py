@@ -42,7 +42,7 @@ class WantedScenes:
         self._lens: Lens | None = None
         self._thread = ThreadPoolExecutor(1, "wanted scenes")
         self._world: World | None = None
-        self._spawned: frozenset[str] = frozenset()
+        self._spawned: frozenset[tuple[str, str]] = frozenset()
 
     def draw(self, scene: Scene) -> NDArray[np.uint8] | None:
         """Return the picture, shape (height, width, 3), RGB.
@@ -85,13 +85,13 @@ class WantedScenes:
     def _draw(self, scene: Scene) -> NDArray[np.uint8] | None:
         models = self._task.scenes.models
         try:
-            world, wanted = self._made(), frozenset(scene.names)
+            world, wanted = self._made(), frozenset((item.name, item.model) for item in scene)
             with world.at_once():
-                for name in self._spawned - wanted:
+                for name, _ in self._spawned - wanted:
                     if not whole_of(name):
                         world.delete(name)
                 for item in scene:
-                    if item.name not in self._spawned and not whole_of(item.name):
+                    if (item.name, item.model) not in self._spawned and not whole_of(item.name):
                         world.spawn(item.name, item.pose, uri=models[item.model])
             # The pose of a part depends on that of its object.
             for item in sorted(scene, key=lambda item: bool(whole_of(item.name))):
