@@ -61,6 +61,10 @@ FREE = 0.02
 """Greatest distance of a thing that can be taken from the table's top [m]."""
 
 
+OUT = 0.04
+"""Position of a drawer [m] beyond which it is in the way of a hand before the drawers below it."""
+
+
 @dataclass(frozen=True)
 class JointWay:
     """How to move a part on its joint.
@@ -484,8 +488,9 @@ class KitchenPlanner(TabletopPlanner):
         return high - share * (high - low)
 
     def _own(self, scene: Scene, name: str) -> Collection[str]:
-        """Return the things that are no obstacles for the hand at a handle: its part, and what lies in it."""
-        return {name, whole_of(name), *self._things.parts_of(scene, whole_of(name))}
+        """Return what is no obstacle for the hand at a handle: its object, and the parts of that which are not out."""
+        parts = self._things.parts_of(scene, whole_of(name))
+        return {name, whole_of(name), *(part for part in parts if self._things.position(scene, part) <= OUT)}
 
     def blocking(self, way: JointWay, now: float, others: Sequence[Obstacle]) -> str | None:
         """Return the first obstacle in the corridor of the hand along the whole way of the handle; None if free."""

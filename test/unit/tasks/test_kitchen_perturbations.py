@@ -136,8 +136,15 @@ def test_another_drawer_is_preferred_to_another_skill(answers):
     other = asked["kitchen_1_open_top_drawer-0"]
     assert other.family == "open"
     assert other.get("target") in ("cabinet/middle_drawer", "cabinet/bottom_drawer")
-    # Where all others are closed, closing one more makes no sense.
-    assert asked["kitchen_10_close_top_drawer-0"].family == "open"
+    # Where all others are closed, closing one more makes no sense; and a drawer that is out is above those below it.
+    assert asked["kitchen_10_close_top_drawer-0"].family not in ("open", "close")
+
+
+def test_no_hand_comes_to_a_drawer_below_one_that_is_out():
+    base = instance("kitchen_10_close_top_drawer")
+    below = replace(base.instruction, family="open", arguments=(("target", "cabinet/bottom_drawer"),))
+    assert "is in the way of the hand" in TASK.planner.plan(below, base.scene).reason
+    assert isinstance(TASK.planner.plan(below, after_success(base)), Plan)
 
 
 def test_one_thing_is_handled_and_it_costs_something(answers):
