@@ -101,9 +101,7 @@ def plain(model: ObjectModel) -> Expression:
     return Expression(model.nouns[0], model.colour)
 
 
-def expressions(
-    name: str, scene: Scene, objects: Objects, places: Sequence[str] = PLACES
-) -> Iterator[Expression]:
+def expressions(name: str, scene: Scene, objects: Objects, places: Sequence[str] = PLACES) -> Iterator[Expression]:
     """Enumerate the expressions that mean one thing alone in a scene, and still do when things are moved a little.
 
     None of them contains a size or a place without need.
