@@ -7,13 +7,14 @@ outcome, and which things that the instruction does not name were moved by more 
     python -m benchmark.kitchen_skills --draws 10 --robot ur5e_2f85       10 scenes on the other arm
     python -m benchmark.kitchen_skills --skills kitchen_3_turn_on_stove   one skill alone
     python -m benchmark.kitchen_skills --output FILE.json                 all numbers, in a file
-    python -m benchmark.kitchen_skills --draws 0 --pictures FILE.png      one scene of each kind, by the camera `front`
+    python -m benchmark.kitchen_skills --draws 0 --picture FILE.png       one scene of each kind
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -24,9 +25,9 @@ import numpy as np
 from PIL import Image
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured, resolve_uri
-from robocontrast_ros.domain import BASE, Scene, TestInstance, Trial, whole_of
+from robocontrast_ros.domain import BASE, Pose, Scene, TestInstance, Trial, whole_of
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.images.rendering import Camera
+from robocontrast_ros.objects.frames import compose
 from robocontrast_ros.objects.settling import PHYSICS
 from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.robots.profile import load_profile
@@ -34,15 +35,20 @@ from robocontrast_ros.statistics.proportions import wilson
 from robocontrast_ros.system.numerics import one_thread
 from robocontrast_ros.tasks.kitchen import Kitchen
 from robocontrast_ros.tasks.kitchen.goals import atom_of
+from robocontrast_ros.tasks.kitchen.library import BACKGROUND
 from robocontrast_ros.worlds.in_process import InProcessBench
+from robocontrast_ros.worlds.mujoco.object_renderer import ObjectRenderer
 from robocontrast_ros.worlds.mujoco.world import World
 
 CONFIG = "package://robocontrast_ros/config"
 MOVED = 0.01
 """A thing farther than this from where it stood was moved [m]."""
 
-COLUMNS = 4
-"""Pictures beside each other on the sheet."""
+SIZE, COLUMNS = (400, 300), 4
+"""Width and height of a picture [pixel]; pictures beside each other on the sheet."""
+
+TURNED = Pose.planar(1.1, 0.0, math.pi)
+"""Where the world is put before the camera `front`, which stands opposite the robot, to be seen from its side."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +80,10 @@ class Arm:
         world: the world.
     """
 
-    def __init__(self, robot: str, cameras: Sequence[Camera] = ()) -> None:
+    def __init__(self, robot: str) -> None:
         self.task: Kitchen = load_configured("tasks", resolve_uri(f"{CONFIG}/tasks/kitchen.yaml"))
         scenes = self.task.scenes
-        self.world = World(
-            load_profile(robot), scenes.world, scenes.start_position, tuple(cameras), physics_step=scenes.physics_step
-        )
+        self.world = World(load_profile(robot), scenes.world, scenes.start_position, physics_step=scenes.physics_step)
         file = resolve_uri(f"{CONFIG}/policies/kitchen_oracle.yaml")
         self.bench = InProcessBench(self.world, self.task, PolicyRunner(file, timeout=60.0, own_thread=False))
 
@@ -150,21 +154,25 @@ def table(rows: Sequence[Measured]) -> str:
     return "\n".join(lines)
 
 
-def pictures(robot: str, file: Path) -> None:
-    """Write a sheet with one scene of each kind of problem."""
-    arm = Arm(robot, (Camera("front", 480, 360),))
-    shown: dict[str, Image.Image] = {}
-    for name, skill in arm.task.skills.items():
-        if skill.problem.name not in shown:
-            arm.bench.bring(arm.draw(name, 0).scene)
-            shown[skill.problem.name] = Image.fromarray(arm.world.cameras.render("front"))
-    rows = -(-len(shown) // COLUMNS)
-    width, height = next(iter(shown.values())).size
-    sheet = Image.new("RGB", (COLUMNS * width, rows * height))
+def draw_scenes(file: Path) -> int:
+    """Draw one scene of each kind of problem on a sheet, seen from where the robot stands; return how many."""
+    task: Kitchen = load_configured("tasks", resolve_uri(f"{CONFIG}/tasks/kitchen.yaml"))
+    models, shown = task.things.still, {}
+    kinds = {skill.problem.name: name for name, skill in reversed(task.skills.items())}
+    with ObjectRenderer(*SIZE, camera="front") as renderer:
+        for kind in sorted(kinds, key=lambda kind: (len(kind), kind)):
+            scene = task.sample_of(kinds[kind], np.random.default_rng(0), kind).scene
+            placed = []
+            for state in scene:
+                around = models[state.model].category in BACKGROUND
+                placed.append((models[state.model], state.pose if around else compose(TURNED, state.pose)))
+            shown[kind] = Image.fromarray(renderer.scenery(placed))
+    width, height = SIZE
+    sheet = Image.new("RGB", (COLUMNS * width, -(-len(shown) // COLUMNS) * height))
     for k, picture in enumerate(shown.values()):
         sheet.paste(picture, (k % COLUMNS * width, k // COLUMNS * height))
     sheet.save(file)
-    print(f"{file}: {', '.join(name.removeprefix('robocontrast_') for name in shown)}")
+    return len(shown)
 
 
 def main() -> None:
@@ -175,10 +183,10 @@ def main() -> None:
     parser.add_argument("--robot", default="franka_hand", help="name of the robot's file")
     parser.add_argument("--skills", nargs="*", help="names of problems; all when left out")
     parser.add_argument("--output", type=Path, help="write all trials to this file, as JSON")
-    parser.add_argument("--pictures", type=Path, help="draw one scene of each kind to this file")
+    parser.add_argument("--picture", type=Path, help="draw one scene of each kind to this file")
     asked = parser.parse_args()
-    if asked.pictures is not None:
-        pictures(asked.robot, asked.pictures)
+    if asked.picture is not None:
+        print(json.dumps({"seed": 0, "scenes": draw_scenes(asked.picture)}))
     if asked.draws < 1:
         return
     arm, rows = Arm(asked.robot), []
@@ -195,7 +203,11 @@ def main() -> None:
                 trials = [asdict(row) for row in rows]
                 asked.output.write_text(json.dumps({**values, "trials": trials}), encoding="utf-8")
             solved, moved = sum(row.success for row in own), sum(bool(row.moved) for row in own)
-            print(f"{time.monotonic() - began:5.0f} s {skill}: {solved}/{len(own)}, moved {moved}", file=sys.stderr, flush=True)
+            print(
+                f"{time.monotonic() - began:5.0f} s {skill}: {solved}/{len(own)}, moved {moved}",
+                file=sys.stderr,
+                flush=True,
+            )
             for row in own:
                 if not row.success or row.moved:
                     others = f"; moved {', '.join(row.moved)}" if row.moved else ""

@@ -557,6 +557,20 @@ RECIPES = (
         ("docs/images/tabletop_trial.png",),
     ),
     Recipe(
+        "kitchen_picture",
+        Pace.DOCS,
+        "python -m benchmark.kitchen_skills --draws 0",
+        making.printed_with_photograph("docs/images/kitchen.jpg"),
+        (
+            "config/kitchen/scenes/*.yaml",
+            "config/kitchen/types.yaml",
+            "config/objects/kitchen/*.yaml",
+            "models/tabletop.xml",
+            *OBJECTS,
+        ),
+        ("docs/images/kitchen.jpg",),
+    ),
+    Recipe(
         "vln_picture",
         Pace.LONG,
         "robocontrast evaluate locobot_vln",

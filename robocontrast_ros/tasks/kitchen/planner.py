@@ -477,7 +477,7 @@ class KitchenPlanner(TabletopPlanner):
         raise NoPlan(reason)
 
     def _goal_position(self, joint: Joint, state: str) -> float:
-        """Return the position to which a joint is moved so that it is well in a state: 0, if it has that [m, or rad]."""
+        """Return the position to which a joint is moved so that it is well in a state; 0 if that has it [m, or rad]."""
         wanted = next(known for known in joint.states if known.name == state)
         if joint.has(state, 0.0):
             return 0.0

@@ -1,4 +1,4 @@
-"""The planner of the kitchen: a plan for each family, its final scene, and refusals with the name of what is in the way."""
+"""The planner of the kitchen: a plan for each family, its final scene, and what is in the way."""
 
 from __future__ import annotations
 
