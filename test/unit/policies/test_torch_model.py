@@ -421,7 +421,7 @@ def test_an_input_that_the_network_does_not_take_or_lacks_is_found_before_any_tr
     for file, kind in [("positional.pt2", "export"), ("named.pt2", "export"), ("traced.pt", "torchscript")]:
         unknown = error(file, kind, imag=IMAGE)
         assert unknown.key == "input.images.imag" and "Did you mean 'image'?" in unknown.cure
-        assert "what image is" in error(file, kind).cure
+        assert "Describe image" in error(file, kind).cure
 
 
 def test_an_image_of_another_size_or_layout_is_told_with_the_shapes(files):

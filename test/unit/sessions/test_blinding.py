@@ -489,5 +489,7 @@ def test_on_the_wall_clock_a_blind_session_says_how_long_answers_take(pacing, gi
     if not refused:
         assert resolve(tmp_path / "session.yaml").evaluation().session.least_answer_time == 0.0
         return
-    with pytest.raises(ConfigurationError, match=r"`blind.answer_time`: got 'nothing', expected how long .+trials.csv"):
+    with pytest.raises(
+        ConfigurationError, match=r"`blind.answer_time`: got 'nothing', expected the least duration .+trials.csv"
+    ):
         resolve(tmp_path / "session.yaml")

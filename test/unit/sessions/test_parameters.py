@@ -266,7 +266,7 @@ def test_a_policy_server_elsewhere_takes_the_place_of_a_policy(write):
         ),
         (
             {"strategy": {"name": "standard", "perturbations": ["LB1"]}},
-            "for strategy 'standard' uses no perturbations. Take `contrast_set`, or leave them out.",
+            "because strategy 'standard' uses no perturbations. Take `contrast_set`, or leave them out.",
         ),
         (
             {"strategy": {"name": "contrast_set", "perturbations": ["LB1", "LB1"]}},

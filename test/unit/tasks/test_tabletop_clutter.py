@@ -203,7 +203,7 @@ def test_a_session_names_a_perturbation_with_its_parameters(tmp_path):
         ({"name": "distractors", "similar": "same"}, r"`strategy\.perturbations\.similar`: got 'same', expected 'any'"),
         (
             {"name": "S", "count": 3},
-            r"`strategy\.perturbations\.count`: .*expected no parameters, for 'S' has none",
+            r"`strategy\.perturbations\.count`: .*expected no parameters, because 'S' has none",
         ),
         ({"count": 3}, r"`strategy\.perturbations\.name`: got 'nothing', expected the name of a perturbation"),
         (
