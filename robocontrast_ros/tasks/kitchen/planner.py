@@ -466,14 +466,13 @@ class KitchenPlanner(TabletopPlanner):
         for grasp in part.grasps:
             if grasp.width + self._kitchen.hand.slack > self._kitchen.hand.opening:
                 continue
-            for turn in range(grasp.turns):
-                way = JointWay(name, joint, scene[whole_of(name)].pose, grasp, turn, goal, p.before, p.height)
-                if not _hangs_well(way.tool(now)):
-                    continue
-                blocking = self.blocking(way, now, others)
-                if blocking is None:
-                    return replace(way, path=self._path(way, now))
-                reason = f"{words(blocking)} is in the way of the hand at {words(name)}"
+            whole = scene[whole_of(name)].pose
+            ways = [JointWay(name, joint, whole, grasp, turn, goal, p.before, p.height) for turn in range(grasp.turns)]
+            way = min(ways, key=lambda way: max(_bend(way.tool(now)), _bend(way.tool(goal))))
+            blocking = self.blocking(way, now, others)
+            if blocking is None:
+                return replace(way, path=self._path(way, now))
+            reason = f"{words(blocking)} is in the way of the hand at {words(name)}"
         raise NoPlan(reason)
 
     def _goal_position(self, joint: Joint, state: str) -> float:
@@ -528,7 +527,10 @@ def _raised(pose: Pose, by: float) -> Pose:
     return Pose((x, y, z + by), pose.orientation)
 
 
-def _hangs_well(tool: Pose) -> bool:
-    """Return whether the hand is turned so that a wrist bends least: its x axis points up, or away from the robot."""
+def _bend(tool: Pose) -> float:
+    """Return the angle by which the hand is turned from where a wrist bends least [rad].
+
+    There its x axis points up, or, if the tool points down, away from the robot.
+    """
     x, _, z = rotate(tool.orientation, (1.0, 0.0, 0.0))
-    return z > 0.5 or (abs(z) <= 0.5 and x >= -1e-9)
+    return math.acos(min(max(x, z, -1.0), 1.0))
