@@ -11,13 +11,31 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Instruction, Pose, Scene
 from robocontrast_ros.domain.products import norm
-from robocontrast_ros.objects.frames import about, multiply
+from robocontrast_ros.domain.rotations import between, from_vector, turned
 from robocontrast_ros.objects.joints import position_in
 from robocontrast_ros.policies.baselines.tabletop.handling import CLOSED, OPEN
 from robocontrast_ros.policies.baselines.tabletop.parameters import HandlingParameters
 from robocontrast_ros.tasks.kitchen.planner import JointWay, KitchenPlanner
 
 Vector = NDArray[np.float64]
+
+SHORTEST_ARM = 0.02
+"""Least distance of a handle from its hinge, as which a knob counts [m]."""
+
+LONGEST_TURN = 0.35
+"""Greatest angle by which the commanded position of a hinge is ahead of it [rad]."""
+
+BEYOND = 0.25
+"""Share of that lead by which the commanded position goes beyond the goal, because the hand lags."""
+
+MOVED = {"slide": 0.002, "hinge": 0.012}
+"""Type of a joint -> its greatest distance from the goal at which it has been moved [m, or rad]."""
+
+HELD_BACK = 0.8
+"""Share of the leash by which the tool is behind its command when something holds it back."""
+
+OPENING_STEPS = 3
+"""Control steps that the fingers have at least, to begin to open."""
 
 
 class Phase(IntEnum):
@@ -113,7 +131,7 @@ class JointHandler:
             return self._commanded
         if self._phase is Phase.OPEN:
             self._waited += 1
-            if self._waited < 3 or not settled:
+            if self._waited < OPENING_STEPS or not settled:
                 return self._commanded
             self._phase = Phase.LEAVE
         if self._phase is Phase.LEAVE:
@@ -125,30 +143,28 @@ class JointHandler:
     def _ahead(self, position: float) -> Pose:
         """Return the tool's place a step further along the joint."""
         joint, goal = self._way.joint, self._way.goal
-        arm = 1.0 if joint.type == "slide" else max(math.dist(joint.through, joint.home.position), 0.02)
-        step = min(self._p.leash / arm, 0.35)
-        beyond = goal + math.copysign(0.25 * step, goal - position)
+        arm = 1.0 if joint.type == "slide" else max(math.dist(joint.through, joint.home.position), SHORTEST_ARM)
+        step = min(self._p.leash / arm, LONGEST_TURN)
+        beyond = goal + math.copysign(BEYOND * step, goal - position)
         return self._way.tool(position + min(max(beyond - position, -step), step))
 
     def _moved(self, position: float) -> bool:
         """Return whether the joint has come to where it was to go, or beyond."""
-        close = 0.002 if self._way.joint.type == "slide" else 0.012
-        return self._sense * (self._way.goal - position) <= close
+        return self._sense * (self._way.goal - position) <= MOVED[self._way.joint.type]
 
     def _is_still(self, tool: Pose) -> bool:
         if self._before is None:
             return False
-        turned = float(norm(_turn(self._before[0], tool)))
-        return self._before[0].distance_to(tool) <= self._p.still and turned <= self._p.still_turn
+        before = self._before[0]
+        return before.distance_to(tool) <= self._p.still and _angle(before, tool) <= self._p.still_turn
 
     def _at(self, tool: Pose, place: Pose, within: float) -> bool:
-        turned = float(norm(_turn(tool, place)))
-        return tool.distance_to(place) + self._p.turn_weight * turned <= within
+        return tool.distance_to(place) + self._p.turn_weight * _angle(tool, place) <= within
 
     def _stalled(self, tool: Pose) -> bool:
         if self._before is None:
             return False
-        near = self._commanded.distance_to(tool) >= self._p.leash * 0.8
+        near = self._commanded.distance_to(tool) >= self._p.leash * HELD_BACK
         return near and self._before[0].distance_to(tool) <= self._p.stalled
 
     def _towards(self, goal: Pose, tool: Pose) -> Vector:
@@ -159,30 +175,18 @@ class JointHandler:
         # A tool that is held back is not pressed ever harder.
         ahead = np.add(commanded.position, shift) - np.asarray(tool.position)
         shift = np.asarray(tool.position) + _at_most(ahead, p.leash) - np.asarray(commanded.position)
-        return np.array([*shift, *_at_most(_turn(commanded, goal), p.turn)])
+        return np.array([*shift, *_at_most(np.asarray(between(commanded.orientation, goal.orientation)), p.turn)])
 
     def _executed(self, action: Sequence[float]) -> None:
         """Take an action as carried out."""
         start = self._commanded
-        shift, turn = np.asarray(action[:3]), np.asarray(action[3:6])
-        orientation, angle = start.orientation, float(norm(turn))
-        if angle > 0.0:
-            orientation = multiply(about((turn / angle).tolist(), angle), orientation)
-            length = math.sqrt(sum(part * part for part in orientation))
-            orientation = tuple(part / length for part in orientation)
-        self._commanded = Pose(tuple(np.add(start.position, shift).tolist()), orientation)
+        x, y, z = (a + float(b) for a, b in zip(start.position, action[:3], strict=True))
+        self._commanded = Pose((x, y, z), turned(start.orientation, from_vector(action[3:6])))
 
 
-def _turn(start: Pose, end: Pose) -> Vector:
-    """Return the rotation vector, in the world, that turns one orientation into another, shape (3,) [rad]."""
-    x, y, z, w = start.orientation
-    dx, dy, dz, dw = multiply(end.orientation, (-x, -y, -z, w))
-    if dw < 0.0:
-        dx, dy, dz, dw = -dx, -dy, -dz, -dw
-    sine = math.sqrt(dx * dx + dy * dy + dz * dz)
-    if sine == 0.0:
-        return np.zeros(3)
-    return np.array([dx, dy, dz]) * (2.0 * math.atan2(sine, dw) / sine)
+def _angle(start: Pose, end: Pose) -> float:
+    """Return the angle by which two orientations differ [rad]."""
+    return float(norm(np.asarray(between(start.orientation, end.orientation))))
 
 
 def _at_most(vector: Vector, length: float) -> Vector:
