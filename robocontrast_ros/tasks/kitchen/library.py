@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from robocontrast_ros.domain import PART, Scene, whole_of
 from robocontrast_ros.objects import BACKGROUND as BACKGROUND
-from robocontrast_ros.objects import MovingPart, ObjectModel
+from robocontrast_ros.objects import Cavity, MovingPart, ObjectModel, Top
 from robocontrast_ros.objects.joints import Joint, position_in
 from robocontrast_ros.objects.shapes import bounds
 
@@ -57,6 +57,11 @@ class Things:
     def parts_of(self, scene: Scene, name: str) -> tuple[str, ...]:
         """Return the names of the moving parts of a thing in a scene."""
         return tuple(other for other in scene.names if whole_of(other) == name)
+
+
+def ground(place: Top | Cavity) -> float:
+    """Return the height of a surface, or of a cavity's floor, in its thing's frame [m]."""
+    return place.floor if isinstance(place, Cavity) else place.z
 
 
 def _as_object(name: str, model: ObjectModel, part: MovingPart) -> ObjectModel:

@@ -24,7 +24,7 @@ from robocontrast_ros.objects.frames import rotate
 from robocontrast_ros.objects.joints import Joint, part_pose
 from robocontrast_ros.objects.shapes import bounds
 from robocontrast_ros.tasks.kitchen.goals import KitchenGoals, atom_of
-from robocontrast_ros.tasks.kitchen.library import BACKGROUND, Things
+from robocontrast_ros.tasks.kitchen.library import BACKGROUND, Things, ground
 from robocontrast_ros.tasks.kitchen.parameters import KitchenParameters
 from robocontrast_ros.tasks.kitchen.predicates import STATES, UnknownPredicate
 from robocontrast_ros.tasks.plans import Infeasible, NoPlan, Plan
@@ -254,12 +254,12 @@ class KitchenPlanner(TabletopPlanner):
         # What is put on a cabinet does not touch its drawers, and what is put in a drawer not those below it.
         model = self._things.models[reference.model]
         part = model.cavity if isinstance(relation, In) else model.top if isinstance(relation, On) else None
-        ground = 0.0 if part is None else reference.pose.position[2] + getattr(part, "floor", getattr(part, "z", 0.0))
+        height = 0.0 if part is None else reference.pose.position[2] + ground(part)
         whole = whole_of(reference.name) or reference.name
-        higher = [o for o in others if o.top > ground and (whole_of(o.name) or o.name) != whole]
+        higher = [o for o in others if o.top > height and (whole_of(o.name) or o.name) != whole]
         found = super()._spots(relation, target, reference, higher)
         # A drawer is no wider than what goes into it needs: beside its case less room is enough.
-        case = [o for o in others if o.top > ground and o.name not in (reference.name, *(h.name for h in higher))]
+        case = [o for o in others if o.top > height and o.name not in (reference.name, *(h.name for h in higher))]
         areas = np.array([o.area for o in case if whole_of(reference.name)], dtype=object)
         model, least = self._things.models[target.model], BESIDE_CASE * self._kitchen.placing.gap
         free = [s for s in found if not (shapely.distance(shapes.footprint(model, s.pose), areas) < least).any()]
