@@ -25,14 +25,15 @@ from rich.table import Table
 
 from robocontrast_ros.policies.film_bc import policy as film_bc
 from robocontrast_ros.sessions.resolving import resolve
+from robocontrast_ros.system.numerics import processor_flags
 from scripts import golden
 
-KERNELS = (
-    {"OPENBLAS_CORETYPE": "Haswell", "ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "1"},
-    {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512", "OMP_NUM_THREADS": "2"},
-    {"OPENBLAS_CORETYPE": "Zen", "ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"},
-)
-"""Environments of the processes. The second needs a processor with AVX-512."""
+KERNELS = {
+    "avx2": {"OPENBLAS_CORETYPE": "Haswell", "ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "1"},
+    "avx512f": {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512", "OMP_NUM_THREADS": "2"},
+    "sse4_2": {"OPENBLAS_CORETYPE": "Zen", "ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"},
+}
+"""Environments of the processes, by the flag that a processor needs for them: without it they die of SIGILL."""
 
 STEP = 10.0**-film_bc.DECIMALS
 """What answers are rounded to [m]."""
@@ -56,9 +57,11 @@ def answers(policy: str, trials: int) -> NDArray[np.float64]:
 
 
 def measured(policy: str, trials: int) -> dict[str, float]:
-    """Return how far the answers of a policy are apart [m], over all pairs of kernels."""
+    """Return how far the answers of a policy are apart [m], over all pairs of kernels that this processor has."""
     found = []
-    for kernels in KERNELS:
+    for needed, kernels in KERNELS.items():
+        if needed not in processor_flags():
+            continue
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "answers.npy"
             command = [sys.executable, "-m", "benchmark.rounding_ties", policy, "--save", str(file)]
@@ -86,13 +89,16 @@ def main() -> None:
     if asked.save:
         np.save(asked.save, answers(asked.policies[0], asked.trials))
         return
+    left_out = sorted(KERNELS.keys() - processor_flags())
     found = {policy: measured(policy, asked.trials or TRIALS[policy]) for policy in asked.policies}
     if asked.json:
         # As texts: numbers this small would be rounded to zero where results are kept.
         shown = {policy: {k: f"{v:.3g}" for k, v in row.items()} for policy, row in found.items()}
-        print(json.dumps({"seed": resolve(SESSION).parameters.seed, **shown}))
+        without = {"left_out": left_out} if left_out else {}
+        print(json.dumps({"seed": resolve(SESSION).parameters.seed, **without, **shown}))
         return
-    table = Table("policy", "numbers", "largest [m]", "mean [m]", "probability of a tie")
+    title = f"without the kernels that need {', '.join(left_out)}, which this processor lacks" if left_out else None
+    table = Table("policy", "numbers", "largest [m]", "mean [m]", "probability of a tie", title=title)
     for policy, row in found.items():
         table.add_row(policy, str(row["numbers"]), *(f"{row[k]:.1e}" for k in ("largest", "mean", "probability")))
     Console().print(table)
