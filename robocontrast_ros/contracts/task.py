@@ -96,6 +96,9 @@ class TaskContract:
             region is None or (len(region) == 3 and all(low <= high for low, high in region)),
             f"`scenes.region` is the least and greatest x, y and z in metres, or None; got {region!r}",
         )
+        promise(
+            0.0 <= scenes.tallest < math.inf, f"`scenes.tallest` is a height in metres, or 0; got {scenes.tallest!r}"
+        )
         for uri in (scenes.world, *scenes.models.values()):
             promise(
                 resolve_uri(uri.partition("#")[0]).is_file(),

@@ -35,6 +35,8 @@ class Start(IntEnum):
     """The scene left by the trial before, as it is or perturbed."""
     GONE_BACK = 3
     """The test instance's own scene, perturbed: the perturbation did not apply to the scene of the trial before."""
+    ROBOT_ALONE = 4
+    """The scene left by the trial before, as it is: only the robot was put to its start, as in a chain of skills."""
 
 
 @dataclass(frozen=True)

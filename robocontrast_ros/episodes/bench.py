@@ -187,6 +187,16 @@ class Bench:
         """
         raise NotImplementedError
 
+    def reset_robot(self) -> Scene:
+        """Bring the robot alone to its start, and return the scene as read back: nothing in it is moved.
+
+        A robot that nobody resets goes there when the trial begins, by a checked way.
+
+        Raises:
+            BenchFault: the scene cannot be read, or the robot cannot be reset.
+        """
+        return self.set_up(self.scene(), ())
+
     def execute(self, trial: Trial, attempt: int) -> Execution:
         """Run one trial in the present scene, record and score it.
 

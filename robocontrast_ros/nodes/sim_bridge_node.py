@@ -156,11 +156,19 @@ class SimBridge(Node):
         response.world = self._backend.description
         return response
 
+    def _moved(self, request: SetupScene.Request) -> SetUpOutcome:
+        moves = tuple(move_from_msg(move) for move in request.moves)
+        return SetUpOutcome(*self._backend.set_up(scene_from_msg(request.target), moves))
+
+    def _reset_robot(self) -> SetUpOutcome:
+        stamp, scene = self._backend.read()
+        # Where a person sets scenes up, the arm goes to the start by itself when the trial begins.
+        return SetUpOutcome(stamp, scene) if self._person else SetUpOutcome(*self._backend.set_up(scene, ()))
+
     def _set_up_scene(self, request: SetupScene.Request, response: Any) -> Any:
         response.seconds, asked = math.nan, time.monotonic()
         try:
-            moves = tuple(move_from_msg(move) for move in request.moves)
-            outcome = SetUpOutcome(*self._backend.set_up(scene_from_msg(request.target), moves))
+            outcome = self._reset_robot() if request.robot_alone else self._moved(request)
             self._forget_contacts(outcome.stamp)
         except BenchFault as error:
             self.get_logger().error(str(error))

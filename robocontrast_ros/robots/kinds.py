@@ -40,7 +40,8 @@ class RobotKind:
         stop: returns the command to stop at the robot's place in a reading, given the profile, the reading, and the
             control period [s].
         way: returns the commands to go to the start of an episode, one by one, given profile, reading and start, or to
-            the posture of rest if the start is None; raises ``kinematics.Unreachable``. None if the robot does not go
+            the posture of rest if the start is None, and the height above which nothing stands on the table [m], 0 if
+            it is unknown; raises ``kinematics.Unreachable``. None if the robot does not go
             there by itself.
         safety: returns the safety filter, given the profile and the control period [s].
         check_reach: checks that a robot's tool reaches a region, given the profile and least and greatest x, y and z in
@@ -54,7 +55,7 @@ class RobotKind:
     estimator: Callable[[Any], StateEstimator]
     controllers: Mapping[str, Callable[[Any, Any, float], Controller]]
     stop: Callable[[Any, Any, float], RobotCommand]
-    way: Callable[[Any, Any, Pose | None], Sequence[RobotCommand]] | None
+    way: Callable[[Any, Any, Pose | None, float], Sequence[RobotCommand]] | None
     safety: Callable[[Any, float], SafetyFilter]
     check_reach: Callable[..., None] | None
     embodiment: str

@@ -28,7 +28,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, SetupMove, Trial, TrialResult
+from robocontrast_ros.domain import Budget, Fault, Observed, Outcome, Scene, SetupMove, Start, Trial, TrialResult
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.episodes.bench import Bench, BenchFault, PolicyBench
 from robocontrast_ros.episodes.delivery import compare_delivery, unchanged_words
@@ -591,6 +591,9 @@ class Session:
 
     def _set_up(self, trial: Trial) -> Scene:
         evaluation, target = self._evaluation, trial.instance.scene
+        alone = trial.start is Start.ROBOT_ALONE and not self._history.attempts[trial.index]
+        if alone and not self._restore:
+            return self._reset_robot(trial)
         # A person need not restore a scene only to change it: in a resumed session they set up the trial's at once, and
         # it costs what it would have cost without the interruption. So does a set-up that a person broke off.
         begun, goes_on = self._begun, self._restore or self._begun is not None
@@ -619,6 +622,23 @@ class Session:
         cost = evaluation.cost_model.cost(moves, measured)
         now = self._clock()
         self._append(SetUp(trial, before, target, moves, cost, after, False, now, measured, read, overruled))
+        return after
+
+    def _reset_robot(self, trial: Trial) -> Scene:
+        """Bring the robot alone to its start: the scene stays as the trial before left it.
+
+        Raises:
+            BenchFault: the bench failed, or something did not stay, because the robot held it.
+        """
+        evaluation, target = self._evaluation, trial.instance.scene
+        after = self._bench.reset_robot()
+        if moved := setup_moves(target, after, evaluation.tolerance):
+            raise BenchFault(
+                Fault.SETUP_FAILED,
+                f"'{moved[0].name}' did not stay where the trial before left it when the robot went to its start: "
+                "was it held?",
+            )
+        self._append(SetUp(trial, target, target, (), 0.0, after, False, self._clock()))
         return after
 
     def _moves(self, before: Scene, target: Scene) -> tuple[SetupMove, ...]:

@@ -12,17 +12,18 @@ from twice import recorded_fast, unequal
 
 from robocontrast_ros.analysis.data.golden import trial_digest
 from robocontrast_ros.configuration import read_yaml, resolve_uri
-from robocontrast_ros.domain import Outcome
+from robocontrast_ros.domain import Outcome, Start
 
 SHIPPED = "package://robocontrast_ros/config/sessions/kitchen_demo.yaml"
 
 
-def test_a_drawer_that_an_arm_opens_is_open_in_one_process_and_in_the_bag_to_the_last_bit(tmp_path):
+def test_a_drawer_that_an_arm_opens_and_closes_moves_so_in_one_process_and_in_the_bag_to_the_last_bit(tmp_path):
     place = Workplace(tmp_path)
     session = place.session(
         **read_yaml(resolve_uri(SHIPPED))
         | {
             "composed": "all",
+            "strategy": {"name": "chained:Twice"},
             "test_set": {"size": 1, "families": ["open"]},
             "cameras": [{"name": "front", "width": 64, "height": 48}],
         }
@@ -30,16 +31,18 @@ def test_a_drawer_that_an_arm_opens_is_open_in_one_process_and_in_the_bag_to_the
     code, output = place.run("evaluate", session)
     assert code == 0, output
     (run,) = place.runs
-    (event,) = finished(run)
-    assert event.result.outcome is Outcome.SUCCESS
-    (part,) = (value for role, value in event.trial.instance.instruction.arguments if role == "target")
-    before, after = event.trial.instance.scene, event.result.final_scene
-    assert before[part].pose.distance_to(after[part].pose) > 0.1, "the state of the drawer is in the journal"
-    assert event.recording.missing == ()
+    opened, closed = finished(run)
+    part = opened.trial.instance.instruction.get("target")
+    for event in (opened, closed):
+        assert event.result.outcome is Outcome.SUCCESS
+        before, after = event.trial.instance.scene, event.result.final_scene
+        assert before[part].pose.distance_to(after[part].pose) > 0.1, "the state of the drawer is in the journal"
+        assert event.recording.missing == ()
+    assert closed.trial.start is Start.ROBOT_ALONE and closed.cost == 0.0
     fast = recorded_fast(run)
     assert scores(run) == scores(fast)
-    assert trial_digest(event) == trial_digest(*finished(fast))
+    assert [trial_digest(event) for event in (opened, closed)] == [trial_digest(event) for event in finished(fast)]
     assert unequal(run, fast) == []
     code, output = command_here("score", run, "--processes", 1)
     assert code == 0, output
-    assert "1 of 1 trial" in output and "exactly the journal's" in output
+    assert "2 of 2 trials" in output and "exactly the journal's" in output

@@ -29,6 +29,12 @@ class PortParameters(LedParameters):
         description="Whether the set-up of a scene brings the robot to its start; otherwise an arm is sent there.",
     )
     control_period: float = Field(gt=0.0, description="Time of one control step [s].")
+    clear_height: float = Field(
+        default=0.0,
+        ge=0.0,
+        description="Height above which nothing stands in a scene: on its way to the start and home an arm passes "
+        "above it [m]; 0 for half the height of its workspace.",
+    )
     sensor_timeout: float = Field(
         default=10.0, gt=0.0, description="Wait for the sensors and the score of a control step [s]."
     )
@@ -46,6 +52,7 @@ def _port(session: ResolvedSession) -> dict[str, Any]:
         "robot": session.robot_file,
         "world_resets_robot": session.world.features.resets_robot,
         "control_period": period,
+        "clear_height": session.task.scenes.tallest,
         "sensor_timeout": session.parameters.timeouts.sensors,
         "heartbeat_limit": session.parameters.watchdog.rollout * period,
         "leader": LEADER,

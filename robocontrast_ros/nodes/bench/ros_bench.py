@@ -243,7 +243,13 @@ class RosBench(PolicyBench):
 
     def set_up(self, target: Scene, moves: tuple[SetupMove, ...]) -> Scene:
         """Bring the scene to the target and the robot to its start; return the scene that was read back."""
-        request = SetupScene.Request(target=scene_to_msg(target), moves=[move_to_msg(m) for m in moves])
+        return self._set_up(SetupScene.Request(target=scene_to_msg(target), moves=[move_to_msg(m) for m in moves]))
+
+    def reset_robot(self) -> Scene:
+        """Bring the robot alone to its start; return the scene that was read back."""
+        return self._set_up(SetupScene.Request(robot_alone=True))
+
+    def _set_up(self, request: SetupScene.Request) -> Scene:
         limit = self._settings.setup_timeout
         asked = self._setup_scene, request, Fault.SIMULATOR_LOST, limit, "the scene was set up"
         response = self._ask_unless_aborted(*asked, key="set_up")

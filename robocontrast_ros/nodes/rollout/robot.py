@@ -174,7 +174,7 @@ class TopicRobot:
         """Return the commands that bring the robot to its start, or to its posture of rest."""
         reading = self.state(after)
         try:
-            return self._way(self._profile, reading, start)
+            return self._way(self._profile, reading, start, self._parameters.clear_height)
         except Unreachable as error:
             raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
         except ValueError as error:

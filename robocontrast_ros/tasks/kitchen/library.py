@@ -37,6 +37,14 @@ class Things:
         return cls(every, parts)
 
     @property
+    def tallest(self) -> float:
+        """Height above which nothing stands: that of the highest top with the highest thing on it [m]."""
+        models = [model for model in self.models.values() if model.category not in BACKGROUND]
+        tops = max((model.top.z for model in models if model.fixed and model.top is not None), default=0.0)
+        carried = max((model.size[2] for model in models if not model.fixed), default=0.0)
+        return max(tops + carried, *(model.size[2] for model in models))
+
+    @property
     def still(self) -> Mapping[str, ObjectModel]:
         """The models with parts that stay where they are, as things of their own: for scenes that settle."""
         return {name: replace(model, joints=()) for name, model in self.models.items()}

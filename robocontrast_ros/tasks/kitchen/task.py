@@ -81,6 +81,7 @@ class Kitchen(ModelTask):
             parameters.start,
             parameters.tool_region,
             thing="thing",
+            tallest=things.tallest,
         )
         asked = tuple(f for f in FAMILIES if any(skill.instruction.family == f for skill in skills.values()))
         super().__init__(parameters, asked, scenes)

@@ -64,8 +64,11 @@ def test_the_tool_goes_straight_up_over_and_straight_down_and_no_link_comes_low_
     start = None if goal is None else Pose(goal[0])
     # A driver may list its joints in any order, and others besides.
     reading = JointReading(1_000_000_000, (*reversed(profile.joint_names), "another"), (*reversed(here), 0.0))
+    # That of a task whose things are taller than usual, or none.
+    tallest = data.draw(st.one_of(st.just(0.0), st.floats(0.2, 0.9 * profile.workspace.z[1])))
+    clear = tallest or CLEAR * profile.workspace.z[1]
     try:
-        way = way_of_arm(profile, reading, start)
+        way = way_of_arm(profile, reading, start, tallest)
     except Unreachable:
         assume(False)
     ends = arm.tool_pose(here), arm.tool_pose(way[-1].positions)
@@ -74,7 +77,6 @@ def test_the_tool_goes_straight_up_over_and_straight_down_and_no_link_comes_low_
         assert ends[1].position[2] >= CLEAR * profile.workspace.z[1], "nothing of it is where a scene is set up"
     else:
         assert way[-1].positions == pytest.approx(goal[1], abs=1e-9)
-    clear = CLEAR * profile.workspace.z[1]
     lowest = min(arm.lowest(here), arm.lowest(way[-1].positions), clear - DIP)
     before = here
     for command in way:
