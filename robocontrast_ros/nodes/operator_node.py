@@ -66,7 +66,9 @@ class Operator(Node):
         self._channel = Channel(self)
         node = self._channel.node
         files, source = session.console_files(), str(session.source)
-        shown = next((c for c in session.parameters.cameras or () if console.camera in ("", c.name)), None)
+        # Without pictures between the trials there is none to look at.
+        pictures = () if session.images_when_asked else session.parameters.cameras or ()
+        shown = next((c for c in pictures if console.camera in ("", c.name)), None)
         camera = shown and Camera(shown.name, shown.width, shown.height)
         self._wanted, table = console_camera(camera, files, session.robot, task, features, source)
         interfaces = (c for c in session.robot.cameras if shown is not None and c.name == shown.name)

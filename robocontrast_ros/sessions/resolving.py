@@ -136,6 +136,12 @@ class ResolvedSession:
         return self.set_up_tolerances if self.world.features.person else simulated
 
     @property
+    def images_when_asked(self) -> bool:
+        """Whether the world takes images only for the policy; a camera that reads the table needs them always."""
+        features = self.world.features
+        return features.embedded and not features.camera and self.parameters.camera_images == "when_asked"
+
+    @property
     def policy_files(self) -> tuple[Path, ...]:
         """Parameter file of each policy; none if a policy server elsewhere has it."""
         return self.blind_files or ((self.policy_file,) if self.policy_file else ())

@@ -72,7 +72,7 @@ _CONDITIONS: Columns = {
     "note": (pl.String, "what was perturbed, or why the scene was reset"),
     "start": (
         pl.String,
-        "the scene it starts in: FULL_RESET, LEFT (by the trial before), GONE_BACK, ROBOT_ALONE (left, the robot alone reset) or UNKNOWN",
+        "the scene it starts in: FULL_RESET, LEFT or ROBOT_ALONE (by the trial before), GONE_BACK or UNKNOWN",
     ),
     "claim": (pl.String, "what the perturbation claims of the expected behaviour; empty when nothing"),
     "proof": (pl.String, "the planner's numbers that show the claim, as a JSON object; `_m` is metres"),

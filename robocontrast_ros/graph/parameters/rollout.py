@@ -133,14 +133,13 @@ class RolloutParameters(PortParameters):
 
         parameters, features, timeouts = session.parameters, session.world.features, session.parameters.timeouts
         cameras, simulator = parameters.cameras, parameters.world.simulator.rstrip("/")
-        when_asked = features.embedded and parameters.camera_images == "when_asked"
         return cls(
             **_port(session),
             policy_server=parameters.policy_server.node,
             pacing=parameters.world.pacing,
             streams=session.world.streams,
             step_simulation=f"{simulator}/step_simulation",
-            capture_images="simulator/capture_images" if when_asked else "",
+            capture_images="simulator/capture_images" if session.images_when_asked else "",
             move_cameras=f"{simulator}/move_cameras" if features.moves_cameras else "",
             cameras=tuple(camera.name for camera in cameras) if features.moves_cameras else (),
             image_cameras=tuple(camera.name for camera in cameras),

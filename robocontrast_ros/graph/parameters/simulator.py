@@ -69,13 +69,12 @@ class SimulatorParameters(LedParameters):
     def of(cls, session: ResolvedSession) -> Self:
         """Return the parameters of the simulator of a session."""
         task, features = session.task, session.world.features
-        when_asked = session.parameters.camera_images == "when_asked"
         # An arm that is not reset begins at rest, and commands send it to its start.
         start = {} if features.resets_robot else {"start_position": ()}
         return cls(
             **{**world_parameters(session), **start},
             spawnables=tuple(sorted(uri for model, uri in task.scenes.models.items() if not whole_of(model))),
-            camera_period=0.0 if when_asked else 1.0 / task.control_rate,
+            camera_period=0.0 if session.images_when_asked else 1.0 / task.control_rate,
             real_time=not session.world.lockstep,
             tags=features.camera,
             tags_file=session.parameters.operator.tags,

@@ -52,6 +52,14 @@ def test_a_robot_that_moves_about_starts_where_the_scene_says_and_its_contacts_g
     assert nodes["recorder"]["kept"] == ["robot_description", "tf_static"]
 
 
+@pytest.mark.parametrize(("backend", "period"), [("practice", 0.0), ("practice_camera", 0.1)])
+def test_a_camera_that_reads_the_table_takes_images_all_the_time_whatever_the_session_says(tmp_path, backend, period):
+    settings = {"world.backend": backend, "world.pacing": "wall_clock", "camera_images": "when_asked"}
+    nodes = parameters("language_table_demo", tmp_path, settings=settings)
+    assert nodes["simulator"]["camera_period"] == period
+    assert bool(nodes["rollout"]["capture_images"]) == (period == 0.0)
+
+
 def test_where_the_simulator_is_not_ours_it_is_not_started_and_on_the_wall_clock_nothing_is_stepped(tmp_path):
     elsewhere = {"world.backend": "simulation_interfaces"}
     nodes = parameters("language_table_demo", tmp_path, settings=elsewhere)
@@ -80,7 +88,15 @@ def test_a_watchdog_in_a_process_of_its_own_is_started_on_the_wall_clock_alone(t
     nodes = {node.name: node.parameters for node in nodes_of(session, run)}
     watchdog, rollout = nodes["watchdog"], nodes["rollout"]
     assert rollout["watchdog"] == BenchSettings.of(session).watchdog == "watchdog"
-    port = {"leader", "robot", "world_resets_robot", "control_period", "sensor_timeout", "heartbeat_limit"}
+    port = {
+        "leader",
+        "robot",
+        "world_resets_robot",
+        "control_period",
+        "clear_height",
+        "sensor_timeout",
+        "heartbeat_limit",
+    }
     assert watchdog.keys() & rollout.keys() == port
     assert all(watchdog[name] == rollout[name] for name in port), "the robot's port is made from the same parameters"
     assert (watchdog["heartbeat_limit"], watchdog["watched_cameras"]) == (pytest.approx(0.05), ["board"])
