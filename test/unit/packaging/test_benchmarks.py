@@ -26,7 +26,7 @@ QUICK = {
     "fuzz_console": "--requests 20",
     "interval_coverage": "--draws 1",
     "kitchen_physics": "--steps 2",
-    "kitchen_skills": "--draws 1 --skills kitchen_3_turn_on_stove",
+    "kitchen_skills": "--draws 1 --skills kitchen_3_turn_on_stove --robot franka_hand ur5e_2f85 --json",
     "sequential_comparison": "--draws 2",
     "tabletop_oracle": "franka_hand --scenes 1 --families pick",
     "tabletop_scenes": "--scenes 1",
