@@ -1,12 +1,14 @@
-"""How often the oracle solves each of the kitchen's skills on one arm, and what else it moves.
+"""How often the oracle solves each of the kitchen's skills on each arm, and what else it moves.
 
 For each skill the scenes of seeds 0, 1, 2, …, none left out, in real physics without ROS and images. Of each trial: its
 outcome, and which things that the instruction does not name were moved by more than 1 cm, or whose joint was.
 
     python -m benchmark.kitchen_skills                                    50 scenes of each skill on the Franka Hand
-    python -m benchmark.kitchen_skills --draws 10 --robot ur5e_2f85       10 scenes on the other arm
+    python -m benchmark.kitchen_skills --robot franka_hand ur5e_2f85      ... and on the other arm
+    python -m benchmark.kitchen_skills --draws 10                         10 scenes of each
     python -m benchmark.kitchen_skills --skills kitchen_3_turn_on_stove   one skill alone
-    python -m benchmark.kitchen_skills --output FILE.json                 all numbers, in a file
+    python -m benchmark.kitchen_skills --keep FOLDER                      goes on from the trials in FOLDER/ROBOT.json
+    python -m benchmark.kitchen_skills --json                             all numbers as one JSON object
     python -m benchmark.kitchen_skills --draws 0 --picture FILE.png       one scene of each kind
 """
 
@@ -17,7 +19,8 @@ import json
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -141,8 +144,14 @@ def summary(rows: Sequence[Measured]) -> dict[str, float]:
     }
 
 
+def reasons(rows: Iterable[Measured]) -> str:
+    """Return why trials were not solved, with their numbers, the most frequent first; empty if all were."""
+    found = Counter(row.detail or "not within the step limit" for row in rows if not row.success)
+    return "; ".join(f"{number} {why}" for why, number in found.most_common())
+
+
 def table(rows: Sequence[Measured]) -> str:
-    """Return the table of the skills, as Markdown."""
+    """Return the table of the skills on one arm, as Markdown."""
     lines = ["| skill | solved | rate | 95 % | other things moved | steps |", "|---|---|---|---|---|---|"]
     by_skill = {skill: [row for row in rows if row.skill == skill] for skill in dict.fromkeys(r.skill for r in rows)}
     for skill, own in [*((f"`{skill}`", own) for skill, own in by_skill.items()), ("all", rows)]:
@@ -152,6 +161,74 @@ def table(rows: Sequence[Measured]) -> str:
             f"{100 * n['low']:.1f} to {100 * n['high']:.1f} | {n['moved']} | {n['steps']:.0f} |"
         )
     return "\n".join(lines)
+
+
+def numbers(trials: dict[str, list[Measured]], seeds: range) -> dict[str, object]:
+    """Return the numbers of the skills on each robot, as one JSON object."""
+    found = []
+    for robot, rows in trials.items():
+        for skill in dict.fromkeys(row.skill for row in rows):
+            own = [row for row in rows if row.skill == skill]
+            n = summary(own)
+            found.append([robot, skill, n["scenes"], n["solved"], n["moved"], n["steps"], reasons(own)])
+    columns = ["robot", "skill", "scenes", "solved", "moved", "steps", "reasons"]
+    return {"seed": [seeds[0], seeds[-1]], "physics": PHYSICS, "columns": columns, "rows": found}
+
+
+class Kept:
+    """The trials of a robot in a file, so that an interrupted measurement goes on."""
+
+    def __init__(self, file: Path | None, robot: str, seeds: range) -> None:
+        """Take the file, which need not be there; None to keep nothing.
+
+        Raises:
+            ValueError: the file is of another robot, or of other physics.
+        """
+        self._file, self._values = file, {"robot": robot, "seeds": [seeds[0], seeds[-1]], "physics": PHYSICS}
+        self._trials: list[Measured] = []
+        if file is None or not file.is_file():
+            return
+        values = json.loads(file.read_text(encoding="utf-8"))
+        for key in ("robot", "physics"):
+            if values[key] != self._values[key]:
+                raise ValueError(f"{file}: {key}: got {values[key]}, expected {self._values[key]}; use another folder")
+        self._trials = [Measured(**{**trial, "moved": tuple(trial["moved"])}) for trial in values["trials"]]
+
+    def of(self, skill: str, seeds: range) -> list[Measured] | None:
+        """Return the trials of a skill, one for each seed; None if one is not there."""
+        own = {row.seed: row for row in self._trials if row.skill == skill}
+        return [own[seed] for seed in seeds] if own.keys() >= set(seeds) else None
+
+    def add(self, rows: Iterable[Measured]) -> None:
+        """Write more trials to the file."""
+        self._trials += rows
+        if self._file is not None:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            trials = [asdict(row) for row in self._trials]
+            self._file.write_text(json.dumps({**self._values, "trials": trials}), encoding="utf-8")
+
+
+def measure_all(robot: str, skills: Sequence[str], seeds: range, kept: Kept) -> list[Measured]:
+    """Return the trials of skills on a robot: those that were kept, and those that are executed now."""
+    arm, rows, began = None, [], time.monotonic()
+    for skill in skills:
+        own = kept.of(skill, seeds)
+        if own is None:
+            arm = arm or Arm(robot)
+            own = [arm.measure(skill, seed) for seed in seeds]
+            kept.add(own)
+        rows += own
+        solved, moved = sum(row.success for row in own), sum(bool(row.moved) for row in own)
+        print(
+            f"{time.monotonic() - began:5.0f} s {robot} {skill}: {solved}/{len(own)}, moved {moved}",
+            file=sys.stderr,
+            flush=True,
+        )
+        for row in own:
+            if not row.success or row.moved:
+                others = f"; moved {', '.join(row.moved)}" if row.moved else ""
+                print(f"        seed {row.seed}: {row.detail or 'no fault'}{others}", file=sys.stderr, flush=True)
+    return rows
 
 
 def draw_scenes(file: Path) -> int:
@@ -180,39 +257,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=50, help="scenes of each skill")
     parser.add_argument("--first", type=int, default=0, help="first seed")
-    parser.add_argument("--robot", default="franka_hand", help="name of the robot's file")
+    parser.add_argument("--robot", nargs="+", default=["franka_hand"], help="names of the robots' files")
     parser.add_argument("--skills", nargs="*", help="names of problems; all when left out")
-    parser.add_argument("--output", type=Path, help="write all trials to this file, as JSON")
+    parser.add_argument("--keep", type=Path, help="folder that keeps the trials of each robot, and from which to go on")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--picture", type=Path, help="draw one scene of each kind to this file")
     asked = parser.parse_args()
     if asked.picture is not None:
         print(json.dumps({"seed": 0, "scenes": draw_scenes(asked.picture)}))
     if asked.draws < 1:
         return
-    arm, rows = Arm(asked.robot), []
-    unknown = sorted(set(asked.skills or ()) - set(arm.task.skills))
+    task: Kitchen = load_configured("tasks", resolve_uri(f"{CONFIG}/tasks/kitchen.yaml"))
+    unknown = sorted(set(asked.skills or ()) - set(task.skills))
     if unknown:
-        parser.error(f"--skills: got '{unknown[0]}', expected some of {', '.join(arm.task.skills)}")
-    began, seeds = time.monotonic(), range(asked.first, asked.first + asked.draws)
+        parser.error(f"--skills: got '{unknown[0]}', expected some of {', '.join(task.skills)}")
+    seeds, trials = range(asked.first, asked.first + asked.draws), {}
     with one_thread():
-        for skill in asked.skills or arm.task.skills:
-            own = [arm.measure(skill, seed) for seed in seeds]
-            rows += own
-            if asked.output is not None:
-                values = {"robot": asked.robot, "seeds": [seeds[0], seeds[-1]], "physics": PHYSICS}
-                trials = [asdict(row) for row in rows]
-                asked.output.write_text(json.dumps({**values, "trials": trials}), encoding="utf-8")
-            solved, moved = sum(row.success for row in own), sum(bool(row.moved) for row in own)
-            print(
-                f"{time.monotonic() - began:5.0f} s {skill}: {solved}/{len(own)}, moved {moved}",
-                file=sys.stderr,
-                flush=True,
-            )
-            for row in own:
-                if not row.success or row.moved:
-                    others = f"; moved {', '.join(row.moved)}" if row.moved else ""
-                    print(f"        seed {row.seed}: {row.detail or 'no fault'}{others}", file=sys.stderr, flush=True)
-    print(table(rows))
+        for robot in asked.robot:
+            try:
+                kept = Kept(asked.keep and asked.keep / f"{robot}.json", robot, seeds)
+            except ValueError as error:
+                parser.error(f"--keep: {error}")
+            trials[robot] = measure_all(robot, asked.skills or tuple(task.skills), seeds, kept)
+    if asked.json:
+        print(json.dumps(numbers(trials, seeds)))
+        return
+    print("\n\n".join(f"{robot}\n\n{table(rows)}" for robot, rows in trials.items()))
 
 
 if __name__ == "__main__":

@@ -9,10 +9,12 @@ import numpy as np
 
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.contracts.checking import has_all, once, promise
-from robocontrast_ros.domain import Scene
+from robocontrast_ros.domain import Scene, whole_of
 from robocontrast_ros.episodes.bench import SetUpOutcome
+from robocontrast_ros.objects import MovingPart, moving_parts
+from robocontrast_ros.objects.joints import part_pose, position_in
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
-from robocontrast_ros.strategies.effort import Tolerance, setup_moves
+from robocontrast_ros.strategies.effort import Tolerance, setup_moves, with_whole_in_place
 from robocontrast_ros.tasks.protocol import Task
 from robocontrast_ros.worlds.backends import (
     BackendContext,
@@ -24,6 +26,13 @@ from robocontrast_ros.worlds.backends import (
 from robocontrast_ros.worlds.in_process import WorldSimulation
 from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.simulated_scene import Simulation
+
+TURNED = 0.05
+"""Greatest angle of a robot's base, or of a joint, from the wanted one [rad]."""
+STIRRED = 1e-3
+"""Greatest distance of an object without a move from where it was [m]."""
+JOINT_MOVE = 0.15
+"""Share of a joint's range by which it is moved; the shipped drawers go farther than the tolerance then."""
 
 
 class BackendContract:
@@ -63,6 +72,11 @@ class BackendContract:
     def profile(self) -> RobotProfile:
         """Return the robot."""
         return load_profile(self.robot)
+
+    @once
+    def parts(self) -> dict[str, MovingPart]:
+        """Return the moving parts of the task's things, by their models; none for most tasks."""
+        return moving_parts(self.used_task().scenes.models.values())
 
     @once
     def wanted(self) -> tuple[Scene, ...]:
@@ -108,6 +122,14 @@ class BackendContract:
             promise(
                 found.model == wanted.model, f"{words} each object's model; that of '{wanted.name}' is '{found.model}'"
             )
+            if wanted.model in self.parts():
+                joint = self.parts()[wanted.model].joint
+                off = abs(position_in(scene, wanted.name, joint) - position_in(target, wanted.name, joint))
+                allowed, unit = (tolerance, "m") if joint.type == "slide" else (TURNED, "rad")
+                promise(
+                    off <= allowed,
+                    f"{words} each joint at its position; that of '{wanted.name}' is {off:.3f} {unit} away from it",
+                )
             off = found.pose.distance_to(wanted.pose)
             promise(
                 off <= tolerance, f"{words} the scene that was wanted; '{wanted.name}' is {off:.3f} m from its place"
@@ -121,7 +143,7 @@ class BackendContract:
             off = scene.robot.distance_to(target.robot)
             turned = abs(math.remainder(scene.robot.yaw - target.robot.yaw, math.tau))
             promise(
-                off <= tolerance and turned <= 0.05,
+                off <= tolerance and turned <= TURNED,
                 f"{words} the robot where it was wanted; it is {off:.3f} m and {turned:.3f} rad away",
             )
 
@@ -157,16 +179,50 @@ class BackendContract:
         """One object is moved, taken out, and brought in again."""
         backend = self.opened()
         present = self.set_up(backend, self.wanted()[0])
-        name = present.names[-1]
-        x, y, z = present[name].pose.position
-        moved = present.moved(name, replace(present[name].pose, position=(x + 0.005, y + 0.005, z)))
-        here = self.set_up(backend, moved)
-        for other in present.names[:-1]:
-            off = here[other].pose.distance_to(present[other].pose)
-            promise(off <= 1e-3, f"an object without a move stays where it is; '{other}' is {off:.4f} m away")
-        without = replace(here, objects=tuple(o for o in here if o.name != name))
+        name = next(name for name in reversed(present.names) if not whole_of(name))
+        here = self.set_up(backend, self.shifted(present, name))
+        self.check_others(present, here, name)
+        without = replace(here, objects=tuple(o for o in here if name not in (o.name, whole_of(o.name))))
         self.set_up(backend, without)
         self.set_up(backend, here)
+
+    def test_a_part_is_moved_alone_and_keeps_its_state_with_its_object(self) -> None:
+        """Only scenes with drawers, doors or knobs are checked: one is moved, and then its object.
+
+        At last everything is taken out and brought in again.
+        """
+        for target in self.wanted():
+            name = next((o.name for o in target if o.model in self.parts()), None)
+            if name is None:
+                continue
+            backend = self.opened()
+            present = self.set_up(backend, target)
+            joint = self.parts()[present[name].model].joint
+            now, (low, high) = position_in(present, name, joint), joint.range
+            way = math.copysign(JOINT_MOVE * (high - low), low + high - 2.0 * now)
+            moved = present.moved(name, part_pose(present[whole_of(name)].pose, joint, now + way))
+            here = self.set_up(backend, moved)
+            self.check_others(present, here, name)
+            here = self.set_up(backend, self.shifted(here, whole_of(name)))
+            self.set_up(backend, replace(here, objects=()))
+            self.set_up(backend, here)
+
+    def shifted(self, scene: Scene, name: str) -> Scene:
+        """Return a scene in which an object stands a little aside; it takes its parts along."""
+        x, y, z = scene[name].pose.position
+        moved = scene.moved(name, replace(scene[name].pose, position=(x + 0.005, y + 0.005, z)))
+        for part in (other for other in scene.names if whole_of(other) == name):
+            moved = moved.moved(part, with_whole_in_place(scene, moved, part))
+        return moved
+
+    def check_others(self, before: Scene, scene: Scene, name: str) -> None:
+        """Check that everything but one object, and its parts, stayed where it was."""
+        for other in before:
+            off = scene[other.name].pose.distance_to(other.pose)
+            promise(
+                name in (other.name, whole_of(other.name)) or off <= STIRRED,
+                f"an object without a move stays where it is; '{other.name}' is {off:.4f} m away",
+            )
 
     def test_a_streamed_scene_is_the_one_that_is_read(self) -> None:
         """Only a backend that streams is checked."""

@@ -12,6 +12,9 @@ from robocontrast_ros.configuration import dump_record, parse_record
 from robocontrast_ros.contracts.checking import once, promise, refuses
 from robocontrast_ros.domain import Pose, RobotState
 from robocontrast_ros.domain.products import norm
+from robocontrast_ros.objects import SHIPPED, model_of_uri
+from robocontrast_ros.objects.frames import compose, inverse
+from robocontrast_ros.objects.joints import Joint, part_pose
 from robocontrast_ros.robots.action_spaces import Move
 from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand, TwistCommand
 from robocontrast_ros.robots.controllers.protocol import Controller
@@ -19,6 +22,7 @@ from robocontrast_ros.robots.kinds import make_controller, make_safety_filter, m
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.robots.profile_base import Triple
+from robocontrast_ros.worlds.mujoco.entities import EntityState
 from robocontrast_ros.worlds.mujoco.world import VALID_NAME, World
 
 PERIOD = 0.1
@@ -35,6 +39,14 @@ UPRIGHT = 2e-3
 """Greatest angle of the tool from pointing straight down [rad]."""
 AWAY = 0.05
 """Least distance of a joint from its limits in the tool's workspace [rad]."""
+CABINET, DRAWER = f"{SHIPPED}/kitchen/cabinet.yaml#brown", "top_drawer"
+"""A thing with a moving part, which a hand may open."""
+BESIDE = 0.4
+"""Distance of that thing from the tool's workspace, its front towards it [m]."""
+PULLED = 0.1
+"""Distance by which its drawer is open [m]."""
+MOVED = 1e-3
+"""Greatest motion of a drawer that nothing touches [m]."""
 
 
 class RobotContract:
@@ -142,25 +154,56 @@ class RobotContract:
         """It gets random actions in the embedded world, of which many are too great."""
         for space in self.profile().action_spaces.offered:
             world = self.embedded()
-            estimator = make_state_estimator(self.profile())
-            estimator.begin(world.tool_pose())
-            state = estimator.update(world.reading())
-            controller = make_controller(self.profile(), space, PERIOD)
-            controller.reset(state)
-            rng = np.random.default_rng(0)
-            done = 0
-            while done < STEPS:
-                controller.begin(self.random_action(controller, rng), state)
-                while done < STEPS and (step := controller.step(state)) is not None:
-                    promise(
-                        step.clamped == bool(step.reasons),
-                        f"a step of {space} that is clamped has reasons, and no other; got {step!r}",
-                    )
-                    self.check_limits(space, step.command, state)
-                    world.apply_command(step.command)
-                    world.step(round(PERIOD / world.step_duration))
-                    state = estimator.update(world.reading())
-                    done += 1
+            self.act_at_random(world, space)
+
+    def act_at_random(self, world: World, space: str) -> None:
+        """Carry out random actions, and check each command."""
+        estimator = make_state_estimator(self.profile())
+        estimator.begin(world.tool_pose())
+        state = estimator.update(world.reading())
+        controller = make_controller(self.profile(), space, PERIOD)
+        controller.reset(state)
+        rng = np.random.default_rng(0)
+        done = 0
+        while done < STEPS:
+            controller.begin(self.random_action(controller, rng), state)
+            while done < STEPS and (step := controller.step(state)) is not None:
+                promise(
+                    step.clamped == bool(step.reasons),
+                    f"a step of {space} that is clamped has reasons, and no other; got {step!r}",
+                )
+                self.check_limits(space, step.command, state)
+                world.apply_command(step.command)
+                world.step(round(PERIOD / world.step_duration))
+                state = estimator.update(world.reading())
+                done += 1
+
+    def test_beside_drawers_it_is_the_same_robot_and_moves_none_that_it_does_not_touch(self) -> None:
+        """Only an arm with a hand is checked: its joints are told from those of things."""
+        profile = self.profile()
+        if profile.mobile or not profile.has_hand:
+            return
+        world, place, joint = self.embedded(), self.beside(), _drawer()
+        before = world.reading()
+        world.spawn("cabinet", place, uri=CABINET)
+        part = f"cabinet/{DRAWER}"
+        world.set_entity_state(part, EntityState(part_pose(place, joint, PULLED)))
+        promise(
+            world.reading() == before,
+            f"a thing that comes, or is opened, leaves the sensors as they are; {before} became {world.reading()}",
+        )
+        if "tool_delta" in profile.action_spaces.offered:
+            self.act_at_random(world, "tool_delta")  # its tool stays in the workspace
+        now = joint.position(compose(inverse(world.poses()["cabinet"]), world.poses()[part]))
+        promise(
+            abs(now - PULLED) <= MOVED,
+            f"a drawer that the robot does not touch stays as it is; one at {PULLED} m is at {now:.4f} m",
+        )
+
+    def beside(self) -> Pose:
+        """Return the pose of a cabinet before the robot, out of its reach, with its front towards it."""
+        box = self.profile().workspace
+        return Pose.planar(box.x[1] + BESIDE, sum(box.y) / 2.0, math.pi)
 
     def test_its_actions_lead_where_they_should(self) -> None:
         """Action spaces are checked if the profile gives the place to which an action leads."""
@@ -321,6 +364,11 @@ class RobotContract:
                 )
         else:
             raise AssertionError(f"{space} commands what no driver takes: {command!r}")
+
+
+def _drawer() -> Joint:
+    """Return the joint of the cabinet's drawer."""
+    return next(part.joint for part in model_of_uri(CABINET).joints if part.name == DRAWER)
 
 
 def _lean(tool: Pose) -> float:

@@ -13,8 +13,10 @@ import numpy as np
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.contracts.checking import once, promise, refuses
 from robocontrast_ros.contracts.played import between
-from robocontrast_ros.domain import Scene, TestInstance
+from robocontrast_ros.domain import PART, Scene, TestInstance, whole_of
 from robocontrast_ros.episodes.scoring import load_scores
+from robocontrast_ros.objects import moving_parts
+from robocontrast_ros.objects.joints import part_pose, position_in
 from robocontrast_ros.sessions.fitting import steps_per_control
 from robocontrast_ros.tasks.protocol import (
     AT_ONCE,
@@ -133,6 +135,25 @@ class TaskContract:
             promise(not strangers, f"every object of a scene has one of the `models`; not so: {', '.join(strangers)}")
             start = robot_start(task, instance.scene)
             promise(all(map(math.isfinite, start.position)), f"the robot's start is finite; got {start.position}")
+
+    def test_moving_parts_are_with_their_objects_and_on_their_joints(self) -> None:
+        """Only a task with drawers, doors or knobs is checked: where instances start, and where their plans end."""
+        task = self.task()
+        parts = moving_parts(task.scenes.models.values())
+        for instance in self.drawn() if parts else ():
+            for scene in (instance.scene, task.planner.plan(instance.instruction, instance.scene).final_scene):
+                own = {
+                    item.name: [part.name for model, part in parts.items() if whole_of(model) == item.model]
+                    for item in scene
+                }
+                lacks = sorted({f"{name}{PART}{part}" for name in own for part in own[name]} - set(scene.names))
+                promise(not lacks, f"a scene has all moving parts of its objects; one lacks {', '.join(lacks)}")
+                for item in (item for item in scene if item.model in parts):
+                    joint, whole = parts[item.model].joint, scene[whole_of(item.name)].pose
+                    off = part_pose(whole, joint, position_in(scene, item.name, joint)).distance_to(item.pose)
+                    promise(
+                        off <= NEAR, f"a moving part is where its joint lets it be; '{item.name}' is {off:.4f} m away"
+                    )
 
     def test_every_model_has_an_outline(self) -> None:
         """A polygon in the object's frame, empty for an object that covers nothing; other names are refused."""

@@ -370,7 +370,8 @@ class StagedProgress:
             subgoal = self._goal.subgoals[self.reached]
             holding: Holding = getattr(subgoal, "holding", None) or AT_ONCE
             steps = max(self._hold_steps, holding.steps)
-            holds = subgoal.satisfied(scene) and holding.at_rest(before, scene)
+            holds = subgoal.satisfied(scene) or (self._held > 0 and subgoal.distance(scene) <= holding.leave)
+            holds = holds and holding.at_rest(before, scene)
             self._held = self._held + 1 if holds else 0
             if self._held < steps:
                 return

@@ -36,15 +36,20 @@ class Holding:
         steps: control steps in a row, at least 1.
         still: names of objects that have to be at rest in each of them.
         travel: an object at rest moves at most this far from one control step to the next [m].
+        leave: hysteresis: a subgoal that is satisfied in one control step goes on holding up to this distance from it,
+            so that a reading that wobbles about a threshold does not begin the count anew [m].
     """
 
     steps: int = 1
     still: tuple[str, ...] = ()
     travel: float = math.inf
+    leave: float = 0.0
 
     def __post_init__(self) -> None:
         if self.steps < 1:
             raise ValueError(f"holding.steps: got {self.steps}, expected at least 1 control step")
+        if not self.leave >= 0.0:
+            raise ValueError(f"holding.leave: got {self.leave}, expected at least 0 m")
 
     def at_rest(self, before: Scene, scene: Scene) -> bool:
         """Return whether all objects in ``still`` have been at rest since the control step before."""

@@ -123,6 +123,11 @@ def printed_with_photograph(picture: str, width: int = 1600) -> Callable[[str, P
     return make
 
 
+def printed_and_kept(command: str, work: Path) -> Made:
+    """Run a command that prints one JSON object, as for ``printed``, and keeps its parts; or continue it."""
+    return printed(f"{command} --keep {shlex.quote(str(work))}", work)
+
+
 def measurement(command: str, work: Path) -> Made:
     """Run a measurement that keeps its parts, or continue it; what it prints differs from run to run."""
     found = json.loads(_execute([*shlex.split(command), "--keep", str(work)]).splitlines()[-1])

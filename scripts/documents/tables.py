@@ -10,7 +10,7 @@ import gzip
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache
 from importlib import import_module
@@ -522,6 +522,64 @@ def handling_table(*names: str) -> str:
         Column("control steps", lambda row: row[2]["steps"], ".0f"),
     )
     return markdown(TableBlock(columns, [(values, *found) for values in made for found in values["families"].items()]))
+
+
+def kitchen_words() -> str:
+    """Return in words how often the oracle solves the kitchen's skills on each arm, and which least often."""
+    parts = []
+    for robot, rows in _kitchen().items():
+        total = wilson(sum(row["solved"] for row in rows), sum(row["scenes"] for row in rows))
+        least = min(rows, key=lambda row: row["solved"] / row["scenes"])
+        words = f"on `{robot}` it solves {_count(rows)} trials of {len(rows)} skills, {_share(total)}"
+        if least["solved"] < least["scenes"]:
+            words += f"; least often `{least['skill']}`, {_count([least])}"
+        parts.append(words)
+    first, last = result("kitchen_skills").seed
+    return f"Seeds {first} to {last} of each skill, none left out: {', and '.join(parts)}."
+
+
+def kitchen_table() -> str:
+    """Return how often the oracle solves each of the kitchen's skills on each arm, and why not."""
+    robots = _kitchen()
+    head = ["skill", *(word for robot in robots for word in (f"`{robot}`", "others moved", "steps")), "not solved"]
+    skills = dict.fromkeys(row["skill"] for rows in robots.values() for row in rows)
+    lines = []
+    for skill in (*skills, ""):
+        chosen = {robot: [row for row in rows if skill in ("", row["skill"])] for robot, rows in robots.items()}
+        cells = [cell for rows in chosen.values() for cell in _kitchen_cells(rows)]
+        why = [
+            f"{robot}: {row['reasons']}" for robot, rows in chosen.items() for row in rows if row["reasons"] and skill
+        ]
+        lines.append([f"`{skill}`" if skill else "all", *cells, "; ".join(why)])
+    if not any(line[-1] for line in lines):
+        head, lines = head[:-1], [line[:-1] for line in lines]
+    beside = ("others moved", "steps")
+    columns = [Column(heading, itemgetter(n), beside=heading in beside) for n, heading in enumerate(head)]
+    return markdown(TableBlock(columns, lines))
+
+
+def _kitchen() -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of the kitchen's skills by robot."""
+    values, found = result("kitchen_skills").values, {}
+    for line in values["rows"]:
+        row = dict(zip(values["columns"], line, strict=True))
+        found.setdefault(row["robot"], []).append(row)
+    return found
+
+
+def _kitchen_cells(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the cells of some skills on one arm; dashes if it has none of them."""
+    scenes = sum(row["scenes"] for row in rows)
+    if not scenes:
+        return ["-"] * 3
+    rate = wilson(sum(row["solved"] for row in rows), scenes)
+    steps = sum(row["steps"] * row["scenes"] for row in rows) / scenes
+    return [f"{_count(rows)}, {_share(rate)}", str(sum(row["moved"] for row in rows)), f"{steps:.0f}"]
+
+
+def _count(rows: Collection[Mapping[str, Any]]) -> str:
+    solved, scenes = (sum(row[key] for row in rows) for key in ("solved", "scenes"))
+    return f"{solved}/{scenes}"
 
 
 def _share(rate: Estimate) -> str:

@@ -19,10 +19,11 @@ PROBLEMS = (
     "kitchen_8_turn_off_stove",
     "kitchen_5_bowl_on_plate",
     "kitchen_10_bowl_in_top_drawer",
+    "kitchen_2_middle_bowl_on_back_bowl",
     "living_room_6_pudding_left_of_plate",
     "living_room_6_pudding_right_of_plate",
 )
-"""A problem of each family, but for stacks."""
+"""A problem of each family."""
 
 
 @cache

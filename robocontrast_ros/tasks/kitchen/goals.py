@@ -118,7 +118,7 @@ class KitchenGoals:
         self._predicates.check(atom, start)
         steps = self._p.steps(rules.rest_time)
         if atom.predicate in STATES:
-            achieved = Achieved(atom, self._predicates, 0.0, Holding(steps))
+            achieved = Achieved(atom, self._predicates, 0.0, Holding(steps, leave=rules.leave))
         else:
             still = Holding(steps, atom.arguments[:1], rules.rest_speed / self._p.control_rate)
             achieved = Achieved(atom, self._predicates, rules.contact, still)

@@ -52,6 +52,17 @@ class Drawing:
 
 
 @record
+class KitchenSuccess(Success):
+    """Thresholds of success: those of the tabletop, and that of joints."""
+
+    leave: float = Field(
+        ge=0,
+        le=0.005,
+        description="a joint leaves the state that is asked for this far beyond its bound, at the handle [m]",
+    )
+
+
+@record
 class KitchenPerturbing(Perturbing):
     """Bounds of the perturbations, and thresholds of a wrong way: those of the tabletop, and that of joints."""
 
@@ -69,7 +80,7 @@ class KitchenParameters(TaskParameters):
     region: TabletopRegion
     fixtures: Fixtures
     hand: Hand
-    success: Success
+    success: KitchenSuccess
     placing: Placing
     moving: Moving
     drawing: Drawing

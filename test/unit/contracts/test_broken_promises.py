@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -31,10 +32,12 @@ from robocontrast_ros.contracts.robot import RobotContract
 from robocontrast_ros.contracts.score import ScoreContract
 from robocontrast_ros.contracts.strategy import StrategyContract
 from robocontrast_ros.contracts.task import TaskContract
-from robocontrast_ros.domain import NotApplicable, Perturbed, Pose, Scene, ScoreSpec
+from robocontrast_ros.domain import NotApplicable, ObjectState, Perturbed, Pose, Scene, ScoreSpec
 from robocontrast_ros.episodes.bench import SetUpOutcome
 from robocontrast_ros.episodes.judging import Outside, TrueScene
 from robocontrast_ros.episodes.scoring.score import OfTrial
+from robocontrast_ros.objects import SHIPPED, model_of_uri, with_parts
+from robocontrast_ros.objects.joints import part_pose
 from robocontrast_ros.observations.cameras import MovedCamera
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.profile import load_profile
@@ -45,6 +48,7 @@ from robocontrast_ros.strategies.repeats import run_repeats
 from robocontrast_ros.strategies.standard import Standard
 from robocontrast_ros.tasks.protocol import Infeasible
 from robocontrast_ros.worlds.backends import BackendFeatures
+from robocontrast_ros.worlds.mujoco.world import World
 
 
 def check(contract, test, **attributes):
@@ -56,6 +60,19 @@ def check(contract, test, **attributes):
 def broken(made, **attributes):
     """Return a class like another with some attributes changed."""
     return type("Broken", (made,), attributes)
+
+
+STOVE = model_of_uri(f"{SHIPPED}/kitchen/stove.yaml#plain")
+KNOB = STOVE.joints[0].joint
+
+
+def stove(knob=1.0, raised=0.0):
+    """Return a stove and its knob, turned so far [rad] and raised [m]."""
+    here = Pose((0.4, 0.0, 0.0))
+    at = part_pose(here, KNOB, knob)
+    x, y, z = at.position
+    part = ObjectState("stove/knob", f"{STOVE.model}/knob", replace(at, position=(x, y, z + raised)))
+    return ObjectState("stove", STOVE.model, here), part
 
 
 # -- tasks --------------------------------------------------------------------------------------
@@ -131,6 +148,16 @@ def with_language(language):
     return broken(LineTask, language=language())
 
 
+def beside_a_stove(*objects):
+    """Return the class of the line's task with some objects of a stove in each scene."""
+
+    def sample(self, rng, instance_id, family=None):
+        drawn = LineTask.sample(self, rng, instance_id, family)
+        return replace(drawn, scene=replace(drawn.scene, objects=(*drawn.scene.objects, *objects)))
+
+    return broken(with_scenes(models={**LineScenes.models, **with_parts([STOVE])}), sample=sample)
+
+
 @pytest.mark.parametrize(
     ("task", "test", "message"),
     [
@@ -142,6 +169,16 @@ def with_language(language):
             with_scenes(models={}),
             "an_instance_is_what_was_asked_for",
             "has one of the `models`",
+        ),
+        (
+            beside_a_stove(stove()[0]),
+            "moving_parts_are_with_their_objects_and_on_their_joints",
+            "has all moving parts of its objects; one lacks stove/knob",
+        ),
+        (
+            beside_a_stove(*stove(raised=0.02)),
+            "moving_parts_are_with_their_objects_and_on_their_joints",
+            "'stove/knob' is 0.0200 m away",
         ),
         (
             with_scenes(outline=lambda s, m: ((0, 0),)),
@@ -804,6 +841,48 @@ def test_a_backend_that_breaks_a_promise_is_refused_by_it(backend, test, message
         )
 
 
+class TurningOff(Person):
+    def set_up(self, target, moves):
+        return super().set_up(target.moved("stove/knob", part_pose(target["stove"].pose, KNOB, 0.0)), moves)
+
+
+class Detaching(Person):
+    """Leaves a part where its object was."""
+
+    def set_up(self, target, moves):
+        if "stove/knob" in self.present and "stove/knob" in target and [m.name for m in moves] == ["stove"]:
+            target = target.moved("stove/knob", replace(self.present["stove/knob"].pose, position=(0.0, 0.0, 0.5)))
+        return super().set_up(target, moves)
+
+
+class Jolting(Person):
+    def set_up(self, target, moves):
+        if [m.name for m in moves] == ["stove/knob"]:
+            target = target.moved("stove", Pose((0.403, 0.0, 0.0)))
+        return super().set_up(target, moves)
+
+
+@pytest.mark.parametrize(
+    ("backend", "test", "message"),
+    [
+        (Person, "a_part_is_moved_alone_and_keeps_its_state_with_its_object", ""),
+        (TurningOff, "a_scene_that_is_set_up_is_the_one_that_was_wanted", "'stove/knob' is 1.000 rad away from it"),
+        (TurningOff, "a_part_is_moved_alone_and_keeps_its_state_with_its_object", "each joint at its position"),
+        (Detaching, "a_part_is_moved_alone_and_keeps_its_state_with_its_object", "'stove/knob' is .* m from its place"),
+        (Jolting, "a_part_is_moved_alone_and_keeps_its_state_with_its_object", "'stove' is 0.0030 m away"),
+    ],
+)
+def test_a_backend_that_loses_the_state_of_a_part_is_refused(backend, test, message):
+    with pytest.raises(AssertionError, match=message) if message else nullcontext():
+        check(
+            BackendContract,
+            f"test_{test}",
+            make=lambda self, context: backend(context),
+            task=lambda self: with_scenes(models=with_parts([STOVE]))(),
+            wanted=lambda self: [Scene(stove())],
+        )
+
+
 @pytest.mark.parametrize("test", [name for name in dir(BackendContract) if name.startswith("test_")])
 def test_a_backend_that_streams_nothing_keeps_the_contract(test):
     check(BackendContract, test, make=lambda self, context: Person(context), task=lambda self: LineTask())
@@ -814,6 +893,18 @@ def test_a_backend_that_streams_nothing_keeps_the_contract(test):
 UR5E, LOCOBOT = load_profile("ur5e"), load_profile("locobot")
 NARROW = tuple(replace(joint, upper=-2.0) if joint.name == "wrist_1_joint" else joint for joint in UR5E.joints)
 LOW = replace(UR5E.links[1], shapes=(Shape("capsule", (0.0, 0.0, 0.0), (0.9, 0.0, 0.0), 0.05),))
+TABLETOP = "package://robocontrast_ros/models/tabletop.xml"
+IN_THE_WAY = Pose((0.5, 0.0, 0.2), Pose.planar(0.0, 0.0, np.pi).orientation)
+
+
+class Loose(World):
+    """Forgets where the arm is when something comes."""
+
+    def spawn(self, name, pose, **of):
+        super().spawn(name, pose, **of)
+        self.step(200)
+
+
 HASTY = replace(LOCOBOT.action_spaces.discrete_navigation, time_limit=0.3)
 
 
@@ -849,6 +940,16 @@ HASTY = replace(LOCOBOT.action_spaces.discrete_navigation, time_limit=0.3)
             },
             "its_actions_lead_where_they_should",
             "on free floor FORWARD is not blocked; it says",
+        ),
+        (
+            {"robot": "franka_hand", "world": TABLETOP, "beside": lambda self: IN_THE_WAY},
+            "beside_drawers_it_is_the_same_robot_and_moves_none_that_it_does_not_touch",
+            "a drawer that the robot does not touch stays as it is; one at 0.1 m is at 0.0",
+        ),
+        (
+            {"robot": "franka_hand", "embedded": lambda self: Loose(self.profile(), TABLETOP)},
+            "beside_drawers_it_is_the_same_robot_and_moves_none_that_it_does_not_touch",
+            "leaves the sensors as they are",
         ),
     ],
 )

@@ -229,3 +229,8 @@ def test_the_greater_of_the_judges_and_the_subgoals_steps_counts():
 def test_no_control_step_is_too_few():
     with pytest.raises(ValueError, match=r"holding\.steps: got 0, expected at least 1 control step"):
         Holding(0)
+
+
+def test_a_band_is_no_negative_distance():
+    with pytest.raises(ValueError, match=r"holding\.leave: got -0\.1, expected at least 0 m"):
+        Holding(leave=-0.1)

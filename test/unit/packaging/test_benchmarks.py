@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import sys
 from contextlib import closing
@@ -26,7 +27,7 @@ QUICK = {
     "fuzz_console": "--requests 20",
     "interval_coverage": "--draws 1",
     "kitchen_physics": "--steps 2",
-    "kitchen_skills": "--draws 1 --skills kitchen_3_turn_on_stove",
+    "kitchen_skills": "--draws 1 --skills kitchen_3_turn_on_stove --robot franka_hand ur5e_2f85 --json",
     "sequential_comparison": "--draws 2",
     "tabletop_oracle": "franka_hand --scenes 1 --families pick",
     "tabletop_scenes": "--scenes 1",
@@ -79,6 +80,25 @@ def test_it_runs(name, monkeypatch, tmp_path, capfd):
     monkeypatch.setattr(sys, "argv", [name, *words])
     assert not importlib.import_module(f"benchmark.{name}").main()
     assert capfd.readouterr().out
+
+
+@pytest.mark.usefixtures("restored")
+def test_skills_of_the_kitchen_that_were_kept_are_not_measured_again(tmp_path, monkeypatch, capsys):
+    skill = "kitchen_3_turn_on_stove"
+    script = importlib.import_module("benchmark.kitchen_skills")
+    rows = [script.Measured(skill, 0, True, 40), script.Measured(skill, 1, False, 250, ("stove",), "a fault")]
+    script.Kept(tmp_path / "franka_hand.json", "franka_hand", range(2)).add(rows)
+    words = [*f"--draws 2 --skills {skill} --json --keep".split(), str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["kitchen_skills", *words])
+    script.main()
+    found = json.loads(capsys.readouterr().out)
+    assert found["seed"] == [0, 1]
+    assert found["rows"] == [["franka_hand", skill, 2, 1, 1, 145.0, "1 a fault"]]
+    (tmp_path / "franka_hand.json").rename(tmp_path / "ur5e_2f85.json")
+    monkeypatch.setattr(sys, "argv", ["kitchen_skills", *words, "--robot", "ur5e_2f85"])
+    with pytest.raises(SystemExit):
+        script.main()
+    assert "robot: got franka_hand, expected ur5e_2f85; use another folder" in capsys.readouterr().err
 
 
 def test_none_is_forgotten(checkout):

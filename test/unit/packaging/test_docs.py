@@ -236,6 +236,30 @@ def test_solved_instances_are_told_with_whether_their_repeats_came_out_alike(tmp
     assert tables.fulfilled("mixed", "base") == words
 
 
+def write_kitchen(folder, *rows):
+    """Write the result of the kitchen's skills: (robot, skill, scenes, solved, moved, steps, reasons) of each."""
+    columns = ["robot", "skill", "scenes", "solved", "moved", "steps", "reasons"]
+    write_result(made(values={"columns": columns, "rows": rows}, seed=(0, 9)), folder / "kitchen_skills.json")
+
+
+def test_skills_of_the_kitchen_are_shown_for_each_arm_with_why_they_failed(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables.Source, "folder", tmp_path)
+    out = ("b", "open", 10, 7, 1, 80.0, "2 no plan; 1 not within the step limit")
+    write_kitchen(tmp_path, ("a", "open", 10, 10, 0, 60.0, ""), ("a", "put", 10, 10, 0, 50.0, ""), out)
+    head, _, *lines = tables.kitchen_table().splitlines()
+    assert head == "| skill | `a` | others moved | steps | `b` | others moved | steps | not solved |"
+    assert lines == [
+        "| `open` | 10/10, 100.0 % [72.2, 100.0] | 0 | 60 | 7/10, 70.0 % [39.7, 89.2] | 1 | 80 | b: 2 no plan; 1 not "
+        "within the step limit |",
+        "| `put` | 10/10, 100.0 % [72.2, 100.0] | 0 | 50 | - | - | - |  |",
+        "| all | 20/20, 100.0 % [83.9, 100.0] | 0 | 55 | 7/10, 70.0 % [39.7, 89.2] | 1 | 80 |  |",
+    ]
+    assert tables.kitchen_words() == (
+        "Seeds 0 to 9 of each skill, none left out: on `a` it solves 20/20 trials of 2 skills, 100.0 % [83.9, 100.0], "
+        "and on `b` it solves 7/10 trials of 1 skills, 70.0 % [39.7, 89.2]; least often `open`, 7/10."
+    )
+
+
 def test_a_picture_shows_the_first_trial_that_fails_where_its_base_trial_is_solved(demo):
     assert shown_trial(demo, "LB1") == 3
 

@@ -43,6 +43,8 @@ class TestTabletop(TaskContract):
 
 
 class TestKitchen(TaskContract):
+    draws = len(kitchen_instances.PROBLEMS)
+
     def parameter_file(self):
         return kitchen_instances.TASK_FILE
 
@@ -79,7 +81,7 @@ class AmongFew(PerturbationContract):
 
 
 class InTheKitchen(PerturbationContract):
-    draws = 8
+    draws = 7  # all families but the last two: to the left and to the right of a thing
 
     def task(self):
         return kitchen_instances.KITCHEN

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import kitchen_instances
 import numpy as np
 import pytest
 from language_table_instances import EIGHT
@@ -24,6 +25,23 @@ class TestEmbedded(BackendContract):
         return load_plugin("scene_backends", "embedded", "test", "")(context)
 
 
+class InTheKitchen:
+    """Scenes with an open drawer, an open door and a knob that is on."""
+
+    robot = "franka_hand"
+
+    def task(self):
+        return kitchen_instances.KITCHEN
+
+    def wanted(self):
+        names = "kitchen_10_bowl_in_top_drawer", "kitchen_6_close_microwave", "kitchen_8_turn_off_stove"
+        return [kitchen_instances.instance(name).scene for name in names]
+
+
+class TestEmbeddedKitchen(InTheKitchen, TestEmbedded):
+    pass
+
+
 class TestSimulationInterfaces(BackendContract):
     robot = "locobot"
 
@@ -32,6 +50,10 @@ class TestSimulationInterfaces(BackendContract):
 
     def make(self, context):
         return load_plugin("scene_backends", "simulation_interfaces", "test", "")(context)
+
+
+class TestSimulationInterfacesOfAKitchen(InTheKitchen, TestSimulationInterfaces):
+    pass
 
 
 class Obedient:
@@ -61,12 +83,20 @@ class TestOperator(ByHandContract):
     name = "operator"
 
 
+class TestOperatorOfAKitchen(InTheKitchen, TestOperator):
+    pass
+
+
 class TestOperatorCamera(ByHandContract):
     name = "operator_camera"
 
 
 class TestPractice(ByHandContract):
     name = "practice"
+
+
+class TestPracticeOfAKitchen(InTheKitchen, TestPractice):
+    pass
 
 
 class TestPracticeCamera(ByHandContract):
