@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
 import pytest
 from kitchen_instances import KITCHEN, PROBLEMS, instance
 
 from robocontrast_ros.configuration import load_configured, load_record, resolve_uri
 from robocontrast_ros.contracts.policy import PolicyContract
 from robocontrast_ros.domain import Pose
+from robocontrast_ros.domain.rotations import from_vector, turned
 from robocontrast_ros.policies.baselines.kitchen.blind import KitchenBlind
+from robocontrast_ros.policies.baselines.kitchen.joints import JointHandler
 from robocontrast_ros.policies.baselines.kitchen.oracle import KitchenOracle
+from robocontrast_ros.policies.baselines.tabletop.handling import CLOSED, OPEN
 from robocontrast_ros.policies.protocol import Observation
 
 
@@ -69,3 +73,32 @@ def test_the_control_draws_its_own_instruction_from_the_seed_alone(problem):
             actions = tuple(tuple(policy.act(seen(base))[0]) for _ in range(2))
             assert first.setdefault(seed, actions) == actions
     assert len(set(first.values())) > 1
+
+
+def test_a_hand_that_closed_on_nothing_opens_and_tries_again_and_fingers_that_lag_are_waited_for():
+    drawn = instance("kitchen_1_open_top_drawer")
+    parameters = load_record(KitchenOracle.parameters, policy_file("kitchen_oracle")).handling
+    handler = JointHandler(drawn.instruction, drawn.scene, KITCHEN.planner, parameters)
+    tool = Pose(KITCHEN.scenes.start_position, (1.0, 0.0, 0.0, 0.0))
+
+    def after(action):
+        x, y, z = np.add(tool.position, action[:3]).tolist()
+        return Pose((x, y, z), turned(tool.orientation, from_vector(action[3:6])))
+
+    for _ in range(100):
+        # The tool is wherever it was sent, and the fingers are open.
+        action = handler.step(tool, 0.08, drawn.scene)
+        if action[6] == CLOSED:
+            break
+        tool = after(action)
+    handle = tool
+    lagging = [handler.step(tool, 0.08, drawn.scene) for _ in range(3)]
+    assert np.allclose(lagging, [0.0] * 6 + [CLOSED], atol=1e-3)
+    actions = [handler.step(tool, width, drawn.scene) for width in (0.05, 0.02, 0.0, 0.0)]
+    assert [action[6] for action in actions] == [CLOSED, CLOSED, CLOSED, OPEN]
+    for _ in range(100):
+        tool = after(actions[-1])
+        actions.append(handler.step(tool, 0.08, drawn.scene))
+        if actions[-1][6] == CLOSED:
+            break
+    assert actions[-1][6] == CLOSED and tool.distance_to(handle) < 0.01, "it closes at the handle once more"

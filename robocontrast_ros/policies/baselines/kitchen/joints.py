@@ -34,6 +34,9 @@ MOVED = {"slide": 0.002, "hinge": 0.012}
 HELD_BACK = 0.8
 """Share of the leash by which the tool is behind its command when something holds it back."""
 
+MISSED = 0.5
+"""Share of a handle's width at which closed fingers have nothing between them."""
+
 OPENING_STEPS = 3
 """Control steps that the fingers have at least, to begin to open."""
 
@@ -77,6 +80,7 @@ class JointHandler:
         self._commanded: Pose | None = None
         self._before: tuple[Pose, float, float] | None = None
         self._gripper, self._waited, self._sense = OPEN, 0, 1.0
+        self._closing_from = math.inf
 
     def step(self, tool: Pose, width: float, scene: Scene) -> Vector:
         """Return the next action: displacement [m], rotation vector [rad], both in `world`, gripper; shape (7,).
@@ -111,18 +115,22 @@ class JointHandler:
                 return over
             self._phase = Phase.LOWER
         if self._phase is Phase.LOWER:
-            if not self._at(tool, before, self._p.aligned):
+            if not self._at(tool, before, self._p.aligned) or not settled:
                 return before
             self._phase = Phase.APPROACH
         if self._phase is Phase.APPROACH:
             there = way.tool(position)
             if not self._at(tool, there, self._p.aligned) and not self._stalled(tool):
                 return there
-            self._phase, self._gripper = Phase.CLOSE, CLOSED
+            self._phase, self._gripper, self._closing_from = Phase.CLOSE, CLOSED, width
             return there
         if self._phase is Phase.CLOSE:
-            if not settled:
+            # On the wall clock the fingers may not have begun to move.
+            if not settled or width > self._closing_from - self._p.settled:
                 return self._commanded
+            if width < MISSED * way.grasp.width:
+                self._phase, self._gripper = Phase.LOWER, OPEN
+                return before
             self._phase, self._sense = Phase.MOVE, math.copysign(1.0, way.goal - position)
         if self._phase is Phase.MOVE:
             if not self._moved(position):
