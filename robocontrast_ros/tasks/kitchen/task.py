@@ -121,8 +121,9 @@ class Kitchen(ModelTask):
         if not folder.is_dir():
             raise ConfigurationError(str(path), "problems", parameters.problems, "a folder of problems, one file each")
         skills: dict[str, Skill] = {}
+        buildable = Buildable(types, read_domain(), frozenset(things.models))
         for file in problem_files([folder]):
-            skill = _skill(file, things, types)
+            skill = _skill(file, things, buildable)
             if skill.name in skills:
                 other = skills[skill.name].file
                 raise ConfigurationError(str(file), "", skill.name, f"a name that no other problem has; {other} has it")
@@ -186,16 +187,16 @@ class Kitchen(ModelTask):
         return Infeasible(SOLVED if solved else unclear)
 
 
-def _skill(file: Path, things: Things, types: TypesRecord) -> Skill:
+def _skill(file: Path, things: Things, buildable: Buildable) -> Skill:
     """Return the skill of a problem's file.
 
     Raises:
         ConfigurationError: the problem is wrong, cannot be built, or is no single skill.
     """
+    types = buildable.types
     checks = KitchenChecks(things, types)
-    buildable = Buildable(types, read_domain(), frozenset(things.models)).first_unbuildable
     problem = read_problem(
-        file, (buildable, done_at_start, one_skill, checks.askable, checks.held, checks.on_the_table)
+        file, (buildable.first_unbuildable, done_at_start, one_skill, checks.askable, checks.held, checks.on_the_table)
     )
     asked = instruction_of(Names(problem, types).atom(problem.goal[0], things))
     return Skill(file.stem, problem, replace(asked, text=problem.language), file)
