@@ -1,0 +1,116 @@
+"""Numbers of observation-space shift: the paper's tables from its published rates, and properties."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+from examples import examples
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robocontrast_ros.configuration import read_yaml, resolve_uri
+from robocontrast_ros.statistics.observation_shift import Pair, dubr, observation_shift, rpd, upper_bound
+
+
+@cache
+def published():
+    return read_yaml(resolve_uri("package://robocontrast_ros/config/published/boss.yaml"))
+
+
+@cache
+def pairs_of(policy):
+    table = published()["policies"][policy]
+    n = table["trials"]
+    counts = zip(*([round(rate * n / 100) for rate in table[key]] for key in ("original", "modified")), strict=True)
+    return tuple(Pair(original, modified, n) for original, modified in counts)
+
+
+POLICIES = tuple(published()["policies"])
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_each_printed_rpd_is_that_of_some_numbers_of_successes_that_round_to_the_printed_rates(policy):
+    table = published()["policies"][policy]
+    n = table["trials"]
+    columns = list(zip(*(table[key] for key in ("original", "modified", "printed_rpd")), strict=True))
+    assert len(columns) == len(published()["skills"]) == 44
+    for original, modified, printed in columns:
+        possible = ([k for k in range(n + 1) if abs(100 * k / n - rate) <= 0.5001] for rate in (original, modified))
+        # An undefined RPD is printed as 0.
+        found = [rpd(k, m) or 0.0 for k, m in product(*possible)]
+        assert min(abs(delta - printed / 100) for delta in found) <= 0.0055, (original, modified, printed)
+
+
+# Table IV and figure 4 have .67, .35, .34, .54, and 66 % of BC-ResNet-T; its own table III gives .36 and 64 %.
+@pytest.mark.parametrize(
+    ("policy", "harmed", "mean", "pooled", "expected", "found"),
+    [
+        ("bc_resnet_rnn", 30, 0.67, 0.41, (0.37, 0.29), (15, 0)),
+        ("bc_resnet_t", 28, 0.36, 0.19, (0.40, 0.10), (12, 1)),
+        ("bc_vit_t", 22, 0.34, 0.12, (0.38, 0.09), (11, 1)),
+        ("openvla", 29, 0.54, 0.34, (0.36, 0.20), (12, 0)),
+        ("mail", 33, 0.54, 0.40, (0.45, 0.14), (19, 2)),
+    ],
+)
+def test_the_published_rates_give_the_published_numbers_and_what_chance_alone_would_give(
+    policy, harmed, mean, pooled, expected, found
+):
+    shift = observation_shift(pairs_of(policy))
+    assert (shift.skills, shift.harmed) == (44, harmed)
+    assert shift.mean_rpd_harmed == pytest.approx(mean, abs=0.005)
+    assert shift.pooled_rpd == pytest.approx(pooled, abs=0.006)
+    assert (shift.expected_harmed, shift.expected_rpd_harmed) == pytest.approx(expected, abs=0.006)
+    assert (shift.found_harmed, shift.found_helped) == found
+
+
+def test_the_bounds_of_the_published_chains_are_the_products_of_table_three():
+    originals = np.array(published()["policies"]["bc_resnet_t"]["original"]) / 100
+    bounds = [upper_bound(originals[chain]) for chain in published()["chains"]]
+    assert bounds == pytest.approx([0.95, 0.95, 0.77, 0.76, 0.66, 0.66, 0.64, 0.64, 0.79, 0.81], abs=0.0055)
+
+
+def test_where_nothing_is_solved_there_is_no_ratio_and_harm_is_positive():
+    assert rpd(0.0, 0.5) is None and dubr(0.2, 0.0) is None
+    assert rpd(0.5, 0.25) == dubr(0.25, 0.5) == 0.5
+    assert rpd(0.5, 0.75) == dubr(0.75, 0.5) == -0.5
+    nothing = observation_shift([Pair(0, 0, 5)] * 3)
+    assert (nothing.mean_rpd_harmed, nothing.pooled_rpd, nothing.expected_rpd_harmed) == (None, None, None)
+    assert (nothing.harmed, nothing.expected_harmed, nothing.found_harmed) == (0, 0.0, 0)
+
+
+@pytest.mark.parametrize("wrong", [(-1, 0, 5), (0, 6, 5), (0, 0, 0)])
+def test_impossible_numbers_of_successes_are_refused(wrong):
+    with pytest.raises(ValueError, match="successes"):
+        Pair(*wrong)
+    with pytest.raises(ValueError, match="got no skills"):
+        observation_shift([])
+
+
+@examples(60)
+@given(
+    st.lists(
+        st.integers(1, 12).flatmap(lambda n: st.builds(Pair, st.integers(0, n), st.integers(0, n), st.just(n))),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_what_helps_one_way_harms_the_other_way_and_chance_is_the_same(pairs):
+    there = observation_shift(pairs)
+    back = observation_shift([Pair(pair.modified, pair.original, pair.trials) for pair in pairs])
+    assert there.found_harmed == back.found_helped and there.found_helped == back.found_harmed
+    assert there.expected_harmed == pytest.approx(back.expected_harmed)
+    assert there.harmed + sum(pair.modified >= pair.original for pair in pairs) == len(pairs)
+    assert 0.0 <= there.expected_harmed <= 0.5 + 1e-12, "ties apart, worse is as likely as better"
+
+
+def test_the_expected_share_is_what_simulated_pairs_without_an_effect_have():
+    rng = np.random.default_rng(0)
+    pair, n = Pair(14, 10, 20), 20_000
+    draws = rng.binomial(pair.trials, 0.6, (2, n))
+    worse = draws[1] < draws[0]
+    expected = observation_shift([pair])
+    assert worse.mean() == pytest.approx(expected.expected_harmed, abs=0.012)
+    assert ((draws[0] - draws[1]) / draws[0])[worse].mean() == pytest.approx(expected.expected_rpd_harmed, abs=0.01)
