@@ -285,9 +285,9 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     check_answer_time(parameters, world, origin)
     check_composed(parameters, world, origin)
     for family in parameters.test_set.families or ():
-        if family not in task.families:
-            where = origin("test_set.families")[:2]
-            raise ConfigurationError.unknown(*where, family, task.families, f"family of the task '{task.name}'")
+        if family not in (known := (*task.families, *task.problems)):
+            where, kind = origin("test_set.families")[:2], "family or problem" if task.problems else "family"
+            raise ConfigurationError.unknown(*where, family, known, f"{kind} of the task '{task.name}'")
     parameters, recorded = _with_recorded(parameters, task, origin)
     parameters = replace(parameters, operator=_with_places(parameters.operator, origin))
     if parameters.cost not in COST_MODELS:

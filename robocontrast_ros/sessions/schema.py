@@ -56,7 +56,8 @@ class TestSetParameters:
     families: tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
-        description="families of the task to draw from, in turn; if left out, the task chooses them",
+        description="families of the task, or names of its problems, to draw from in turn; if left out, the task "
+        "chooses them",
     )
     file: str | None = Field(
         default=None, min_length=1, description="file of recorded instances, in place of drawn ones; path of a file"

@@ -433,6 +433,8 @@ class Task(ABC):
     Attributes:
         name: the name in its parameter file.
         families: its families of instructions.
+        problems: names of its problems, which a test set may name in place of families; none if instances are drawn
+            without.
         metric: the M of its evaluations (seed 000, section 3), which summaries and figures show if the session names no
             other: one of its scores.
         control_rate: control steps per second of simulated time [Hz].
@@ -462,6 +464,7 @@ class Task(ABC):
 
     name: str
     families: tuple[str, ...]
+    problems: tuple[str, ...] = ()
     metric: str
     control_rate: float
     step_limit: int

@@ -85,6 +85,7 @@ class Kitchen(ModelTask):
         )
         asked = tuple(f for f in FAMILIES if any(skill.instruction.family == f for skill in skills.values()))
         super().__init__(parameters, asked, scenes)
+        self.problems = tuple(skills)
         self.things, self.skills, self.store = things, skills, parameters.store
         self.predicates = Predicates(things, Thresholds(parameters.success.height, parameters.success.near))
         self.goals = KitchenGoals(parameters, things, self.predicates)
@@ -137,14 +138,14 @@ class Kitchen(ModelTask):
     def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
         """Draw one i.i.d. test instance.
 
-        The problem is uniform over those of the family, or over all; the scene is uniform over its scenes that settle,
+        The problem is uniform over those of the family, or over all, or the one that is named; the scene is uniform over its scenes that settle,
         in which the goal does not hold and the planner has a plan.
 
         Raises:
-            ValueError: the family is unknown.
+            ValueError: the family is unknown, and no problem has its name.
             ConfigurationError: too few scenes suit the problem.
         """
-        names = [name for name, skill in self.skills.items() if family in (None, skill.instruction.family)]
+        names = [name for name, skill in self.skills.items() if family in (None, name, skill.instruction.family)]
         if not names:
             raise ValueError(f"family: got '{family}', expected one of {', '.join(self.families)}")
         return self.sample_of(names[int(rng.integers(len(names)))], rng, instance_id)

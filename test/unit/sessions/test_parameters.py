@@ -607,3 +607,19 @@ def test_a_camera_that_the_console_is_to_show_and_the_session_does_not_have_is_r
     with pytest.raises(ConfigurationError, match=r"command line: `operator.camera`: got 'board', .*\(none\)"):
         resolve(session, Overrides(settings={"operator.camera": "board", "cameras": []}))
     assert resolve(session, Overrides(settings={"operator.camera": "board"})).parameters.operator.camera == "board"
+
+
+def test_a_test_set_can_name_problems_of_a_task_in_place_of_families_and_others_are_refused(write):
+    path = write(
+        task="kitchen",
+        robot="franka_hand",
+        policy="kitchen_oracle",
+        cameras=[],
+        test_set={"size": 3, "families": ["kitchen_3_turn_on_stove", "stack"]},
+    )
+    drawn = {instance.instance_id: instance.instruction for instance in resolve(path).evaluation().test_set()}
+    assert [drawn[name].family for name in ("x0000", "x0001", "x0002")] == ["turn_on", "stack", "turn_on"]
+    wrong = {"test_set.families": ["kitchen_3_turn_on_stoves"]}
+    expected = r"expected a known family or problem of the task 'kitchen': .* Did you mean 'kitchen_3_turn_on_stove'\?"
+    with pytest.raises(ConfigurationError, match=expected):
+        resolve(path, Overrides(settings=wrong))
