@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 import time
 from collections.abc import Sequence
@@ -25,9 +24,8 @@ import numpy as np
 from PIL import Image
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured, resolve_uri
-from robocontrast_ros.domain import BASE, Pose, Scene, TestInstance, Trial, whole_of
+from robocontrast_ros.domain import BASE, Scene, TestInstance, Trial, whole_of
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.objects.frames import compose
 from robocontrast_ros.objects.settling import PHYSICS
 from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.robots.profile import load_profile
@@ -35,7 +33,6 @@ from robocontrast_ros.statistics.proportions import wilson
 from robocontrast_ros.system.numerics import one_thread
 from robocontrast_ros.tasks.kitchen import Kitchen
 from robocontrast_ros.tasks.kitchen.goals import atom_of
-from robocontrast_ros.tasks.kitchen.library import BACKGROUND
 from robocontrast_ros.worlds.in_process import InProcessBench
 from robocontrast_ros.worlds.mujoco.object_renderer import ObjectRenderer
 from robocontrast_ros.worlds.mujoco.world import World
@@ -46,9 +43,6 @@ MOVED = 0.01
 
 SIZE, COLUMNS = (400, 300), 4
 """Width and height of a picture [pixel]; pictures beside each other on the sheet."""
-
-TURNED = Pose.planar(1.1, 0.0, math.pi)
-"""Where the world is put before the camera `front`, which stands opposite the robot, to be seen from its side."""
 
 
 @dataclass(frozen=True)
@@ -155,18 +149,14 @@ def table(rows: Sequence[Measured]) -> str:
 
 
 def draw_scenes(file: Path) -> int:
-    """Draw one scene of each kind of problem on a sheet, seen from where the robot stands; return how many."""
+    """Draw one scene of each kind of problem on a sheet, seen by the camera `agent`; return how many."""
     task: Kitchen = load_configured("tasks", resolve_uri(f"{CONFIG}/tasks/kitchen.yaml"))
     models, shown = task.things.still, {}
     kinds = {skill.problem.name: name for name, skill in reversed(task.skills.items())}
-    with ObjectRenderer(*SIZE, camera="front") as renderer:
+    with ObjectRenderer(*SIZE, camera="agent", world=task.scenes.world) as renderer:
         for kind in sorted(kinds, key=lambda kind: (len(kind), kind)):
             scene = task.sample_of(kinds[kind], np.random.default_rng(0), kind).scene
-            placed = []
-            for state in scene:
-                around = models[state.model].category in BACKGROUND
-                placed.append((models[state.model], state.pose if around else compose(TURNED, state.pose)))
-            shown[kind] = Image.fromarray(renderer.scenery(placed))
+            shown[kind] = Image.fromarray(renderer.scenery((models[state.model], state.pose) for state in scene))
     width, height = SIZE
     sheet = Image.new("RGB", (COLUMNS * width, -(-len(shown) // COLUMNS) * height))
     for k, picture in enumerate(shown.values()):

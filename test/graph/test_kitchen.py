@@ -24,7 +24,7 @@ def test_a_drawer_that_an_arm_opens_is_open_in_one_process_and_in_the_bag_to_the
         | {
             "composed": "all",
             "test_set": {"size": 1, "families": ["open"]},
-            "cameras": [{"name": "front", "width": 64, "height": 48}],
+            "cameras": [{"name": "agent", "width": 64, "height": 48}],
         }
     )
     code, output = place.run("evaluate", session)
