@@ -6,6 +6,7 @@ outcome, and which things that the instruction does not name were moved by more 
     python -m benchmark.kitchen_skills                                    50 scenes of each skill on the Franka Hand
     python -m benchmark.kitchen_skills --draws 10 --robot ur5e_2f85       10 scenes on the other arm
     python -m benchmark.kitchen_skills --skills kitchen_3_turn_on_stove   one skill alone
+    python -m benchmark.kitchen_skills --draws 1 --distractors 3          with three more things in each scene
     python -m benchmark.kitchen_skills --output FILE.json                 all numbers, in a file
     python -m benchmark.kitchen_skills --draws 0 --picture FILE.png       one scene of each kind
 """
@@ -23,8 +24,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from robocontrast_ros.configuration import ConfigurationError, load_configured, resolve_uri
-from robocontrast_ros.domain import BASE, Scene, TestInstance, Trial, whole_of
+from robocontrast_ros.configuration import load_configured, resolve_uri
+from robocontrast_ros.domain import BASE, NotApplicable, Scene, TestInstance, Trial, whole_of
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.objects.settling import PHYSICS
 from robocontrast_ros.policies.serving.runner import PolicyRunner
@@ -33,6 +34,7 @@ from robocontrast_ros.statistics.proportions import wilson
 from robocontrast_ros.system.numerics import one_thread
 from robocontrast_ros.tasks.kitchen import Kitchen
 from robocontrast_ros.tasks.kitchen.goals import atom_of
+from robocontrast_ros.tasks.protocol import DistractorRequest
 from robocontrast_ros.worlds.in_process import InProcessBench
 from robocontrast_ros.worlds.mujoco.object_renderer import ObjectRenderer
 from robocontrast_ros.worlds.mujoco.world import World
@@ -70,11 +72,13 @@ class Arm:
     """A robot in the embedded world that executes trials one after the other.
 
     Attributes:
+        distractors: number of things that are added to each scene.
         task: the kitchen.
         world: the world.
     """
 
-    def __init__(self, robot: str) -> None:
+    def __init__(self, robot: str, distractors: int = 0) -> None:
+        self.distractors = distractors
         self.task: Kitchen = load_configured("tasks", resolve_uri(f"{CONFIG}/tasks/kitchen.yaml"))
         scenes = self.task.scenes
         self.world = World(load_profile(robot), scenes.world, scenes.start_position, physics_step=scenes.physics_step)
@@ -82,18 +86,24 @@ class Arm:
         self.bench = InProcessBench(self.world, self.task, PolicyRunner(file, timeout=60.0, own_thread=False))
 
     def draw(self, skill: str, seed: int) -> TestInstance:
-        """Return the instance of a seed.
+        """Return the instance of a seed, with distractors if some are wanted.
 
         Raises:
-            ConfigurationError: no scene suits the skill.
+            ValueError: no scene suits the skill, or there is no room for so many distractors.
         """
-        return self.task.sample_of(skill, np.random.default_rng(seed), f"{skill}_{seed}")
+        instance = self.task.sample_of(skill, np.random.default_rng(seed), f"{skill}_{seed}")
+        if not self.distractors:
+            return instance
+        answer = self.task.clutter.add(instance, DistractorRequest(self.distractors), np.random.default_rng(seed))
+        if isinstance(answer, NotApplicable):
+            raise ValueError(answer.reason)
+        return answer.instance
 
     def measure(self, skill: str, seed: int) -> Measured:
         """Draw the scene of a seed, and execute its trial."""
         try:
             instance = self.draw(skill, seed)
-        except ConfigurationError as error:
+        except ValueError as error:
             return Measured(skill, seed, False, detail=str(error))
         start = self.bench.bring(instance.scene)
         trial = Trial(seed, instance.instance_id, BASE, 0, instance, seed)
@@ -172,6 +182,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--robot", default="franka_hand", help="name of the robot's file")
     parser.add_argument("--skills", nargs="*", help="names of problems; all when left out")
+    parser.add_argument("--distractors", type=int, default=0, help="things that are added to each scene")
     parser.add_argument("--output", type=Path, help="write all trials to this file, as JSON")
     parser.add_argument("--picture", type=Path, help="draw one scene of each kind to this file")
     asked = parser.parse_args()
@@ -179,7 +190,7 @@ def main() -> None:
         print(json.dumps({"seed": 0, "scenes": draw_scenes(asked.picture)}))
     if asked.draws < 1:
         return
-    arm, rows = Arm(asked.robot), []
+    arm, rows = Arm(asked.robot, asked.distractors), []
     unknown = sorted(set(asked.skills or ()) - set(arm.task.skills))
     if unknown:
         parser.error(f"--skills: got '{unknown[0]}', expected some of {', '.join(arm.task.skills)}")
@@ -189,7 +200,12 @@ def main() -> None:
             own = [arm.measure(skill, seed) for seed in seeds]
             rows += own
             if asked.output is not None:
-                values = {"robot": asked.robot, "seeds": [seeds[0], seeds[-1]], "physics": PHYSICS}
+                values = {
+                    "robot": asked.robot,
+                    "distractors": asked.distractors,
+                    "seeds": [seeds[0], seeds[-1]],
+                    "physics": PHYSICS,
+                }
                 trials = [asdict(row) for row in rows]
                 asked.output.write_text(json.dumps({**values, "trials": trials}), encoding="utf-8")
             solved, moved = sum(row.success for row in own), sum(bool(row.moved) for row in own)

@@ -85,6 +85,10 @@ class InTheKitchen(PerturbationContract):
         return kitchen_instances.KITCHEN
 
 
+class AmongKitchenThings(InTheKitchen):
+    draws = 1
+
+
 WHERE = {
     OnTheTable: (
         *(
@@ -116,6 +120,7 @@ WHERE = {
     ),
     AmongFew: ("distractors",),
     InTheKitchen: ("L", "LB", "S", "SB", "SB1", "paraphrase", "specific", "mask_referents"),
+    AmongKitchenThings: ("distractors",),
 }
 """Kind of test -> the perturbations that are tried so."""
 
