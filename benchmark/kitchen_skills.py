@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 import time
 from collections import Counter
@@ -27,10 +26,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from robocontrast_ros.configuration import ConfigurationError, load_configured, resolve_uri
-from robocontrast_ros.domain import BASE, Pose, Scene, TestInstance, Trial, whole_of
+from robocontrast_ros.configuration import load_configured, resolve_uri
+from robocontrast_ros.domain import BASE, NotApplicable, Scene, TestInstance, Trial, whole_of
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.objects.frames import compose
 from robocontrast_ros.objects.settling import PHYSICS
 from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.robots.profile import load_profile
@@ -38,7 +36,7 @@ from robocontrast_ros.statistics.proportions import wilson
 from robocontrast_ros.system.numerics import one_thread
 from robocontrast_ros.tasks.kitchen import Kitchen
 from robocontrast_ros.tasks.kitchen.goals import atom_of
-from robocontrast_ros.tasks.kitchen.library import BACKGROUND
+from robocontrast_ros.tasks.protocol import DistractorRequest
 from robocontrast_ros.worlds.in_process import InProcessBench
 from robocontrast_ros.worlds.mujoco.object_renderer import ObjectRenderer
 from robocontrast_ros.worlds.mujoco.world import World
@@ -49,9 +47,6 @@ MOVED = 0.01
 
 SIZE, COLUMNS = (400, 300), 4
 """Width and height of a picture [pixel]; pictures beside each other on the sheet."""
-
-TURNED = Pose.planar(1.1, 0.0, math.pi)
-"""Where the world is put before the camera `front`, which stands opposite the robot, to be seen from its side."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +74,13 @@ class Arm:
     """A robot in the embedded world that executes trials one after the other.
 
     Attributes:
+        distractors: number of things that are added to each scene.
         task: the kitchen.
         world: the world.
     """
 
-    def __init__(self, robot: str) -> None:
+    def __init__(self, robot: str, distractors: int = 0) -> None:
+        self.distractors = distractors
         self.task: Kitchen = load_configured("tasks", resolve_uri(f"{CONFIG}/tasks/kitchen.yaml"))
         scenes = self.task.scenes
         self.world = World(load_profile(robot), scenes.world, scenes.start_position, physics_step=scenes.physics_step)
@@ -91,18 +88,24 @@ class Arm:
         self.bench = InProcessBench(self.world, self.task, PolicyRunner(file, timeout=60.0, own_thread=False))
 
     def draw(self, skill: str, seed: int) -> TestInstance:
-        """Return the instance of a seed.
+        """Return the instance of a seed, with distractors if some are wanted.
 
         Raises:
-            ConfigurationError: no scene suits the skill.
+            ValueError: no scene suits the skill, or there is no room for so many distractors.
         """
-        return self.task.sample_of(skill, np.random.default_rng(seed), f"{skill}_{seed}")
+        instance = self.task.sample_of(skill, np.random.default_rng(seed), f"{skill}_{seed}")
+        if not self.distractors:
+            return instance
+        answer = self.task.clutter.add(instance, DistractorRequest(self.distractors), np.random.default_rng(seed))
+        if isinstance(answer, NotApplicable):
+            raise ValueError(answer.reason)
+        return answer.instance
 
     def measure(self, skill: str, seed: int) -> Measured:
         """Draw the scene of a seed, and execute its trial."""
         try:
             instance = self.draw(skill, seed)
-        except ConfigurationError as error:
+        except ValueError as error:
             return Measured(skill, seed, False, detail=str(error))
         start = self.bench.bring(instance.scene)
         trial = Trial(seed, instance.instance_id, BASE, 0, instance, seed)
@@ -178,18 +181,19 @@ def numbers(trials: dict[str, list[Measured]], seeds: range) -> dict[str, object
 class Kept:
     """The trials of a robot in a file, so that an interrupted measurement goes on."""
 
-    def __init__(self, file: Path | None, robot: str, seeds: range) -> None:
+    def __init__(self, file: Path | None, robot: str, seeds: range, distractors: int = 0) -> None:
         """Take the file, which need not be there; None to keep nothing.
 
         Raises:
-            ValueError: the file is of another robot, or of other physics.
+            ValueError: the file is of another robot, of other physics, or with another number of distractors.
         """
-        self._file, self._values = file, {"robot": robot, "seeds": [seeds[0], seeds[-1]], "physics": PHYSICS}
+        self._file, self.distractors = file, distractors
+        self._values = {"robot": robot, "distractors": distractors, "seeds": [seeds[0], seeds[-1]], "physics": PHYSICS}
         self._trials: list[Measured] = []
         if file is None or not file.is_file():
             return
         values = json.loads(file.read_text(encoding="utf-8"))
-        for key in ("robot", "physics"):
+        for key in ("robot", "distractors", "physics"):
             if values[key] != self._values[key]:
                 raise ValueError(f"{file}: {key}: got {values[key]}, expected {self._values[key]}; use another folder")
         self._trials = [Measured(**{**trial, "moved": tuple(trial["moved"])}) for trial in values["trials"]]
@@ -214,7 +218,7 @@ def measure_all(robot: str, skills: Sequence[str], seeds: range, kept: Kept) -> 
     for skill in skills:
         own = kept.of(skill, seeds)
         if own is None:
-            arm = arm or Arm(robot)
+            arm = arm or Arm(robot, kept.distractors)
             own = [arm.measure(skill, seed) for seed in seeds]
             kept.add(own)
         rows += own
@@ -232,18 +236,14 @@ def measure_all(robot: str, skills: Sequence[str], seeds: range, kept: Kept) -> 
 
 
 def draw_scenes(file: Path) -> int:
-    """Draw one scene of each kind of problem on a sheet, seen from where the robot stands; return how many."""
+    """Draw one scene of each kind of problem on a sheet, seen by the camera `agent`; return how many."""
     task: Kitchen = load_configured("tasks", resolve_uri(f"{CONFIG}/tasks/kitchen.yaml"))
     models, shown = task.things.still, {}
     kinds = {skill.problem.name: name for name, skill in reversed(task.skills.items())}
-    with ObjectRenderer(*SIZE, camera="front") as renderer:
+    with ObjectRenderer(*SIZE, camera="agent", world=task.scenes.world) as renderer:
         for kind in sorted(kinds, key=lambda kind: (len(kind), kind)):
             scene = task.sample_of(kinds[kind], np.random.default_rng(0), kind).scene
-            placed = []
-            for state in scene:
-                around = models[state.model].category in BACKGROUND
-                placed.append((models[state.model], state.pose if around else compose(TURNED, state.pose)))
-            shown[kind] = Image.fromarray(renderer.scenery(placed))
+            shown[kind] = Image.fromarray(renderer.scenery((models[state.model], state.pose) for state in scene))
     width, height = SIZE
     sheet = Image.new("RGB", (COLUMNS * width, -(-len(shown) // COLUMNS) * height))
     for k, picture in enumerate(shown.values()):
@@ -260,6 +260,7 @@ def main() -> None:
     parser.add_argument("--robot", nargs="+", default=["franka_hand"], help="names of the robots' files")
     parser.add_argument("--skills", nargs="*", help="names of problems; all when left out")
     parser.add_argument("--keep", type=Path, help="folder that keeps the trials of each robot, and from which to go on")
+    parser.add_argument("--distractors", type=int, default=0, help="things that are added to each scene")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--picture", type=Path, help="draw one scene of each kind to this file")
     asked = parser.parse_args()
@@ -275,7 +276,7 @@ def main() -> None:
     with one_thread():
         for robot in asked.robot:
             try:
-                kept = Kept(asked.keep and asked.keep / f"{robot}.json", robot, seeds)
+                kept = Kept(asked.keep and asked.keep / f"{robot}.json", robot, seeds, asked.distractors)
             except ValueError as error:
                 parser.error(f"--keep: {error}")
             trials[robot] = measure_all(robot, asked.skills or tuple(task.skills), seeds, kept)

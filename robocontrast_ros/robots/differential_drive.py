@@ -170,6 +170,11 @@ class DifferentialDriveProfile(RobotProfile):
         return True
 
     @property
+    def own_cameras(self) -> tuple[str, ...]:
+        """The camera on the mast."""
+        return (self.mount.camera,)
+
+    @property
     def reports_contacts(self) -> bool:
         """Whether the driver has a topic for contacts."""
         return bool(self.contacts_topic)

@@ -246,6 +246,11 @@ class ManipulatorProfile(RobotProfile):
         return ("joint_positions", "tool_pose", *(GRIPPER_OBSERVATIONS if self.has_hand else ()))
 
     @property
+    def own_cameras(self) -> tuple[str, ...]:
+        """The camera on the hand, if there is one."""
+        return () if self.mount is None else (self.mount.camera,)
+
+    @property
     def reports_contacts(self) -> bool:
         """Whether the driver has a topic for contacts."""
         return bool(self.contacts_topic)

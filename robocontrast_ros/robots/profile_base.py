@@ -135,6 +135,11 @@ class RobotProfile:
         return False
 
     @property
+    def own_cameras(self) -> tuple[str, ...]:
+        """Names of the cameras that the robot carries; the others stand in the world."""
+        return ()
+
+    @property
     def reports_contacts(self) -> bool:
         """Whether the driver publishes contacts, on its ``contacts_topic``."""
         return False

@@ -34,6 +34,7 @@ from robocontrast_ros.sessions.schema import (
 from robocontrast_ros.strategies.protocol import PerturbationUse, Strategy
 from robocontrast_ros.tasks.protocol import Task
 from robocontrast_ros.worlds.backends import BackendFeatures, backends_with, features_of
+from robocontrast_ros.worlds.world_cameras import world_cameras
 
 Origin = tuple[str, str, Path]
 """Where a value was written: source and key for errors, and the base folder of relative paths."""
@@ -88,19 +89,47 @@ def with_cameras(
     wanted: Mapping[str, CameraParameters],
     origin: Origin,
     robot_file: Path,
+    scenery: str | None = None,
 ) -> SessionParameters:
-    """Return the parameters with the cameras in use, which the robot has to have."""
+    """Return the parameters with the cameras in use, which robot and world have to have.
+
+    Args:
+        parameters: of the session; if they name no cameras, all that there are will be in use.
+        robot: the robot, whose file lists cameras.
+        wanted: cameras whose images the policy wants in one size.
+        origin: where the cameras were written.
+        robot_file: file of the robot.
+        scenery: URI of the simulated world model; None for another world, whose cameras are not known here.
+    """
     known = [camera.name for camera in robot.cameras]
+    there = _there(robot, scenery)
     if parameters.cameras is None:
         width, height = DEFAULT_IMAGE_SIZE
-        usual = {name: CameraParameters(name=name, width=width, height=height) for name in known}
-        return replace(parameters, cameras=tuple(wanted.get(name, usual[name]) for name in known))
+        usual = {name: CameraParameters(name=name, width=width, height=height) for name in known if name in there}
+        return replace(parameters, cameras=tuple(wanted.get(name, usual[name]) for name in usual))
     for camera in parameters.cameras:
         if camera.name not in known:
             raise ConfigurationError.unknown(
                 *origin[:2], camera.name, known, f"camera of the robot '{robot.name}' ({robot_file})"
             )
+        if camera.name not in there:
+            raise ConfigurationError.unknown(
+                *origin[:2], camera.name, there, f"camera of the robot '{robot.name}' in the task's world ({scenery})"
+            )
     return parameters
+
+
+def _there(robot: RobotProfile, scenery: str | None) -> list[str]:
+    """Return the names of the robot's cameras that it carries, or that its simulated world has."""
+    known = [camera.name for camera in robot.cameras]
+    if scenery is None:
+        return known
+    try:
+        standing = world_cameras(scenery)
+    except (OSError, ValueError):
+        # The start of the world says what is wrong with its file.
+        return known
+    return [name for name in known if name in (*robot.own_cameras, *standing)]
 
 
 def check_shown_camera(parameters: SessionParameters, world: LoadedWorld, origin: Callable[[str], Origin]) -> None:

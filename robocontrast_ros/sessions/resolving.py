@@ -278,7 +278,8 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     steps_per_control(task, str(files["task"]))
     check_robot_fits_task(robot, files["robot"], task, files["task"], origin("robot"))
     check_robot_reaches(robot, files["robot"], task, files["task"], origin("robot"))
-    parameters = with_cameras(parameters, robot, wanted, origin("cameras"), files["robot"])
+    scenery = task.scenes.world if world.features.embedded else None
+    parameters = with_cameras(parameters, robot, wanted, origin("cameras"), files["robot"], scenery)
     check_shown_camera(parameters, world, origin)
     check_tolerances(parameters, task, world, origin)
     check_seen_parts(parameters, task, world, origin)

@@ -565,6 +565,7 @@ RECIPES = (
             "config/kitchen/scenes/*.yaml",
             "config/kitchen/types.yaml",
             "config/objects/kitchen/*.yaml",
+            "models/kitchen.xml",
             "models/tabletop.xml",
             *OBJECTS,
         ),

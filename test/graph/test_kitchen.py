@@ -25,7 +25,7 @@ def test_a_drawer_that_an_arm_opens_and_closes_moves_so_in_one_process_and_in_th
             "composed": "all",
             "strategy": {"name": "chained:Twice"},
             "test_set": {"size": 1, "families": ["open"]},
-            "cameras": [{"name": "front", "width": 64, "height": 48}],
+            "cameras": [{"name": "agent", "width": 64, "height": 48}],
         }
     )
     code, output = place.run("evaluate", session)

@@ -12,6 +12,7 @@ from robocontrast_ros.tasks.tabletop.parameters import (
     Perturbing,
     Placing,
     Success,
+    TabletopDistractors,
     TabletopRegion,
     Triple,
 )
@@ -70,6 +71,15 @@ class KitchenPerturbing(Perturbing):
 
 
 @record
+class KitchenDistractors(TabletopDistractors):
+    """Drawing of distractors: as on the tabletop, and on fixtures."""
+
+    tops: tuple[str, ...] = Field(default=(), description="types of fixtures on whose tops they also stand")
+    on_tops: float = Field(default=0.0, ge=0, le=1, description="share of them for which a place there is tried first")
+    highest: float = Field(default=0.0, ge=0, description="nothing that is added on a top reaches higher [m]")
+
+
+@record
 class KitchenParameters(TaskParameters):
     """The file config/tasks/kitchen.yaml."""
 
@@ -85,6 +95,9 @@ class KitchenParameters(TaskParameters):
     moving: Moving
     drawing: Drawing
     perturbing: KitchenPerturbing
+    distracting: KitchenDistractors | None = Field(
+        default=None, description="of distractors; without it none can be added"
+    )
     things: str = Field(description="URI of the folder of the things")
     problems: str = Field(description="URI of the folder of the problems, one file each")
 

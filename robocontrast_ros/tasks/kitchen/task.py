@@ -10,7 +10,6 @@ import numpy as np
 from robocontrast_ros.configuration import ConfigurationError, load_record, resolve_uri
 from robocontrast_ros.domain import Instruction, Scene, TestInstance
 from robocontrast_ros.objects import SHIPPED, load_library, with_parts
-from robocontrast_ros.objects.settling import settle
 from robocontrast_ros.tasks.base import ModelScenes, ModelTask
 from robocontrast_ros.tasks.bddl import (
     Flaw,
@@ -25,6 +24,8 @@ from robocontrast_ros.tasks.bddl import (
 from robocontrast_ros.tasks.bddl import Kitchen as Buildable
 from robocontrast_ros.tasks.bddl.kitchen import TypesRecord
 from robocontrast_ros.tasks.kitchen.checks import KitchenChecks, one_skill
+from robocontrast_ros.tasks.kitchen.clutter import KitchenClutter
+from robocontrast_ros.tasks.kitchen.difficulty import KitchenDifficulty
 from robocontrast_ros.tasks.kitchen.drawing import Names, NoScene, ProblemScenes
 from robocontrast_ros.tasks.kitchen.goals import KitchenGoals, instruction_of
 from robocontrast_ros.tasks.kitchen.handling import KitchenHandling
@@ -35,6 +36,7 @@ from robocontrast_ros.tasks.kitchen.parameters import FAMILIES, KitchenParameter
 from robocontrast_ros.tasks.kitchen.planner import KitchenPlanner
 from robocontrast_ros.tasks.kitchen.predicates import Predicates, Thresholds
 from robocontrast_ros.tasks.protocol import SOLVED, Backdrop, Infeasible
+from robocontrast_ros.tasks.tabletop.scenes import at_rest, views_of
 
 RIM = 0.1
 """Width of the table around region and start that maps show [m]."""
@@ -103,7 +105,21 @@ class Kitchen(ModelTask):
         high = region.x_max + BEHIND, region.y_max + RIM
         self.backdrop = Backdrop((low, (high[0], low[1]), high, (low[0], high[1])), up="x")
         still = things.still
-        self._scenes_of = ProblemScenes(parameters, things, types, lambda s: _at_rest(s, still, parameters.world))
+
+        def settle(scene: Scene) -> Scene | None:
+            return at_rest(scene, still, parameters.world)
+
+        self._scenes_of = ProblemScenes(parameters, things, types, settle)
+        distracting = parameters.distracting
+        if distracting is not None:
+            views, bare = (views_of(parameters, still, f"task '{self.name}'") for _ in range(2))
+            self.clutter = KitchenClutter(self, distracting, things, self.handling, settle, views, bare)
+        usual = frozenset(
+            things.models[Names(skill.problem, types).model(reference)].category
+            for skill in skills.values()
+            if (reference := skill.instruction.get("reference")) in skill.problem.objects
+        )
+        self.difficulty = KitchenDifficulty(self, parameters, things, self.planner, self.language, settle, usual)
 
     @classmethod
     def from_file(cls, path: Path) -> Kitchen:
@@ -116,8 +132,12 @@ class Kitchen(ModelTask):
         library = load_library((SHIPPED, parameters.things))
         types = read_types()
         wanted = {kind.model for kind in (*types.fixtures.values(), *types.objects.values())}
-        standing = {name for names in parameters.fixtures.kinds.values() for name in names}
-        things = Things.of(model for name, model in library.items() if name in wanted | standing)
+        further = parameters.distracting
+        looks = (parameters.fixtures, *((further.looks,) if further is not None else ()))
+        used = wanted | {name for fixtures in looks for names in fixtures.kinds.values() for name in names}
+        if further is not None:
+            used |= {n for n, m in library.items() if m.uri.startswith(parameters.things) and not m.fixed}
+        things = Things.of(model for name, model in library.items() if name in used)
         folder = resolve_uri(parameters.problems)
         if not folder.is_dir():
             raise ConfigurationError(str(path), "problems", parameters.problems, "a folder of problems, one file each")
@@ -138,8 +158,8 @@ class Kitchen(ModelTask):
     def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
         """Draw one i.i.d. test instance.
 
-        The problem is uniform over those of the family, or over all, or the one that is named; the scene is uniform over its scenes that settle,
-        in which the goal does not hold and the planner has a plan.
+        The problem is uniform over those of the family, or over all, or the one that is named; the scene is uniform
+        over its scenes that settle, in which the goal does not hold and the planner has a plan.
 
         Raises:
             ValueError: the family is unknown, and no problem has its name.
@@ -201,8 +221,3 @@ def _skill(file: Path, things: Things, buildable: Buildable) -> Skill:
     )
     asked = instruction_of(Names(problem, types).atom(problem.goal[0], things))
     return Skill(file.stem, problem, replace(asked, text=problem.language), file)
-
-
-def _at_rest(scene: Scene, models: dict, world: str) -> Scene | None:
-    settled = settle(scene, models, world)
-    return settled.scene if settled.still else None

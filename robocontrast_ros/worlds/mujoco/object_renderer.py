@@ -46,18 +46,19 @@ RAISED, TURNED = math.radians(28.0), math.radians(-56.0)
 class ObjectRenderer:
     """Draws pictures of one size; use it in a ``with`` block, from one thread."""
 
-    def __init__(self, width: int, height: int, camera: str = CAMERA) -> None:
+    def __init__(self, width: int, height: int, camera: str = CAMERA, world: str = WORLD) -> None:
         """Open the renderer.
 
         Args:
             width: width of the pictures [pixel].
             height: height of the pictures [pixel].
-            camera: camera of ``models/tabletop.xml``, for ``scenery``; portraits have one of their own.
+            camera: camera of the world, for ``scenery``; portraits have one of their own.
+            world: URI of the world model, for ``scenery``.
 
         Raises:
             RenderingUnavailable: OpenGL does not work on this machine.
         """
-        self._camera = Camera(camera, width, height)
+        self._camera, self._world = Camera(camera, width, height), world
         self._renderer = Renderer((self._camera,), fine=True)
 
     def __enter__(self) -> ObjectRenderer:
@@ -89,7 +90,7 @@ class ObjectRenderer:
 
     def scenery(self, models: Iterable[tuple[ObjectModel, Pose]]) -> Image:
         """Return the picture of a table with its background and light, and with objects on it."""
-        return self._drawn(mujoco.MjSpec.from_file(str(resolve_uri(WORLD))), list(models))
+        return self._drawn(mujoco.MjSpec.from_file(str(resolve_uri(self._world))), list(models))
 
     def _drawn(self, spec: mujoco.MjSpec, models: Sequence[tuple[ObjectModel, Pose]]) -> Image:
         parts = []  # a part must outlive the compilation of the model to which it is attached

@@ -318,6 +318,24 @@ def test_all_cameras_of_the_robot_are_in_use_where_none_is_named(write):
     assert resolve(write(cameras=[])).parameters.cameras == ()
 
 
+@pytest.mark.parametrize(("task", "further"), [("tabletop", []), ("kitchen", ["agent"])])
+def test_a_camera_that_only_another_tasks_world_has_is_in_use_there_alone(write, task, further):
+    ours = {"task": task, "robot": "franka_hand", "policy": "random", "strategy": {"name": "standard"}}
+    assert [c.name for c in resolve(write(**ours)).parameters.cameras] == ["wrist", "front", "top", *further]
+    listed = ["wrist", "front", "top", "agent"]
+    elsewhere = resolve(write(**ours, world={"backend": "simulation_interfaces", "simulator": "gazebo"}))
+    assert [c.name for c in elsewhere.parameters.cameras] == listed
+    asked = write(**ours, cameras=[{"name": "agent", "width": 64, "height": 48}])
+    if further:
+        assert [c.name for c in resolve(asked).parameters.cameras] == further
+        return
+    with pytest.raises(ConfigurationError) as caught:
+        resolve(asked)
+    expected = "expected a known camera of the robot 'franka_hand' in the task's world"
+    assert str(caught.value).startswith(f"{asked}: `cameras`: got 'agent', {expected}")
+    assert "models/tabletop.xml): front, top, wrist" in str(caught.value) and "\n" not in str(caught.value)
+
+
 def test_a_robot_that_does_not_fit_the_task_is_refused_with_both_files_and_the_cure(write):
     path = write(robot="locobot")
     with pytest.raises(ConfigurationError) as caught:
@@ -614,6 +632,7 @@ def test_a_test_set_can_name_problems_of_a_task_in_place_of_families_and_others_
         task="kitchen",
         robot="franka_hand",
         policy="kitchen_oracle",
+        strategy={"name": "standard"},
         cameras=[],
         test_set={"size": 3, "families": ["kitchen_3_turn_on_stove", "stack"]},
     )

@@ -87,6 +87,10 @@ class InTheKitchen(PerturbationContract):
         return kitchen_instances.KITCHEN
 
 
+class AmongKitchenThings(InTheKitchen):
+    draws = 1
+
+
 WHERE = {
     OnTheTable: (
         *(
@@ -118,6 +122,7 @@ WHERE = {
     ),
     AmongFew: ("distractors",),
     InTheKitchen: ("L", "LB", "S", "SB", "SB1", "paraphrase", "specific", "mask_referents"),
+    AmongKitchenThings: ("distractors",),
 }
 """Kind of test -> the perturbations that are tried so."""
 

@@ -21,8 +21,8 @@ MODELS = "package://robocontrast_ros/models"
 WORLDS = {
     "franka": (f"{MODELS}/language_table/world.xml", ("board",)),
     "ur5e": (f"{MODELS}/language_table/world.xml", ("board",)),
-    "franka_hand": (f"{MODELS}/tabletop.xml", ("wrist", "front", "top")),
-    "ur5e_2f85": (f"{MODELS}/tabletop.xml", ("wrist", "front", "top")),
+    "franka_hand": (f"{MODELS}/kitchen.xml", ("wrist", "front", "top", "agent")),
+    "ur5e_2f85": (f"{MODELS}/kitchen.xml", ("wrist", "front", "top", "agent")),
     "locobot": (f"{MODELS}/apartment/world.xml", ("camera",)),
 }
 RADIUS = 0.008
