@@ -69,6 +69,21 @@ CLUTTERED_TABLE = (
     "robocontrast_ros/perturbations/distractors.py",
     "robocontrast_ros/tasks/tabletop/clutter.py",
 )
+KITCHEN = (
+    *TABLE,
+    "config/kitchen/*.pddl",
+    "config/kitchen/*/*.yaml",
+    "config/kitchen/types.yaml",
+    "config/objects/kitchen/*.yaml",
+    "config/policies/kitchen_oracle.yaml",
+    "config/tasks/kitchen.yaml",
+    "models/kitchen.xml",
+    "robocontrast_ros/policies/baselines/kitchen/*.py",
+    *(
+        f"robocontrast_ros/tasks/kitchen/{name}.py"
+        for name in ("drawing", "goals", "library", "parameters", "planner", "predicates", "task")
+    ),
+)
 STATE_ON_TABLE = ("config/policies/tabletop_state.yaml", "models/tabletop_bc/*.pt")
 SIGHT_ON_TABLE = ("config/policies/tabletop_camera.yaml", "models/tabletop_bc/*.pt")
 
@@ -323,6 +338,14 @@ RECIPES = (
     _handling("tabletop_franka_hand", "franka_hand"),
     _handling("tabletop_ur5e_2f85", "ur5e_2f85"),
     _handling("tabletop_blind", "franka_hand --policy tabletop_blind --scenes 20"),
+    Recipe(
+        "kitchen_skills",
+        Pace.LONG,
+        "python -m benchmark.kitchen_skills --robot franka_hand ur5e_2f85 --json",
+        making.printed_and_kept,
+        (*KITCHEN, "benchmark/kitchen_skills.py"),
+        small="--draws 1 --skills kitchen_1_open_top_drawer kitchen_3_turn_on_stove",
+    ),
     # Written down before the policy was there: does tabletop_state solve ΔLB (another thing or place is asked for) and
     # ΔSB (what is named stands elsewhere, or the way is blocked) less often than the instances' own base trials? Two
     # questions, about success, each answered by the 95 % interval of its paired difference; 100 instances; the oracle
