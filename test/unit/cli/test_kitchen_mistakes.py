@@ -187,4 +187,4 @@ def test_models_problems_and_families_that_are_not_there_are_named(told, tmp_pat
     assert "model 'brown_cabinet' is missing. Add the model to the folder that the task's `things` names." in line
     line = say("plan", session={"test_set": {"size": 1, "families": ["close"]}})
     assert line.startswith(f"error: {tmp_path}/session.yaml: `test_set.families")
-    assert "got 'close', expected a known family or problem of the task 'mine': put_in, bowl." in line
+    assert "got 'close', expected a known family or problem of the task 'mine': bowl, put_in." in line
