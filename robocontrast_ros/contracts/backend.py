@@ -25,10 +25,8 @@ from robocontrast_ros.worlds.backends import (
 )
 from robocontrast_ros.worlds.in_process import WorldSimulation
 from robocontrast_ros.worlds.mujoco.world import World
-from robocontrast_ros.worlds.simulated_scene import Simulation
+from robocontrast_ros.worlds.simulated_scene import TURN_TOLERANCE, Simulation
 
-TURNED = 0.05
-"""Greatest angle of a robot's base, or of a joint, from the wanted one [rad]."""
 STIRRED = 1e-3
 """Greatest distance of an object without a move from where it was [m]."""
 JOINT_MOVE = 0.15
@@ -125,7 +123,7 @@ class BackendContract:
             if wanted.model in self.parts():
                 joint = self.parts()[wanted.model].joint
                 off = abs(position_in(scene, wanted.name, joint) - position_in(target, wanted.name, joint))
-                allowed, unit = (tolerance, "m") if joint.type == "slide" else (TURNED, "rad")
+                allowed, unit = (tolerance, "m") if joint.type == "slide" else (TURN_TOLERANCE, "rad")
                 promise(
                     off <= allowed,
                     f"{words} each joint at its position; that of '{wanted.name}' is {off:.3f} {unit} away from it",
@@ -143,7 +141,7 @@ class BackendContract:
             off = scene.robot.distance_to(target.robot)
             turned = abs(math.remainder(scene.robot.yaw - target.robot.yaw, math.tau))
             promise(
-                off <= tolerance and turned <= TURNED,
+                off <= tolerance and turned <= TURN_TOLERANCE,
                 f"{words} the robot where it was wanted; it is {off:.3f} m and {turned:.3f} rad away",
             )
 
@@ -181,6 +179,7 @@ class BackendContract:
         present = self.set_up(backend, self.wanted()[0])
         name = next(name for name in reversed(present.names) if not whole_of(name))
         here = self.set_up(backend, self.shifted(present, name))
+        self.check_moved(present, here, self.shifted(present, name), name)
         self.check_others(present, here, name)
         without = replace(here, objects=tuple(o for o in here if name not in (o.name, whole_of(o.name))))
         self.set_up(backend, without)
@@ -214,6 +213,11 @@ class BackendContract:
         for part in (other for other in scene.names if whole_of(other) == name):
             moved = moved.moved(part, with_whole_in_place(scene, moved, part))
         return moved
+
+    def check_moved(self, before: Scene, scene: Scene, target: Scene, name: str) -> None:
+        """Check that an object is nearer to its new place than to the one before, however little it was to be moved."""
+        near, far = (scene[name].pose.distance_to(other[name].pose) for other in (target, before))
+        promise(near < far, f"an object with a move is moved; '{name}' is {far:.4f} m from where it was before")
 
     def check_others(self, before: Scene, scene: Scene, name: str) -> None:
         """Check that everything but one object, and its parts, stayed where it was."""

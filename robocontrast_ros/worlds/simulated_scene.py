@@ -15,6 +15,7 @@ from typing import Protocol
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault, ObjectState, Pose, Scene, SetupMove, whole_of
 from robocontrast_ros.episodes.bench import BenchFault, SetUpOutcome
+from robocontrast_ros.strategies.effort import angle_between
 
 
 class Feature(IntEnum):
@@ -91,6 +92,10 @@ SAME_PLACE = 1e-6
 
 HEADING_TOLERANCE = 0.02
 """Greatest difference of a mobile robot's heading from the heading that was set [rad]."""
+
+
+TURN_TOLERANCE = 0.05
+"""Greatest turn of a moving part from the orientation that it was given [rad]: a knob turns where it is."""
 
 
 class SimulatedScene:
@@ -296,6 +301,11 @@ class SimulatedScene:
             off = pose.distance_to(wanted)
             if off > self._tolerance:
                 raise _failed(f"'{name}' is {off:.3f} m from where it was put, more than {self._tolerance:g} m")
+            turn = angle_between(pose, wanted)
+            if whole_of(name) and turn > TURN_TOLERANCE:
+                raise _failed(
+                    f"'{name}' is turned by {turn:.3f} rad from how it was put, more than {TURN_TOLERANCE:g} rad"
+                )
 
 
 def _is_at(pose: Pose | None, wanted: Pose) -> bool:

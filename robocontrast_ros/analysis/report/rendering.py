@@ -125,8 +125,11 @@ def interval(value: Estimate, form: str = ".2f") -> str:
 
 
 def milliseconds(seconds: float | None) -> str:
-    """Return a duration in milliseconds, to three digits; a dash if there is none."""
-    return NONE if seconds is None else f"{1000.0 * seconds:#.3g}".rstrip(".") + " ms"
+    """Return a duration in milliseconds, to three digits or whole ones; a dash if there is none."""
+    if seconds is None:
+        return NONE
+    shown = 1000.0 * seconds
+    return f"{shown:.0f} ms" if shown >= 999.5 else f"{shown:#.3g}".rstrip(".") + " ms"
 
 
 def when(seconds: float) -> str:

@@ -808,6 +808,15 @@ class Stirring(Person):
         return super().set_up(target.moved(first.name, replace(first.pose, position=(x, y + 0.002, z))), moves)
 
 
+class Idle(Person):
+    """Says that all is in its place, and moves nothing that is there already."""
+
+    def set_up(self, target, moves):
+        there = {o.name: o.pose for o in self.present}
+        objects = tuple(replace(o, pose=there.get(o.name, o.pose)) for o in target)
+        return super().set_up(replace(target, objects=objects), moves)
+
+
 class Timeless(Person):
     def read(self):
         return -super().read()[0], self.present
@@ -828,6 +837,7 @@ class Timeless(Person):
         (Lazy, "a_scene_that_is_set_up_is_the_one_that_was_wanted", "after `set_up`, `read` returns the objects"),
         (Timeless, "a_scene_that_is_set_up_is_the_one_that_was_wanted", "time does not go back"),
         (Stirring, "moves_are_carried_out_and_everything_else_stays", "without a move stays where it is"),
+        (Idle, "moves_are_carried_out_and_everything_else_stays", "an object with a move is moved"),
         (Crowding, "moves_are_carried_out_and_everything_else_stays", "the objects that were wanted"),
     ],
 )

@@ -232,3 +232,27 @@ def test_a_simulator_without_the_robot_is_refused_with_what_it_has():
     with pytest.raises(BenchFault, match="no entity 'robot' any more") as error:
         bridge.read()
     assert error.value.fault is Fault.SIMULATOR_LOST
+
+
+def test_a_knob_that_does_not_turn_where_it_is_does_not_pass_for_one_that_was_set():
+    class Stiff(Simulator):
+        def set_pose(self, entity, pose):
+            if entity == "stove/knob":
+                pose = self.entities[entity]
+            super().set_pose(entity, pose)
+
+        def spawn(self, entity, uri, pose):
+            super().spawn(entity, uri, pose)
+            self.entities["stove/knob"] = Pose.planar(0.1, 0.0)
+
+    on = Scene(
+        (ObjectState("stove", "stove", Pose()), ObjectState("stove/knob", "stove/knob", Pose.planar(0.1, 0.0, 1.2)))
+    )
+    models = {"stove": "uri:stove", "stove/knob": "uri:stove"}
+    simulated = SimulatedScene(Stiff(), models, settle_steps=50, tolerance=0.01)
+    with pytest.raises(
+        BenchFault, match=r"'stove/knob' is turned by 1.200 rad from how it was put, more than 0.05 rad"
+    ):
+        simulated.set_up(on)
+    off = on.moved("stove/knob", Pose.planar(0.1, 0.0))
+    assert simulated.set_up(off).scene == off
