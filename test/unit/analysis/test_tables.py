@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from robocontrast_ros.analysis.report.rendering import render_table
+from robocontrast_ros.analysis.report.rendering import milliseconds, render_table
 from robocontrast_ros.analysis.tables.block import (
     ALARM,
     SIGNED,
@@ -196,3 +196,11 @@ def test_a_file_has_three_columns_an_estimate_with_types_and_meanings():
     assert columns_of(columns)["score_mean"][1] == "its mean"
     table = frame(columns, [("x", Estimate(0.5)), ("y", Estimate(0.5, 0.0, 1.0))])
     assert table.write_csv() == "name,score_mean,score_low,score_high\nx,0.5,,\ny,0.5,0.0,1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(None, "–"), (0.0123, "12.3 ms"), (0.5, "500 ms"), (0.9994, "999 ms"), (0.9996, "1000 ms"), (1.234, "1234 ms")],
+)
+def test_a_latency_has_three_digits_or_whole_milliseconds(seconds, words):
+    assert milliseconds(seconds) == words
