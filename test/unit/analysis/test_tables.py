@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from robocontrast_ros.analysis.report.rendering import milliseconds, render_table
+from robocontrast_ros.analysis.report.rendering import NONE, milliseconds, render_table
 from robocontrast_ros.analysis.tables.block import (
     ALARM,
     SIGNED,
@@ -200,7 +200,7 @@ def test_a_file_has_three_columns_an_estimate_with_types_and_meanings():
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(None, "–"), (0.0123, "12.3 ms"), (0.5, "500 ms"), (0.9994, "999 ms"), (0.9996, "1000 ms"), (1.234, "1234 ms")],
+    [(None, NONE), (0.0123, "12.3 ms"), (0.5, "500 ms"), (0.9994, "999 ms"), (0.9996, "1000 ms"), (1.234, "1234 ms")],
 )
 def test_a_latency_has_three_digits_or_whole_milliseconds(seconds, words):
     assert milliseconds(seconds) == words
