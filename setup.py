@@ -206,6 +206,7 @@ setup(
             "other_words = robocontrast_ros.policies.adapters.other_words:OtherWords",
             "prompted = robocontrast_ros.policies.prompted.loading:PromptedFile",
             "random = robocontrast_ros.policies.baselines.language_table.random_policy:RandomPolicy",
+            "hand_random = robocontrast_ros.policies.baselines.tabletop.random_policy:RandomHand",
             "kitchen_blind = robocontrast_ros.policies.baselines.kitchen.blind:KitchenBlind",
             "kitchen_oracle = robocontrast_ros.policies.baselines.kitchen.oracle:KitchenOracle",
             "tabletop_blind = robocontrast_ros.policies.baselines.tabletop.blind:TabletopBlind",

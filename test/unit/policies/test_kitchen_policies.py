@@ -16,6 +16,7 @@ from robocontrast_ros.policies.baselines.kitchen.blind import KitchenBlind
 from robocontrast_ros.policies.baselines.kitchen.joints import JointHandler
 from robocontrast_ros.policies.baselines.kitchen.oracle import KitchenOracle
 from robocontrast_ros.policies.baselines.tabletop.handling import CLOSED, OPEN
+from robocontrast_ros.policies.baselines.tabletop.random_policy import RandomHand
 from robocontrast_ros.policies.protocol import Observation
 
 
@@ -50,6 +51,26 @@ class TestBlindContract(Shown):
 
     def parameter_file(self):
         return policy_file("kitchen_blind")
+
+
+class TestRandomContract(Shown):
+    def make(self):
+        return RandomHand.from_file(policy_file("hand_random"))
+
+    def parameter_file(self):
+        return policy_file("hand_random")
+
+
+def test_the_random_hand_walks_within_its_bounds_opens_and_closes_and_depends_on_the_seed_alone():
+    base, walks = instance("kitchen_5_bowl_on_plate"), []
+    for seed, words in ((0, base.instruction.text), (0, "whatever"), (1, "whatever")):
+        policy = RandomHand.from_file(policy_file("hand_random"))
+        policy.reset(words, seed)
+        walks.append(np.concatenate([policy.act(seen(base)) for _ in range(200)]))
+    assert np.array_equal(walks[0], walks[1]) and not np.array_equal(walks[0], walks[2])
+    motions, grips = walks[0][:, :6], walks[0][:, 6]
+    assert (np.abs(motions) <= np.repeat([0.05, 0.1], 3)).all() and np.abs(motions).max() > 0.02
+    assert set(grips) == {OPEN, CLOSED}
 
 
 def blind():
