@@ -51,8 +51,10 @@ from laboratory import WORLD, laboratory, real_robot  # noqa: E402
 
 SCORES = ("success", "progress")
 QUANTILES = (0.5, 0.95)
-SILENT_PERIODS = 5.0
+SILENT_PERIODS = 50.0
 """Control periods of silence between rollout and watchdog after which a trial is void."""
+LONGEST = 1800.0
+"""Time limit of a session [s]: one whose robot was stopped waits for a person to release it."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,12 @@ def on_the_wall_clock(
         command = [str(Path(sys.executable).parent / "robocontrast"), "evaluate", compared.session, *words]
         command += ["--output", str(folder / "runs")]
         done = subprocess.run(
-            command, env=environment | dict(os.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            command,
+            env=environment | dict(os.environ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=LONGEST,
         )
         if done.returncode:
             raise RuntimeError(f"the session ended with {done.returncode}:\n{done.stdout[-3000:]}")
