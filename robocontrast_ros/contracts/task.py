@@ -99,7 +99,8 @@ class TaskContract:
             f"`scenes.region` is the least and greatest x, y and z in metres, or None; got {region!r}",
         )
         promise(
-            0.0 <= scenes.tallest < math.inf, f"`scenes.tallest` is a height in metres, or 0; got {scenes.tallest!r}"
+            0.0 <= scenes.clear_height < math.inf,
+            f"`scenes.clear_height` is a height in metres, or 0; got {scenes.clear_height!r}",
         )
         for uri in (scenes.world, *scenes.models.values()):
             promise(

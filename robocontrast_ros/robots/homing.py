@@ -46,20 +46,20 @@ Joints = tuple[float, ...]
 
 
 def way_of_arm(
-    profile: ManipulatorProfile, reading: JointReading, start: Pose | None, clear: float = 0.0
+    profile: ManipulatorProfile, reading: JointReading, start: Pose | None, clear_height: float = 0.0
 ) -> tuple[JointTrajectoryCommand, ...]:
     """Return the commands that bring an arm to the start of an episode, or to rest.
 
     A hand opens first, at its place. The tool goes straight up to the top of the workspace, or as far as it can, over
     the table in joint space, and straight down: so the arm sweeps away nothing on the table that is lower than
-    ``clear``. In each piece the joint with the longest way has the profile's homing speed, or
+    ``clear_height``. In each piece the joint with the longest way has the profile's homing speed, or
     the limit of the joints' velocity if that is lower.
 
     Args:
         profile: the arm.
         reading: its newest reading.
         start: pose of the tool, of which the position counts, pointing down; None for rest.
-        clear: height above which nothing stands on the table [m]; 0 for ``CLEAR`` of the workspace's height.
+        clear_height: height above which nothing stands on the table [m]; 0 for ``CLEAR`` of the workspace's height.
 
     Raises:
         Unreachable: the tool cannot go there by such a way; the message has the reason.
@@ -73,7 +73,7 @@ def way_of_arm(
         raise ValueError(f"joint states: got {', '.join(reading.names)}, expected also {', '.join(missing)}")
     here = tuple(positions[name] for name in profile.joint_names)
     goal = arm.rest if start is None else arm.posture(start.position)
-    points = _points(arm, here, goal, clear or CLEAR * profile.workspace.z[1])
+    points = _points(arm, here, goal, clear_height or CLEAR * profile.workspace.z[1])
     hand = profile.end_effector.joints
     opened = hand[0].open if hand else None
     commands = [JointTrajectoryCommand(profile.joint_names, here, SETTLE, opened)] if hand else []
@@ -95,7 +95,7 @@ def farthest_joint(command: RobotCommand, reading: Reading) -> float:
     return max(abs(at.get(name, math.inf) - position) for name, position in wanted)
 
 
-def _points(arm: Kinematics, here: Joints, goal: Joints, clear: float) -> list[Joints]:
+def _points(arm: Kinematics, here: Joints, goal: Joints, clear_height: float) -> list[Joints]:
     """Return the points of the way between two postures.
 
     Raises:
@@ -103,8 +103,8 @@ def _points(arm: Kinematics, here: Joints, goal: Joints, clear: float) -> list[J
     """
     for weight, tilt in LEANS:
         try:
-            up, down = (_climb(arm, end, clear, weight, tilt) for end in (here, goal))
-            _check_passage(arm, up[-1], down[-1], clear)
+            up, down = (_climb(arm, end, clear_height, weight, tilt) for end in (here, goal))
+            _check_passage(arm, up[-1], down[-1], clear_height)
         except Unreachable as error:
             reason = error
         else:
@@ -112,13 +112,13 @@ def _points(arm: Kinematics, here: Joints, goal: Joints, clear: float) -> list[J
     raise reason
 
 
-def _climb(arm: Kinematics, joints: Joints, clear: float, weight: float, tilt: float) -> list[Joints]:
+def _climb(arm: Kinematics, joints: Joints, clear_height: float, weight: float, tilt: float) -> list[Joints]:
     """Return the points of the way straight up, as far as workspace and arm go; the first is the arm's place.
 
     Args:
         arm: its kinematics.
         joints: its joint positions [rad].
-        clear: height to which the tool has to come [m].
+        clear_height: height to which the tool has to come [m].
         weight: weight of the tool's tilt [1/rad].
         tilt: greatest one [rad].
 
@@ -144,10 +144,10 @@ def _climb(arm: Kinematics, joints: Joints, clear: float, weight: float, tilt: f
                 break
         points.extend(pieces)
         height = above
-    if height < clear:
+    if height < clear_height:
         raise Unreachable(
             f"robot '{arm.profile.name}': the tool cannot go straight up from ({x:.3f}, {y:.3f}, {low:.3f}) m to "
-            f"{clear:.3f} m: bring it to a place above the table by hand"
+            f"{clear_height:.3f} m: bring it to a place above the table by hand"
         )
     return points
 
@@ -184,14 +184,14 @@ def _samples(before: Joints, after: Joints) -> list[float]:
     return np.linspace(0.0, 1.0, math.ceil(longest / SAMPLE) + 1).tolist()
 
 
-def _check_passage(arm: Kinematics, before: Joints, after: Joints, clear: float) -> None:
+def _check_passage(arm: Kinematics, before: Joints, after: Joints, clear_height: float) -> None:
     """Check that no link comes low on the straight way in joint space between two postures above the table.
 
     Raises:
         Unreachable: one does.
     """
     # A link beside the table may be lower than the objects on it.
-    least = min(clear, arm.lowest(before), arm.lowest(after)) - DIP
+    least = min(clear_height, arm.lowest(before), arm.lowest(after)) - DIP
     for share in _samples(before, after):
         height = arm.lowest(_between(before, after, share))
         if height < least:

@@ -42,7 +42,7 @@ class ModelScenes:
     start_position: tuple[float, float, float] | None = None
     region: tuple[tuple[float, float], tuple[float, float], tuple[float, float]] | None = None
     thing: str = "model"
-    tallest: float = 0.0
+    clear_height: float = 0.0
 
     def outline(self, model: str) -> Polygon:
         """Return the polygon that a model covers, in its frame, shape (n, 2) [m].

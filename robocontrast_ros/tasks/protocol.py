@@ -166,8 +166,8 @@ class Scenes(Protocol):
         region: least and greatest x, y and z of the tool in trials, pointing down and turned every way, in the scene's
             frame [m]: a session refuses an arm that does not reach all of it. None for no requirement.
         physics_step: step of the embedded simulator's physics [s]; a control period is a whole number of them.
-        tallest: height above which nothing stands in a scene [m]: an arm passes above it on its way to the start of a
-            trial and home. 0 for half the height of the arm's workspace.
+        clear_height: height above which nothing stands in a scene [m]: an arm passes above it on its way to the
+            start of a trial and home. 0 for half the height of the arm's workspace.
     """
 
     world: str
@@ -175,7 +175,7 @@ class Scenes(Protocol):
     start_position: tuple[float, float, float] | None
     region: tuple[tuple[float, float], tuple[float, float], tuple[float, float]] | None
     physics_step: float
-    tallest: float
+    clear_height: float
 
     def outline(self, model: str) -> Polygon:
         """Return the polygon that a model covers seen from above, in the object's frame, shape (n, 2) [m].

@@ -114,7 +114,7 @@ class LineScenes:
     start_position = (0.0, 0.0, 0.0)
     region = None
     physics_step = 0.002
-    tallest = 0.0
+    clear_height = 0.0
 
     def outline(self, model: str) -> tuple[tuple[float, float], ...]:
         """Return a little square."""

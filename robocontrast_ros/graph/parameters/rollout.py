@@ -52,7 +52,7 @@ def _port(session: ResolvedSession) -> dict[str, Any]:
         "robot": session.robot_file,
         "world_resets_robot": session.world.features.resets_robot,
         "control_period": period,
-        "clear_height": session.task.scenes.tallest,
+        "clear_height": session.task.scenes.clear_height,
         "sensor_timeout": session.parameters.timeouts.sensors,
         "heartbeat_limit": session.parameters.watchdog.rollout * period,
         "leader": LEADER,

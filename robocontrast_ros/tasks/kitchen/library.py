@@ -37,7 +37,7 @@ class Things:
         return cls(every, parts)
 
     @property
-    def tallest(self) -> float:
+    def clear_height(self) -> float:
         """Height above which nothing stands: that of the highest top with the highest thing on it [m]."""
         models = [model for model in self.models.values() if model.category not in BACKGROUND]
         tops = max((model.top.z for model in models if model.fixed and model.top is not None), default=0.0)

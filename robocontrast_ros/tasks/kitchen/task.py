@@ -83,7 +83,7 @@ class Kitchen(ModelTask):
             parameters.start,
             parameters.tool_region,
             thing="thing",
-            tallest=things.tallest,
+            clear_height=things.clear_height,
         )
         asked = tuple(f for f in FAMILIES if any(skill.instruction.family == f for skill in skills.values()))
         super().__init__(parameters, asked, scenes)

@@ -65,10 +65,10 @@ def test_the_tool_goes_straight_up_over_and_straight_down_and_no_link_comes_low_
     # A driver may list its joints in any order, and others besides.
     reading = JointReading(1_000_000_000, (*reversed(profile.joint_names), "another"), (*reversed(here), 0.0))
     # That of a task whose things are taller than usual, or none.
-    tallest = data.draw(st.one_of(st.just(0.0), st.floats(0.2, 0.9 * profile.workspace.z[1])))
-    clear = tallest or CLEAR * profile.workspace.z[1]
+    given = data.draw(st.one_of(st.just(0.0), st.floats(0.2, 0.9 * profile.workspace.z[1])))
+    clear = given or CLEAR * profile.workspace.z[1]
     try:
-        way = way_of_arm(profile, reading, start, tallest)
+        way = way_of_arm(profile, reading, start, given)
     except Unreachable:
         assume(False)
     ends = arm.tool_pose(here), arm.tool_pose(way[-1].positions)
