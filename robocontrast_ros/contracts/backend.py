@@ -22,6 +22,7 @@ from robocontrast_ros.worlds.backends import (
     ClosingBackend,
     SceneBackend,
     StreamingBackend,
+    reset_robot,
 )
 from robocontrast_ros.worlds.in_process import WorldSimulation
 from robocontrast_ros.worlds.mujoco.world import World
@@ -205,6 +206,19 @@ class BackendContract:
             here = self.set_up(backend, self.shifted(here, whole_of(name)))
             self.set_up(backend, replace(here, objects=()))
             self.set_up(backend, here)
+
+    def test_everything_stays_when_the_robot_alone_is_reset(self) -> None:
+        """As between the skills of a chain: drawers that are open stay open, and nobody is asked."""
+        for target in self.wanted()[:2]:
+            backend = self.opened()
+            present = self.set_up(backend, target)
+            here = reset_robot(backend).scene
+            self.check_is(here, present, "`reset_robot` leaves")
+            for item in present:
+                off = here[item.name].pose.distance_to(item.pose)
+                promise(
+                    off <= STIRRED, f"everything stays when the robot alone is reset; '{item.name}' is {off:.4f} m away"
+                )
 
     def shifted(self, scene: Scene, name: str) -> Scene:
         """Return a scene in which an object stands a little aside; it takes its parts along."""

@@ -31,7 +31,7 @@ from robocontrast_ros.nodes.sim_bridge.simulation_client import RosSimulation
 from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import GetScene, SetupScene
-from robocontrast_ros.worlds.backends import BackendContext, ClosingBackend, SceneBackend
+from robocontrast_ros.worlds.backends import BackendContext, ClosingBackend, SceneBackend, reset_robot
 from robocontrast_ros.worlds.contacts import ContactsJoin, Stamped
 from robocontrast_ros.worlds.timing import Periodic
 
@@ -160,15 +160,10 @@ class SimBridge(Node):
         moves = tuple(move_from_msg(move) for move in request.moves)
         return SetUpOutcome(*self._backend.set_up(scene_from_msg(request.target), moves))
 
-    def _reset_robot(self) -> SetUpOutcome:
-        stamp, scene = self._backend.read()
-        # Where a person sets scenes up, the arm goes to the start by itself when the trial begins.
-        return SetUpOutcome(stamp, scene) if self._person else SetUpOutcome(*self._backend.set_up(scene, ()))
-
     def _set_up_scene(self, request: SetupScene.Request, response: Any) -> Any:
         response.seconds, asked = math.nan, time.monotonic()
         try:
-            outcome = self._reset_robot() if request.robot_alone else self._moved(request)
+            outcome = reset_robot(self._backend) if request.robot_alone else self._moved(request)
             self._forget_contacts(outcome.stamp)
         except BenchFault as error:
             self.get_logger().error(str(error))

@@ -216,6 +216,18 @@ class ClosingBackend(Protocol):
         """Free the threads and connections, before the process ends."""
 
 
+def reset_robot(backend: SceneBackend) -> SetUpOutcome:
+    """Bring the robot alone to its start: nothing in the scene is moved, and nobody is asked.
+
+    Where a person sets scenes up, an arm goes there by itself when the trial begins.
+
+    Raises:
+        BenchFault: the scene cannot be read, or the robot cannot be reset.
+    """
+    stamp, scene = backend.read()
+    return SetUpOutcome(stamp, scene) if backend.features.person else SetUpOutcome(*backend.set_up(scene, ()))
+
+
 class SimulatorBackend(SimulatedScene):
     """Any simulator that serves simulation_interfaces, such as Gazebo or Isaac Sim; the graph does not start it."""
 
