@@ -192,5 +192,8 @@ class WatchdogParameters(PortParameters):
             policy_limit=session.parameters.timeouts.policy + 6.0,
             state_limit=limits.state,
             camera_limit=limits.cameras,
-            watched_cameras=tuple(camera.name for camera in session.parameters.cameras),
+            # Cameras that take images only for the policy are silent whenever it is not asked.
+            watched_cameras=()
+            if session.images_when_asked
+            else tuple(camera.name for camera in session.parameters.cameras),
         )

@@ -58,6 +58,7 @@ def test_a_camera_that_reads_the_table_takes_images_all_the_time_whatever_the_se
     nodes = parameters("language_table_demo", tmp_path, settings=settings)
     assert nodes["simulator"]["camera_period"] == period
     assert bool(nodes["rollout"]["capture_images"]) == (period == 0.0)
+    assert nodes["watchdog"]["watched_cameras"] == ([] if period == 0.0 else ["board"]), "silence is no fault then"
 
 
 def test_where_the_simulator_is_not_ours_it_is_not_started_and_on_the_wall_clock_nothing_is_stepped(tmp_path):
