@@ -153,6 +153,7 @@ setup(
         ],
         "robocontrast_ros.strategies": [
             "adaptive = robocontrast_ros.strategies.adaptive:Adaptive",
+            "chain = robocontrast_ros.strategies.chain:Chain",
             "contrast_set = robocontrast_ros.strategies.contrast_set:ContrastSet",
             "cost_ordered = robocontrast_ros.strategies.cost_ordered:CostOrdered",
             "limited_intervention = robocontrast_ros.strategies.limited_intervention:LimitedIntervention",

@@ -155,7 +155,8 @@ class StrategyContract:
         """The name is ``base``, or that of one of its perturbations."""
         context = self.context()
         known = {x.instance_id: x for x in context.test_set}
-        names = (BASE, *(p.name for p in context.perturbations))
+        own = getattr(self.make(), "conditions", ())
+        names = (BASE, *(p.name for p in context.perturbations), *own)
         promise(any(p.perturbation == BASE for p in self.proposals()), "unperturbed trials are run, named `base`")
         for proposal in self.proposals():
             base_id, name = proposal.base_id, proposal.perturbation

@@ -50,6 +50,8 @@ class TestInstance:
             in space [m]; empty unless the path itself is part of the expected behaviour (nDTW).
         proof: claim and proof of the perturbation that made it; None for an unperturbed instance, or without a claim.
         observation: o: the filters between the sensors and the policy, in the order in which they are applied.
+        problem: the problem of the task that it was drawn from; empty if it was drawn otherwise.
+        after: instance_id of the test instance whose skill comes before its own in a chain; empty without one.
     """
 
     __test__ = False  # not a pytest class
@@ -62,3 +64,5 @@ class TestInstance:
     reference_path: tuple[tuple[float, ...], ...] = ()
     proof: Proof | None = None
     observation: tuple[Filter, ...] = ()
+    problem: str = ""
+    after: str = ""

@@ -79,6 +79,8 @@ def instance_from_msg(message: Any) -> TestInstance:
         reference_path=_path_from_msg(message),
         proof=Proof(message.claim, tuple((m.name, m.value) for m in message.proof)) if message.claim else None,
         observation=filters_from_msg(message.observation),
+        problem=message.problem,
+        after=message.after,
     )
 
 

@@ -128,6 +128,8 @@ class Encoder:
             claim=proof.claim,
             proof=self._measures(proof.measures),
             observation=self.filters(instance.observation),
+            problem=instance.problem,
+            after=instance.after,
         )
 
     def segments(self, segments: Iterable[domain.Segment]) -> list[Any]:

@@ -20,7 +20,8 @@ class ModificationParameters:
     count: int = Field(default=1, ge=1, le=5, description="number of modifications, one after the other")
     edits: tuple[str, ...] = Field(
         default=(),
-        description="modifications to make in this order in place of drawn ones, such as `toggle (Open cabinet_top_region)`",
+        description="modifications to make in this order in place of drawn ones, such as "
+        "`toggle (Open cabinet_top_region)`",
     )
 
 

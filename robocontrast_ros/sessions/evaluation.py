@@ -82,14 +82,17 @@ class Evaluation:
     @cached_property
     def _test_set(self) -> tuple[TestInstance, ...]:
         size = self.session.test_set.size or len(self.recorded)
-        drawn = self.recorded[:size] or [self._draw(number) for number in range(size)]
+        drawn = [(x,) for x in self.recorded[:size]] or [self._draw(number) for number in range(size)]
         order = generator(self.session.seed, "order").permutation(size)
-        return tuple(drawn[i] for i in order)
+        return tuple(instance for i in order for instance in drawn[i])
 
-    def _draw(self, number: int) -> TestInstance:
-        rng, families = generator(self.session.seed, "test_set", number), self.session.test_set.families
-        family = families[number % len(families)] if families else None
-        return self.task.sample(rng, f"x{number:04d}", family)
+    def _draw(self, number: int) -> tuple[TestInstance, ...]:
+        """Draw a test instance, or those of a chain, in its order."""
+        rng, name, asked = generator(self.session.seed, "test_set", number), f"x{number:04d}", self.session.test_set
+        if asked.chains:
+            return self.task.sample_chain(asked.chains[number % len(asked.chains)], rng, name)
+        family = asked.families[number % len(asked.families)] if asked.families else None
+        return (self.task.sample(rng, name, family),)
 
     def context(self) -> StrategyContext:
         """Return the strategy's context."""

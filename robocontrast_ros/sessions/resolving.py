@@ -289,6 +289,13 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         if family not in (known := (*task.families, *task.problems)):
             where, kind = origin("test_set.families")[:2], "family or problem" if task.problems else "family"
             raise ConfigurationError.unknown(*where, family, known, f"{kind} of the task '{task.name}'")
+    for number, chain in enumerate(parameters.test_set.chains or ()):
+        where = origin(f"test_set.chains.{number}")[:2]
+        if task.sample_chain is None:
+            raise ConfigurationError(*where, list(chain), f"no chains: the task '{task.name}' has none")
+        for problem in chain:
+            if problem not in task.problems:
+                raise ConfigurationError.unknown(*where, problem, task.problems, f"problem of the task '{task.name}'")
     parameters, recorded = _with_recorded(parameters, task, origin)
     parameters = replace(parameters, operator=_with_places(parameters.operator, origin))
     if parameters.cost not in COST_MODELS:

@@ -32,7 +32,7 @@ class StrategyParameters:
 
     name: str = Field(
         description="strategy: standard, contrast_set, limited_intervention, limited_intervention_skip, "
-        "cost_ordered, adaptive, or a plug-in's name"
+        "cost_ordered, adaptive, chain, or a plug-in's name"
     )
     perturbations: tuple[str | dict[str, Any], ...] = Field(
         default=(),
@@ -51,7 +51,7 @@ class TestSetParameters:
         default=None,
         ge=1,
         le=100_000,
-        description="number of test instances; if left out with `file`, all instances of the file",
+        description="number of test instances, or of chains; if left out with `file`, all instances of the file",
     )
     families: tuple[str, ...] | None = Field(
         default=None,
@@ -59,23 +59,34 @@ class TestSetParameters:
         description="families of the task, or names of its problems, to draw from in turn; if left out, the task "
         "chooses them",
     )
+    chains: tuple[tuple[str, ...], ...] | None = Field(
+        default=None,
+        min_length=1,
+        description="chains of skills to draw from in turn, each a list of the task's problems in one scene; each skill "
+        "is a test instance",
+    )
     file: str | None = Field(
         default=None, min_length=1, description="file of recorded instances, in place of drawn ones; path of a file"
     )
 
     def __post_init__(self) -> None:
-        """Refuse a family that is named twice, families of a file, and neither size nor file."""
+        """Refuse a family that is named twice, families of a file or of chains, and neither size nor file."""
         if self.families and len(set(self.families)) != len(self.families):
             raise ValueError("each of the families once")
         if self.families and self.file:
             raise ValueError("`families` or `file`: a file's instances are those that it has")
+        if self.chains and (self.families or self.file):
+            raise ValueError("`chains` alone: they say what each instance is of")
+        if short := next((chain for chain in self.chains or () if len(chain) < 2), None):
+            raise ValueError(f"chains of two skills or more, not {list(short)}")
         if self.size is None and self.file is None:
             raise ValueError("a `size`, or a `file` of recorded instances")
 
     @property
     def words(self) -> str:
         """The number of instances, or the file in which they are recorded."""
-        return f"{self.size} test instances" if self.size else f"the test instances of {self.file}"
+        what = "chains of skills" if self.chains else "test instances"
+        return f"{self.size} {what}" if self.size else f"the test instances of {self.file}"
 
 
 @record

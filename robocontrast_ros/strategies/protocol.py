@@ -146,12 +146,15 @@ class FullStrategy(Strategy, Protocol):
     """Optional attributes of a strategy; a missing one is false.
 
     Attributes:
+        conditions: names that its trials have in place of a perturbation's, beside ``base``: the strategy itself makes
+            what differs from the base trial.
         needs_bounds: whether it refuses a metric whose range is open.
         blocks_independent: whether its blocks (the successive trials of one test instance) are in the order of the test
             set, and the trials of each follow from the block's own results and the context without its budget. Each
             such block can be run alone.
     """
 
+    conditions: tuple[str, ...]
     needs_bounds: bool
     blocks_independent: bool
 

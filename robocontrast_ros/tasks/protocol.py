@@ -439,6 +439,13 @@ Premise = Callable[[Instruction, Scene], "str | None"]
 """Returns why an instruction makes no sense in a scene, in words; None if it does."""
 
 
+SampleChain = Callable[[Sequence[str], np.random.Generator, str], tuple[TestInstance, ...]]
+"""Returns the test instances of a chain of problems, by their names, with a common beginning of their ids.
+
+It raises a ConfigurationError if the problems share no scene, or cannot follow one another.
+"""
+
+
 Walkable = Callable[[TestInstance, tuple[tuple[float, float], ...]], "str | None"]
 """Returns why a walked path, x and y of its corners [m], does not fulfil an instance, in words; None if it does."""
 
@@ -472,6 +479,8 @@ class Task(ABC):
         looks: model -> shape and colour of each thing of its scenes, for levels of generalisation; None if things have
             none.
         handling: names the things that the robot has to handle.
+        sample_chain: draws the test instances of a chain of problems, all in one scene, each ``after`` the one before;
+            None if the task has no problems that follow one another.
         premise: asked before every trial, with the scene as it was read back; if it gives a reason, the trial is void.
         walkable: asked for a recorded instance whose reference path somebody walked; None if paths are not recorded.
         backdrop: the background of its maps.
@@ -497,6 +506,7 @@ class Task(ABC):
     clutter: Clutter | None = None
     modifications: Modifications | None = None
     difficulty: Difficulty | None = None
+    sample_chain: SampleChain | None = None
     wording: Wording | None = None
     portraits: Portraits | None = None
     looks: Mapping[str, tuple[str, str]] | None = None

@@ -71,7 +71,7 @@ def read_vocabulary(path: Path | None = None) -> Vocabulary:
 
 
 def modifications(problem: Problem, vocabulary: Vocabulary, kitchen: Kitchen) -> tuple[Modification, ...]:
-    """Return all candidates for a single modification of a problem, each once, whether they fit into its scene or not."""
+    """Return all candidates for a single modification of a problem, each once, also those without room."""
     return tuple(dict.fromkeys(_candidates(problem, vocabulary, kitchen)))
 
 
@@ -177,7 +177,7 @@ def _candidates(problem: Problem, vocabulary: Vocabulary, kitchen: Kitchen) -> I
 
 
 def _open_places(problem: Problem, goals: set[str], kitchen: Kitchen) -> Iterator[str]:
-    """Yield the regions that nothing is in or on at the start, and that the goal is not about, but for cabinets' tops."""
+    """Yield the regions that hold nothing at the start, and that the goal is not about, but for tops of cabinets."""
     taken = {atom.arguments[-1] for atom in problem.init}
     for name, region in problem.named_regions.items():
         drawer = _is_drawer(problem, name, kitchen)

@@ -1,4 +1,4 @@
-"""Modifications of a kitchen scene that do not concern the skill: Observation Space Shift (seed 003, sections III, IV-A).
+"""Modifications of a scene that do not concern the skill: Observation Space Shift (seed 003, sections III, IV-A).
 
 A scene is read as a problem, in text; the candidates are those of ``tasks.bddl.modifications``. One that is drawn is
 made in the scene: it has room, everything stays at rest, nothing is in the sweep of a part or in the way of the hand,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -200,7 +201,7 @@ class Kitchen(ModelTask):
                 continue
             found = self._instance(skill.instruction, scene, instance_id)
             if isinstance(found, TestInstance):
-                return found
+                return replace(found, problem=name)
             if found.reason == SOLVED:
                 expected = "a goal that does not hold in the scenes of `init`"
                 flaw = Flaw(*goal, expected, "Change init or goal.")
@@ -208,6 +209,47 @@ class Kitchen(ModelTask):
                 expected = f"a goal that can be reached in one of {draws} drawn scenes; the last: {found.reason}"
                 flaw = Flaw(*goal, expected)
         raise error_at(skill.file, flaw)
+
+    def sample_chain(
+        self, problems: Sequence[str], rng: np.random.Generator, instance_id: str
+    ) -> tuple[TestInstance, ...]:
+        """Draw the test instances of a chain: its skills one after the other, all in one drawn scene.
+
+        Each of them also has a plan where those before it have succeeded, and its goal does not hold there.
+
+        Raises:
+            ConfigurationError: the problems are of two scenes, or none of the drawn scenes suits all of them.
+        """
+        first = self.skills[problems[0]].problem
+        for name in problems[1:]:
+            other = self.skills[name].problem
+            if any(getattr(first, part) != getattr(other, part) for part in ("fixtures", "objects", "regions", "init")):
+                expected = f"problems that share one scene, as all of a chain do; '{problems[0]}' has another"
+                raise ConfigurationError("test set", "chains", name, expected)
+        reason = ""
+        for _ in range(self.parameters.drawing.draws):
+            found = [self.sample_of(problems[0], rng, instance_id)]
+            scene = found[0].scene
+            there: TestInstance | Infeasible = found[0]
+            for number, name in enumerate(problems[1:], start=1):
+                done = self.planner.plan(there.instruction, there.scene)
+                asked, own_id = self.skills[name].instruction, f"{instance_id}.{number}"
+                own = self._instance(asked, scene, own_id)
+                there = self._instance(asked, done.final_scene, own_id)
+                for what, where in ((own, "in the scene of the chain"), (there, f"after '{problems[number - 1]}'")):
+                    if isinstance(what, Infeasible):
+                        reason = f"'{name}' {where}: {what.reason}"
+                if isinstance(own, Infeasible) or isinstance(there, Infeasible):
+                    break
+                found.append(replace(own, problem=name, after=found[-1].instance_id))
+            else:
+                return tuple(found)
+        raise ConfigurationError(
+            "test set",
+            "chains",
+            f"[{', '.join(problems)}]",
+            f"skills that can follow one another; the last try: {reason}",
+        )
 
     def _instance(self, instruction: Instruction, scene: Scene, instance_id: str) -> TestInstance | Infeasible:
         """Return the test instance of a drawn scene, or why it is none."""
