@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import ScoreSpec, TestInstance, find_spec
 from robocontrast_ros.episodes.scoring import STANDARD, Score
 from robocontrast_ros.perturbations.protocol import Perturbation
@@ -87,10 +88,22 @@ class Evaluation:
         return tuple(instance for i in order for instance in drawn[i])
 
     def _draw(self, number: int) -> tuple[TestInstance, ...]:
-        """Draw a test instance, or those of a chain, in its order."""
+        """Draw a test instance, or those of a chain, in its order.
+
+        Raises:
+            ConfigurationError: the skills of a chain share no scene, or cannot follow one another.
+        """
         rng, name, asked = generator(self.session.seed, "test_set", number), f"x{number:04d}", self.session.test_set
         if asked.chains:
-            return self.task.sample_chain(asked.chains[number % len(asked.chains)], rng, name)
+            index = number % len(asked.chains)
+            chain = asked.chains[index]
+            try:
+                return self.task.sample_chain(chain, rng, name)
+            except ConfigurationError:
+                raise
+            except ValueError as error:
+                key = f"test_set.chains.{index}"
+                raise ConfigurationError(self.session.name, key, ", ".join(chain), str(error)) from None
         family = asked.families[number % len(asked.families)] if asked.families else None
         return (self.task.sample(rng, name, family),)
 

@@ -62,8 +62,8 @@ class TestSetParameters:
     chains: tuple[tuple[str, ...], ...] | None = Field(
         default=None,
         min_length=1,
-        description="chains of skills to draw from in turn, each a list of the task's problems in one scene; each skill "
-        "is a test instance",
+        description="chains of skills to draw from in turn, each a list of the task's problems in one scene; each "
+        "skill is a test instance",
     )
     file: str | None = Field(
         default=None, min_length=1, description="file of recorded instances, in place of drawn ones; path of a file"

@@ -1,4 +1,4 @@
-"""Chains of skills: each in its own scene, then one after the other with the robot alone reset (seed 003, section IV-B).
+"""Chains of skills: each in its own scene, then all in turn with the robot alone reset (seed 003, section IV-B).
 
 The paper's challenge C3. A chain's skill has two trials: its base trial in the scene of the test instance, the ORI of
 RPD, whose product over the chain is the Chain Upper Bound; and a trial in the scene that the skill before it has left.
@@ -8,6 +8,7 @@ level.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -72,7 +73,7 @@ def _run_chain(context: StrategyContext, chain: tuple[TestInstance, ...], repeat
             continue
         done = yield Proposal(base.instance_id, base, repeat=repeat, note=FULL_RESET, start=Start.FULL_RESET)
     # The last one is that of the first skill.
-    for before, base in zip(chain, chain[1:], strict=False):
+    for before, base in itertools.pairwise(chain):
         if done is None or not done.result.success:
             yield Skipped(base.instance_id, CHAIN, f"its chain ended with {before.instance_id}")
             done = None

@@ -442,7 +442,7 @@ Premise = Callable[[Instruction, Scene], "str | None"]
 SampleChain = Callable[[Sequence[str], np.random.Generator, str], tuple[TestInstance, ...]]
 """Returns the test instances of a chain of problems, by their names, with a common beginning of their ids.
 
-It raises a ConfigurationError if the problems share no scene, or cannot follow one another.
+It raises a ValueError that says what was expected if the problems share no scene, or cannot follow one another.
 """
 
 

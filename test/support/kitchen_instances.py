@@ -7,7 +7,8 @@ from functools import cache
 import numpy as np
 
 from robocontrast_ros.configuration import resolve_uri
-from robocontrast_ros.tasks.bddl import read_types
+from robocontrast_ros.tasks.bddl import Kitchen as Buildable
+from robocontrast_ros.tasks.bddl import read_domain, read_types
 from robocontrast_ros.tasks.kitchen import Kitchen
 
 TASK_FILE = resolve_uri("package://robocontrast_ros/config/tasks/kitchen.yaml")
@@ -35,7 +36,12 @@ def every_kitchen():
 def fresh():
     """Return a kitchen of its own with a problem of each family, whose things were read once."""
     whole = every_kitchen()
-    return Kitchen(whole.parameters, whole.things, read_types(), {name: whole.skills[name] for name in PROBLEMS})
+    return Kitchen(
+        whole.parameters,
+        whole.things,
+        Buildable(read_types(), read_domain()),
+        {name: whole.skills[name] for name in PROBLEMS},
+    )
 
 
 KITCHEN = fresh()

@@ -52,6 +52,7 @@ class KitchenModifications:
 
     Attributes:
         kinds: kinds of modifications.
+        settle: returns a scene at rest; None if it does not come to rest.
     """
 
     kinds = KINDS
@@ -71,7 +72,7 @@ class KitchenModifications:
         """Take the task and its parts."""
         self._task, self._p, self._things, self._kitchen = task, parameters, things, kitchen
         self._vocabulary, self._scenes, self._neighbourhood = vocabulary, scenes, neighbourhood
-        self._predicates, self._settle = predicates, settle
+        self._predicates, self.settle = predicates, settle
         self._types = {
             known.model: name
             for kinds in (kitchen.types.fixtures, kitchen.types.objects)
@@ -311,7 +312,7 @@ class KitchenModifications:
         # Its place among the things does not tell that it is new.
         objects.insert(first + int(rng.integers(len(objects) - first + 1)), state)
         put = replace(rest, objects=tuple(objects))
-        rested = self._settle(put)
+        rested = self.settle(put)
         if rested is None:
             return "the scene does not come to rest"
         far = {a.name: a.pose.distance_to(b.pose) for a, b in zip(put, rested, strict=True)}

@@ -218,14 +218,15 @@ class Kitchen(ModelTask):
         Each of them also has a plan where those before it have succeeded, and its goal does not hold there.
 
         Raises:
-            ConfigurationError: the problems are of two scenes, or none of the drawn scenes suits all of them.
+            ValueError: the problems are of two scenes, or none of the drawn scenes suits all of them; the text says what
+                was expected.
+            ConfigurationError: too few scenes suit the first of them.
         """
         first = self.skills[problems[0]].problem
         for name in problems[1:]:
             other = self.skills[name].problem
             if any(getattr(first, part) != getattr(other, part) for part in ("fixtures", "objects", "regions", "init")):
-                expected = f"problems that share one scene, as all of a chain do; '{problems[0]}' has another"
-                raise ConfigurationError("test set", "chains", name, expected)
+                raise ValueError(f"problems that share one scene; '{name}' has another than '{problems[0]}'")
         reason = ""
         for _ in range(self.parameters.drawing.draws):
             found = [self.sample_of(problems[0], rng, instance_id)]
@@ -244,12 +245,7 @@ class Kitchen(ModelTask):
                 found.append(replace(own, problem=name, after=found[-1].instance_id))
             else:
                 return tuple(found)
-        raise ConfigurationError(
-            "test set",
-            "chains",
-            f"[{', '.join(problems)}]",
-            f"skills that can follow one another; the last try: {reason}",
-        )
+        raise ValueError(f"skills that can follow one another; the last try: {reason}")
 
     def _instance(self, instruction: Instruction, scene: Scene, instance_id: str) -> TestInstance | Infeasible:
         """Return the test instance of a drawn scene, or why it is none."""

@@ -7,6 +7,7 @@ from line_world import Invert, LineTask, MoveSource
 from robocontrast_ros.configuration import plugin_names
 from robocontrast_ros.contracts.strategy import StrategyContract
 from robocontrast_ros.strategies.adaptive import Adaptive
+from robocontrast_ros.strategies.chain import Chain
 from robocontrast_ros.strategies.contrast_set import ContrastSet
 from robocontrast_ros.strategies.cost_ordered import CostOrdered
 from robocontrast_ros.strategies.limited_intervention import LimitedIntervention, LimitedInterventionSkip
@@ -31,6 +32,11 @@ class TestStandard(OnTheLine):
 class TestContrastSet(OnTheLine):
     def make(self):
         return ContrastSet()
+
+
+class TestChain(OnTheLine):
+    def make(self):
+        return Chain()
 
 
 class TestCostOrdered(OnTheLine):
