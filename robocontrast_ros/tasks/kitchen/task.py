@@ -218,8 +218,8 @@ class Kitchen(ModelTask):
         Each of them also has a plan where those before it have succeeded, and its goal does not hold there.
 
         Raises:
-            ValueError: the problems are of two scenes, or none of the drawn scenes suits all of them; the text says what
-                was expected.
+            ValueError: the problems are of two scenes, or no drawn scene suits all of them; the text says what was
+                expected.
             ConfigurationError: too few scenes suit the first of them.
         """
         first = self.skills[problems[0]].problem
