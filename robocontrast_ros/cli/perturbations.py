@@ -129,8 +129,8 @@ def _draw(
         views = [(i.scene, filters[name].offsets(camera.name for camera in cameras)) for name, i in instances.items()]
         seen = looked_at(session.robot, session.task, cameras, views)
         rows = [
-            (name, instance.instruction.text, filtered(name, images))
-            for (name, instance), images in zip(instances.items(), seen, strict=True)
+            (name, instance.instruction.text, filtered(name, {camera: view.image for camera, view in views.items()}))
+            for (name, instance), views in zip(instances.items(), seen, strict=True)
             if name == "base" or instance.scene != base.scene or instance.observation
         ]
         rows += [

@@ -192,6 +192,28 @@ class Renderer:
         mujoco.mjr_readPixels(image, None, area, self._resources)
         return np.ascontiguousarray(image[::-1])
 
+    def geometries(self, model: mujoco.MjModel, data: mujoco.MjData, name: str, index: int) -> NDArray[np.int32]:
+        """Return the index of the geometry that each pixel of a camera shows, shape (height, width); -1 for none.
+
+        The arguments are those of ``render``.
+        """
+        flags = mujoco.mjtRndFlag.mjRND_SEGMENT, mujoco.mjtRndFlag.mjRND_IDCOLOR
+        # The first image loads the model.
+        self.render(model, data, name, index)
+        for flag in flags:
+            self._scene.flags[flag] = True
+        try:
+            coded = self.render(model, data, name, index).astype(np.int64)
+        finally:
+            for flag in flags:
+                self._scene.flags[flag] = False
+        number = coded[..., 0] + 256 * coded[..., 1] + 65536 * coded[..., 2]
+        shown = np.full(self._scene.ngeom + 1, -1, dtype=np.int32)
+        for geom in self._scene.geoms[: self._scene.ngeom]:
+            if geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
+                shown[geom.segid + 1] = geom.objid
+        return shown[np.clip(number, 0, self._scene.ngeom)]
+
     @property
     def description(self) -> str:
         """The renderer of the images, from OpenGL: its name and version, with the driver's."""

@@ -10,6 +10,7 @@ from pydantic import Field
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Expectation, Scene, TestInstance
 from robocontrast_ros.perturbations.protocol import NamedPerturbation
+from robocontrast_ros.tasks.bddl.modifications import KINDS
 from robocontrast_ros.tasks.protocol import Answer, Task
 
 
@@ -34,7 +35,7 @@ class Modify(NamedPerturbation):
     expectation = Expectation.KEEPS_SUCCESS
     elsewhere = "a modification is one of the scene of the test instance itself"
     parameters = ModificationParameters
-    measures = ("modifications",)
+    measures = ("modifications", *KINDS)
 
     def __init__(self, parameters: ModificationParameters | None = None) -> None:
         """Take the session's parameters; the defaults without them."""

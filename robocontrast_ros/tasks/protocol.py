@@ -315,7 +315,8 @@ class Clutter(Protocol):
 class Modifications(Protocol):
     """The capability of changing an instance's own scene in what its skill neither needs nor brings about (seed 003).
 
-    The proof has the measures ``path_before_m``, ``path_after_m`` and ``modifications``, their number.
+    The proof has the measures ``path_before_m``, ``path_after_m``, ``modifications``, their number, and the number of
+    each kind by its name.
 
     Attributes:
         kinds: kinds of modifications.

@@ -389,22 +389,37 @@ class InProcessBench(PolicyBench):
         return run_episode(episode, self._controller, episode.policy.description, request, cancelled=self._aborted)
 
 
+@dataclass(frozen=True)
+class View:
+    """What a camera sees of a scene.
+
+    Attributes:
+        image: shape (height, width, 3), RGB.
+        bodies: name of the body that each pixel shows, shape (height, width); None if it was not asked for.
+    """
+
+    image: NDArray[np.uint8]
+    bodies: NDArray[np.str_] | None = None
+
+
 def looked_at(
     profile: RobotProfile,
     task: Task,
     cameras: Sequence[Camera],
     views: Iterable[tuple[Scene, Mapping[str, Pose]]],
-) -> list[dict[str, NDArray[np.uint8]]]:
-    """Return the cameras' images of scenes that are set up one after the other, before any trial.
+    bodies: bool = False,
+) -> Iterator[dict[str, View]]:
+    """Yield the cameras' views of scenes that are set up one after the other, before any trial.
 
     Args:
         profile: the robot.
         task: the task.
         cameras: the cameras.
         views: scenes, each with the poses of the moved cameras, in the optical frames of their usual places [m].
+        bodies: whether to say what each pixel shows.
 
     Returns:
-        For each scene: camera's name -> image of shape (height, width, 3), RGB.
+        For each scene: camera's name -> its view.
 
     Raises:
         RenderingUnavailable: this machine cannot render images.
@@ -412,12 +427,16 @@ def looked_at(
     """
     world = World(profile, task.scenes.world, task.scenes.start_position, cameras, task.scenes.physics_step)
     try:
-        simulated, seen = _scene_of(world, task), []
+        simulated = _scene_of(world, task)
         for target, offsets in views:
             simulated.set_up(target, setup_moves(simulated.read()[1], target, Tolerance()))
             world.cameras.move(offsets)
-            seen.append({camera.name: world.cameras.render(camera.name).copy() for camera in cameras})
-        return seen
+            yield {
+                camera.name: View(
+                    world.cameras.render(camera.name).copy(), world.cameras.bodies(camera.name) if bodies else None
+                )
+                for camera in cameras
+            }
     finally:
         world.close()
 

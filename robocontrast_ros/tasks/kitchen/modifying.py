@@ -227,7 +227,8 @@ class KitchenModifications:
         instance = self._task.make_instance(base.instance_id, base.instruction, scene)
         if isinstance(instance, Infeasible):
             return NotApplicable(f"{', '.join(map(str, done))}: {instance.reason}")
-        measures = {**paths(base, instance), "modifications": float(len(done))}
+        counts = {kind: float(sum(each.kind == kind for each in done)) for kind in KINDS}
+        measures = {**paths(base, instance), "modifications": float(len(done)), **counts}
         return proven(instance, UNCONCERNED, ", ".join(map(str, done)), measures)
 
     def _one(

@@ -110,6 +110,16 @@ class Cameras:
         """
         return self._opened().render(self._model, self._data, name, self._index(name), begun)
 
+    def bodies(self, name: str) -> NDArray[np.str_]:
+        """Return the name of the body that each pixel of a camera shows, shape (height, width); empty for none.
+
+        Raises:
+            RenderingUnavailable: OpenGL does not work on this machine.
+        """
+        shown = self._opened().geometries(self._model, self._data, name, self._index(name))
+        names = np.array([*(self._model.body(int(body)).name for body in self._model.geom_bodyid), ""])
+        return names[shown]
+
     @property
     def renderer(self) -> str:
         """The renderer of the images, in words."""

@@ -63,7 +63,8 @@ def test_a_modified_scene_differs_in_what_its_skill_does_not_concern_and_the_han
     answer = modify(base, seed, count=count)
     assert isinstance(answer, Perturbed), answer
     new, done = answer.instance, answer.note.split(", ")
-    assert len(done) == len(set(done)) == count == dict(new.proof.measures)["modifications"]
+    measures = dict(new.proof.measures)
+    assert len(done) == len(set(done)) == count == measures["modifications"] == sum(measures[kind] for kind in KINDS)
     assert new.instruction == base.instruction and new.observation == base.observation
     before, after = base.scene, new.scene
     changed = {o.name for o in after if o.name not in before or o.pose != before[o.name].pose}
