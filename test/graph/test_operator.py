@@ -76,6 +76,8 @@ class Trials:
                 return
             state = state_of(self.person)
             told = [*state["problems"], *state.get("set_up", {}).get("problems", ())]
+            if state["void"] is not None:
+                told.append(f"void: {state['void']['words']} {state['void']['detail']}")
             print(
                 f"{time.monotonic():.1f} {phase} {self.person.at} {state['session_state']['done']} {told}", flush=True
             )

@@ -61,7 +61,9 @@ class PlayControl:
             publish_period: that period, in simulated time [s].
             real_time: whether the world plays from the start.
             alone: entered while this class moves the world by itself, if other threads may use the world.
-            take_commands: called before that, if commands are not delivered by themselves.
+            take_commands: applies the commands that have arrived; called before the world moves by itself. An executor
+                delivers one message of a topic for each call of the timer: on a machine that is too slow for real time
+                the robot would follow commands that are ever older, and swing.
         """
         self._node, self._world, self._publish, self._real_time = node, world, publish, real_time
         self._alone, self._take_commands = alone or nullcontext(), take_commands
