@@ -352,7 +352,7 @@ def test_a_world_that_is_too_slow_for_real_time_does_not_follow_commands_ever_la
 
     def slow_step(world: World, count: int) -> None:
         happened.append("step")
-        time.sleep(2 * count * world.step_duration)
+        time.sleep(5 * count * world.step_duration)
         step(world, count)
 
     def applied(world: World, command: object) -> None:
@@ -385,7 +385,7 @@ def test_a_world_that_is_too_slow_for_real_time_does_not_follow_commands_ever_la
     person.destroy_node()
     rclpy.shutdown()
     together = "".join(what[0] for what in happened).split("s")
-    assert len(list(filter(None, together))) <= 2, "those that came together are not carried out one by one"
+    assert len(list(filter(None, together))) <= 4, "those that came together are not carried out one by one"
 
 
 def test_the_features_are_those_that_these_tests_try(simulator):
