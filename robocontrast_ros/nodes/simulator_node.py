@@ -126,7 +126,7 @@ class Simulator(Node):
             parameters.publish_period,
             self._real_time,
             self._alone,
-            self._take_commands if hands_over() else lambda: None,
+            self._take_commands,
         )
         self._publish_sensors(self._world.latched_sensors())
         self._serve(GetSimulatorFeatures, "get_simulator_features", self._get_simulator_features)
@@ -225,7 +225,7 @@ class Simulator(Node):
         return response
 
     def _take_commands(self) -> None:
-        """Apply the commands that have arrived: they were sent before the request of this step or reset."""
+        """Apply the commands that have arrived: they were sent before the world is moved."""
         for commands in self._commands:
             take_arrived(commands)
 

@@ -59,7 +59,7 @@ class Trials:
         self.chromium, self.link, self.cable = chromium, link, Cable(link)
         self.person = PersonAtThePage(chromium, self.cable.link, pictures, timeout=120.0)
         self.done: set[str] = set()
-        self.tries = 0
+        self.tries = self.voids = 0
         self.notes: dict[str, object] = {}
 
     def once(self, name: str) -> bool:
@@ -76,6 +76,9 @@ class Trials:
                 return
             state = state_of(self.person)
             told = [*state["problems"], *state.get("set_up", {}).get("problems", ())]
+            if state["session_state"]["void"] > self.voids:
+                self.voids = state["session_state"]["void"]
+                told.append(f"void: {state['void']}")
             print(
                 f"{time.monotonic():.1f} {phase} {self.person.at} {state['session_state']['done']} {told}", flush=True
             )

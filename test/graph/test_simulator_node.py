@@ -7,12 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import yaml
 from articulated import CABINET
+from session_runs import wait_until
 
 rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from domains import own_domain  # noqa: E402
 from geometry_msgs.msg import Vector3  # noqa: E402
+from rclpy.node import Node  # noqa: E402
 from simulation_interfaces.msg import Bounds, EntityCategory, Result, SimulationState, SimulatorFeatures  # noqa: E402
 from simulation_interfaces.srv import (  # noqa: E402
     DeleteEntity,
@@ -31,13 +34,20 @@ from simulation_interfaces.srv import (  # noqa: E402
     StepSimulation,
 )
 from simulator_process import OK, SimulatorClient, start_process  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 from robocontrast_ros.configuration import resolve_uri  # noqa: E402
 from robocontrast_ros.messages.decoding import stamp_from_msg  # noqa: E402
 from robocontrast_ros.messages.images import image_to_array  # noqa: E402
+from robocontrast_ros.nodes.conversions.driver import command_to_msgs  # noqa: E402
+from robocontrast_ros.nodes.runtime.executor import lockstep_executor  # noqa: E402
+from robocontrast_ros.nodes.runtime.qos import RECORDED  # noqa: E402
+from robocontrast_ros.nodes.simulator_node import Simulator  # noqa: E402
 from robocontrast_ros.robots.commands import JointTrajectoryCommand  # noqa: E402
 from robocontrast_ros.robots.profile import load_profile  # noqa: E402
+from robocontrast_ros.worlds.mujoco.world import World  # noqa: E402
 
+FRANKA = "package://robocontrast_ros/config/robots/franka.yaml"
 MODELS = "package://robocontrast_ros/models/language_table"
 PROFILE = load_profile("franka")
 CAMERA = PROFILE.cameras[0]
@@ -49,7 +59,7 @@ FIXED = '<mujoco><worldbody><body><geom type="box" size=".02 .02 .1"/></body></w
 
 def start(folder, **parameters: object):
     given = {
-        "robot": str(resolve_uri("package://robocontrast_ros/config/robots/franka.yaml")),
+        "robot": str(resolve_uri(FRANKA)),
         "world": f"{MODELS}/world.xml",
         "start_position": list(START),
         "spawnables": [f"{MODELS}/red_moon.xml"],
@@ -334,6 +344,48 @@ def test_it_plays_by_the_wall_clock_and_steps_only_when_it_is_paused(simulator):
     assert stamp_from_msg(later) == stamp_from_msg(first) + STEP_NS
     assert change(SimulationState.STATE_STOPPED) == OK
     assert stamp_from_msg(simulator.call(GetEntityState, entity="board").state.header.stamp) == 0
+
+
+def test_a_world_that_is_too_slow_for_real_time_does_not_follow_commands_ever_later(tmp_path, monkeypatch):
+    happened: list[str] = []
+    step, apply_command = World.step, World.apply_command
+
+    def slow_step(world: World, count: int) -> None:
+        happened.append("step")
+        time.sleep(5 * count * world.step_duration)
+        step(world, count)
+
+    def applied(world: World, command: object) -> None:
+        happened.append("command")
+        apply_command(world, command)
+
+    monkeypatch.setattr(World, "step", slow_step)
+    monkeypatch.setattr(World, "apply_command", applied)
+    given = {"robot": str(resolve_uri(FRANKA)), "world": f"{MODELS}/world.xml", "real_time": True}
+    (tmp_path / "simulator.yaml").write_text(yaml.safe_dump({"/**": {"ros__parameters": given}}))
+    rclpy.init(args=["--ros-args", "-r", "__ns:=/slow", "--params-file", str(tmp_path / "simulator.yaml")])
+    node, person, executor = Simulator(), Node("person"), lockstep_executor()
+    executor.add_node(node)
+    publisher = person.create_publisher(JointTrajectory, PROFILE.command.topic, RECORDED)
+    command = JointTrajectoryCommand(PROFILE.joint_names, (0.0,) * len(PROFILE.joints), 0.1)
+    ((_, message),) = command_to_msgs(PROFILE, command, 0)
+
+    def carried_out(count: int) -> bool:
+        executor.spin_once(timeout_sec=0.1)
+        return happened.count("command") >= count
+
+    wait_until(lambda: publisher.publish(message) or carried_out(1), "discovery")
+    happened.clear()
+    for _ in range(8):
+        publisher.publish(message)
+    wait_until(lambda: carried_out(8), "the last command")
+    node.on_end()
+    executor.shutdown()
+    node.destroy_node()
+    person.destroy_node()
+    rclpy.shutdown()
+    together = "".join(what[0] for what in happened).split("s")
+    assert len(list(filter(None, together))) <= 4, "those that came together are not carried out one by one"
 
 
 def test_the_features_are_those_that_these_tests_try(simulator):

@@ -61,7 +61,9 @@ class PlayControl:
             publish_period: that period, in simulated time [s].
             real_time: whether the world plays from the start.
             alone: entered while this class moves the world by itself, if other threads may use the world.
-            take_commands: called before that, if commands are not delivered by themselves.
+            take_commands: applies the commands that have arrived; called before each period in which the world moves.
+                Between two calls of the timer an executor delivers only one message of a topic: on a machine that is
+                too slow for real time the robot would follow commands that are ever older, and swing.
         """
         self._node, self._world, self._publish, self._real_time = node, world, publish, real_time
         self._alone, self._take_commands = alone or nullcontext(), take_commands
@@ -113,7 +115,6 @@ class PlayControl:
             if self.paused:
                 self._publish()
                 return
-            self._take_commands()
             self._catch_up()
 
     def _catch_up(self) -> None:
@@ -126,6 +127,7 @@ class PlayControl:
             text = f"this machine is too slow for real time: the world goes at {share:.2f} of the wall clock's speed"
             log.warning(text, throttle_duration_sec=10.0)
         for _ in range((behind - late) // period):
+            self._take_commands()
             try:
                 self._world.step(self._steps)
             except SimulationDiverged as error:
