@@ -35,7 +35,7 @@ class RankCorrelation:
 
 
 def rank_correlation(
-    x: ArrayLike, y: ArrayLike, groups: ArrayLike, rng: np.random.Generator, within: bool = True
+    x: ArrayLike, y: ArrayLike, groups: ArrayLike, rng: np.random.Generator, within: bool = True, draws: int = DRAWS
 ) -> RankCorrelation:
     """Return Spearman's rank correlation of pairs.
 
@@ -45,6 +45,7 @@ def rank_correlation(
         groups: label of each pair, shape (n,); whole groups are drawn with replacement for the interval.
         rng: generator of the draws.
         within: whether values are exchanged within their groups alone, and ranks are centred there.
+        draws: number of permutations, and of bootstrap samples.
 
     Raises:
         ValueError: the arrays are not of one length.
@@ -58,23 +59,23 @@ def rank_correlation(
         return RankCorrelation(NO_ESTIMATE, None, len(a))
     members = [np.flatnonzero(group == g) for g in range(int(group.max()) + 1)]
     exceeded = 0
-    for _ in range(DRAWS):
+    for _ in range(draws):
         order = np.concatenate([rng.permutation(m) for m in members]) if within else rng.permutation(len(a))
         shuffled = np.empty_like(a)
         shuffled[np.concatenate(members) if within else np.arange(len(a))] = a[order]
         drawn = _rho(shuffled, b, group, within)
         exceeded += drawn is None or abs(drawn) >= abs(rho) - 1e-12
     found = []
-    for _ in range(DRAWS):
+    for _ in range(draws):
         chosen = rng.integers(len(members), size=len(members))
         rows = np.concatenate([members[g] for g in chosen])
         again = np.concatenate([np.full(len(members[g]), number) for number, g in enumerate(chosen)])
         drawn = _rho(a[rows], b[rows], again, within)
         if drawn is not None:
             found.append(drawn)
-    enough = len(members) > 1 and len(found) > DRAWS // 2
+    enough = len(members) > 1 and len(found) > draws // 2
     low, high = np.quantile(found, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist() if enough else (None, None)
-    return RankCorrelation(Estimate(rho, low, high), (1 + exceeded) / (1 + DRAWS), len(a))
+    return RankCorrelation(Estimate(rho, low, high), (1 + exceeded) / (1 + draws), len(a))
 
 
 def _rho(x: NDArray[np.float64], y: NDArray[np.float64], group: NDArray[np.intp], within: bool) -> float | None:

@@ -333,6 +333,33 @@ class PairedSensitivity(PairedChange, OfPerturbation):
 
 
 @record
+class PooledRpd(OfPerturbation):
+    """The Ratio Performance Delta of seed 003 (section V-A-2) of the mean rates: (ORI - MOD)/ORI; positive is harmed.
+
+    Both are means over the instances that have trials of both, seeds pooled.
+    """
+
+    WORDS = "(ORI - MOD)/ORI of {mean} of {of}, where MOD are the {0.perturbation} trials and ORI their base trials"
+    kind: Literal["rpd"] = "rpd"
+
+    def estimate(self, evidence: Evidence) -> Estimate:
+        """Return the ratio; it is empty if no base trial succeeds, and has no interval if all draws are equal."""
+        totals = np.zeros((2, len(evidence.seeds[0].weights)))
+        for seed in evidence.seeds:
+            trials, size = seed.run.sessions[self.label], seed.run.size
+            means = [trials.by_instance(m, size) for m in (trials.is_base, trials.perturbation == self.perturbation)]
+            both = ~np.isnan(means[0]) & ~np.isnan(means[1])
+            totals += [seed.weights @ np.where(both, each, 0.0) for each in means]
+        original, modified = totals
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = (original - modified) / original
+            found = evidence.interval(values)
+            # A policy that never fails says nothing of the spread.
+            varies = found.low is not None and np.nanstd(values[1:]) > ROUNDING
+        return found if varies else Estimate(found.mean)
+
+
+@record
 class Selection(OfPerturbation):
     """Mean base score of the instances to which a perturbation could be applied, minus that of the others."""
 

@@ -22,6 +22,7 @@ from robocontrast_ros.studies.measures import (
     Offered,
     PairedSensitivity,
     PerturbingCost,
+    PooledRpd,
     Selection,
     Sensitivity,
     TrialsRatio,
@@ -95,6 +96,7 @@ def verdict(holds, instances=60, seeds=3, measure=None, **given):
 BIAS = Bias(of=("contrast",))
 SENSITIVITY = Sensitivity(of=("contrast",), perturbation="P")
 PAIRED = PairedSensitivity(of=("contrast",), perturbation="P")
+RPD = PooledRpd(of=("contrast",), perturbation="P")
 RATIO = TrialsRatio(of=("contrast",), against=("standard",))
 PRICE = CostPerTrial(of=("standard",))
 CHEAPEST = CostRatio(of=("cheap",), against=("standard", "contrast", "better"))
@@ -121,6 +123,7 @@ PERTURBING = PerturbingCost(of=("contrast",))
             {"instances": 12, "seeds": 1},
         ),
         (PAIRED, {"below": 0.0}, {"perturbed": -0.1}, {"perturbed": 0.1}, {"instances": 12, "seeds": 1}),
+        (RPD, {"above": 0.0}, {"perturbed": -0.1}, {"perturbed": 0.1}, {"instances": 12, "seeds": 1}),
         (RATIO, {"above": 1.0}, {}, None, None),
         (RATIO, {"above": 2.4, "below": 2.6}, {}, None, None),
         (RATIO, {"above": 1.0, "below": 2.0}, None, {}, None),
@@ -391,3 +394,39 @@ def test_a_claim_about_what_the_study_does_not_have_is_refused_with_what_it_has(
     claim = Claim(id="it", source="ours", says="it", measure=measure, holds=ClaimedRange(above=0))
     with pytest.raises(ConfigurationError, match=r"a study that has a `control`"):
         check_claims([claim], offered, "claims.yaml")
+
+
+def test_rpd_is_the_ratio_of_the_mean_rates_of_instances_that_have_both():
+    found = evidence(perturbed=-0.1)
+    ori = mod = 0.0
+    for run in found.seed_runs:
+        trials = run.sessions["contrast"]
+        base, perturbed = (trials.by_instance(m, run.size) for m in (trials.is_base, trials.perturbation == "P"))
+        both = ~np.isnan(base) & ~np.isnan(perturbed)
+        ori, mod = ori + base[both].sum(), mod + perturbed[both].sum()
+    estimate = RPD.estimate(found)
+    assert estimate.mean == pytest.approx((ori - mod) / ori) and estimate.low < estimate.mean < estimate.high
+
+
+def test_rpd_of_a_policy_that_never_fails_has_no_interval_and_of_one_that_always_does_no_value():
+    rows = [
+        {
+            "counts": True,
+            "strategy": strategy,
+            "base_id": f"x{i:04d}",
+            "perturbation": perturbation,
+            "family": "f",
+            "optimal_path_length_m": 0.5,
+            "setup_cost": 1.0,
+            "setup_metres": 1.0,
+            "setup_seconds": 1.0,
+        }
+        for strategy, perturbation in (("standard", "base"), ("contrast", "base"), ("contrast", "P"))
+        for i in range(20)
+    ]
+    for score, mean in ((1.0, 0.0), (0.0, None)):
+        table = pl.DataFrame([{**row, "spl": score, "success": score} for row in rows]).with_columns(
+            pl.col("setup_cost").cum_sum().over("strategy").alias("cumulative_cost")
+        )
+        run = SeedRun(table, ("standard", "contrast"), "standard", "spl")
+        assert RPD.estimate(Evidence([run], 50, 200, np.random.default_rng(0))) == Estimate(mean)
