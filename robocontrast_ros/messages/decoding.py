@@ -138,6 +138,7 @@ def trial_from_msg(message: Any) -> Trial:
         start=Start(message.start),
         twin=message.twin,
         block=message.block,
+        step_limit=message.step_limit,
     )
 
 

@@ -194,6 +194,7 @@ class Encoder:
             scene_when_asked=context.scene_when_asked,
             twin=trial.twin,
             block=trial.block,
+            step_limit=trial.step_limit,
         )
 
     def fault(self, fault: Fault, detail: str = "") -> Any:

@@ -119,4 +119,5 @@ class Evaluation:
             cost=self.cost_model,
             tolerance=self.tolerance,
             metric=self.metric_spec,
+            pooled_steps=self.session.strategy.pooled_steps,
         )

@@ -39,6 +39,10 @@ class StrategyParameters:
         description="perturbation set P, in the order of application: names, or {name: …, parameter: …} for one with "
         "parameters; for contrast_set and adaptive, and optionally for cost_ordered",
     )
+    pooled_steps: bool = Field(
+        default=False,
+        description="for chain: the skills of a chain share the step limits of all of them, in place of one each",
+    )
 
 
 @record

@@ -3,12 +3,12 @@
 The paper's challenge C3. A chain's skill has two trials: its base trial in the scene of the test instance, the ORI of
 RPD, whose product over the chain is the Chain Upper Bound; and a trial in the scene that the skill before it has left.
 The first skill has one, which is both. A chain ends with the first skill that fails; the skills that it reached are its
-level.
+level. Each trial has the step limit of the task. With pooled steps, as in the paper, the trials of a chain share those
+of all its skills, and the first skill has another trial there.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -50,7 +50,8 @@ class Chain(Strategy):
 
     def trials_expected(self, context: StrategyContext) -> int:
         """Return the number of trials if each skill succeeds."""
-        return sum(2 * len(chain) - 1 for chain in chains_of(context.test_set)) * context.repeats
+        again = 0 if context.pooled_steps else 1
+        return sum(2 * len(chain) - again for chain in chains_of(context.test_set)) * context.repeats
 
 
 def chains_of(test_set: tuple[TestInstance, ...]) -> Iterator[tuple[TestInstance, ...]]:
@@ -72,18 +73,29 @@ def _run_chain(context: StrategyContext, chain: tuple[TestInstance, ...], repeat
             done = None
             continue
         done = yield Proposal(base.instance_id, base, repeat=repeat, note=FULL_RESET, start=Start.FULL_RESET)
-    # The last one is that of the first skill.
-    for before, base in itertools.pairwise(chain):
-        if done is None or not done.result.success:
-            yield Skipped(base.instance_id, CHAIN, f"its chain ended with {before.instance_id}")
-            done = None
-            continue
-        step = _in_chain(context, before, base, done.result.final_scene, repeat)
+    # The last one is that of the first skill. With pooled steps its limit in the chain is another one.
+    left = len(chain) * context.task.step_limit if context.pooled_steps else 0
+    skills = iter(chain)
+    if context.pooled_steps and done is not None:
+        first = chain[0]
+        note = f"{FULL_RESET}; the first of a chain"
+        done = yield Proposal(first.instance_id, first, CHAIN, repeat, note, Start.FULL_RESET, left)
+        left -= done.result.steps if done is not None else 0
+    before = next(skills)
+    for base in skills:
+        step: Proposal | Skipped = Skipped(base.instance_id, CHAIN, f"its chain ended with {before.instance_id}")
+        if done is not None and done.result.success:
+            step = _in_chain(context, before, base, done.result.final_scene, repeat)
         if isinstance(step, Skipped):
             yield step
             done = None
-            continue
-        done = yield step
+        elif context.pooled_steps and left < 1:
+            yield Skipped(base.instance_id, CHAIN, "no control steps are left of those of its chain")
+            done = None
+        else:
+            done = yield replace(step, step_limit=max(left, 0))
+            left -= done.result.steps if done is not None and context.pooled_steps else 0
+        before = base
 
 
 def _in_chain(

@@ -28,6 +28,7 @@ class Proposal:
         note: in words, the perturbation, or the reason of a reset. It may name the perturbation and is hidden from the
             policy.
         start: its start scene.
+        step_limit: control steps after which it ends; 0 for the task's limit.
     """
 
     base_id: str
@@ -36,6 +37,7 @@ class Proposal:
     repeat: int = 0
     note: str = ""
     start: Start = Start.UNKNOWN
+    step_limit: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class StrategyContext:
         cost: cost of a set-up.
         tolerance: distance and angle from its wanted pose at which an object may still stay.
         metric: the session's metric M.
+        pooled_steps: whether the skills of a chain have one budget of control steps together.
     """
 
     task: Task
@@ -80,6 +83,7 @@ class StrategyContext:
     cost: CostModel = field(default_factory=MetresMoved)
     tolerance: AnyTolerance = field(default_factory=Tolerance)
     metric: ScoreSpec = field(kw_only=True)
+    pooled_steps: bool = False
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def session(chains=(SKILLS,), size=1, **settings):
     return resolve("kitchen_c3", Overrides(size=size, settings={"test_set.chains": chains, "cameras": [], **settings}))
 
 
-def played(context, fails=lambda proposal: False):
+def played(context, fails=lambda proposal: False, took=None):
     """Return what the strategy yields; a trial that fails leaves its scene as it is."""
     steps, answer, asked = Chain().run(context), None, []
     while True:
@@ -41,6 +41,8 @@ def played(context, fails=lambda proposal: False):
         answer = None
         if isinstance(step, Proposal):
             result = result_of_success(context.task, step.instance, context.metric)
+            if took is not None:
+                result = replace(result, steps=took)
             if fails(step):
                 result = replace(
                     result,
@@ -99,6 +101,22 @@ def test_a_chain_ends_with_the_first_skill_that_fails_and_what_is_not_reached_is
 def test_each_repeat_is_a_whole_chain(context):
     asked = played(replace(context, repeats=2))
     assert [step.repeat for step in asked] == [0] * 5 + [1] * 5
+
+
+def test_with_pooled_steps_a_chain_has_the_limits_of_its_skills_together(context):
+    pooled = replace(context, pooled_steps=True)
+    asked = played(pooled, took=100)
+    assert keys(asked[3:]) == [("Proposal", name, CHAIN) for name in ("x0000", "x0000.1", "x0000.2")]
+    assert [p.step_limit for p in asked[:3]] == [0] * 3, "alone each has the limit of the task"
+    whole = 3 * TASK.step_limit
+    assert [p.step_limit for p in asked[3:]] == [whole, whole - 100, whole - 200]
+    assert [p.start for p in asked[3:]] == [Start.FULL_RESET, Start.ROBOT_ALONE, Start.ROBOT_ALONE]
+    assert Chain().trials_expected(pooled) == len(asked)
+
+
+def test_a_chain_that_has_used_all_its_steps_ends(context):
+    asked = played(replace(context, pooled_steps=True), took=2 * TASK.step_limit)
+    assert isinstance(asked[-1], Skipped) and asked[-1].reason.startswith("no control steps are left")
 
 
 def test_a_skill_that_cannot_be_done_in_the_scene_that_was_left_is_skipped_with_the_reason(context):
