@@ -27,6 +27,10 @@ PROBLEMS = (
 """A problem of each family."""
 
 
+BUILDABLE = Buildable(read_types(), read_domain())
+"""The types and the operators of the kitchen's problems."""
+
+
 @cache
 def every_kitchen():
     """Return the kitchen with all problems."""
@@ -39,7 +43,7 @@ def fresh():
     return Kitchen(
         whole.parameters,
         whole.things,
-        Buildable(read_types(), read_domain()),
+        BUILDABLE,
         {name: whole.skills[name] for name in PROBLEMS},
     )
 

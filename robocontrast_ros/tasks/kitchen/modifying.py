@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robocontrast_ros.domain import PART, Instruction, NotApplicable, ObjectState, Scene, TestInstance
+from robocontrast_ros.domain import PART, Instruction, NotApplicable, ObjectState, Perturbed, Scene, TestInstance
 from robocontrast_ros.objects.joints import part_pose
 from robocontrast_ros.tasks.bddl import Atom, Kitchen, Problem, Region
 from robocontrast_ros.tasks.bddl.modifications import (
@@ -45,6 +45,9 @@ TABLE = "table"
 """Name of the table in the text of a scene."""
 
 TABLE_TYPE = "kitchen_table"
+
+TRIES = 5
+"""How often several modifications are drawn, at most."""
 
 
 class KitchenModifications:
@@ -188,19 +191,29 @@ class KitchenModifications:
         """Return the instance with so many modifications of some kinds, one after the other.
 
         A kind is uniform over those given, then a modification over those of the kind, until one can be made. Nothing
-        is changed twice.
+        is changed twice. If no further one can be made, all are drawn anew, some times.
         """
-        scene, done = base.scene, []
+        answer: Answer = NotApplicable("nothing was tried")
         try:
             before = self._neighbourhood.way(base.instruction, base.scene)
-            for _ in range(count):
-                step = self._one(base, before, scene, kinds, done, rng)
-                if isinstance(step, NotApplicable):
-                    return step
-                scene, made = step
-                done.append(made)
+            for _ in range(TRIES if count > 1 else 1):
+                answer = self._several(base, before, kinds, count, rng)
+                if isinstance(answer, Perturbed):
+                    break
         except ValueError as error:
             return NotApplicable(str(error))
+        return answer
+
+    def _several(
+        self, base: TestInstance, before: Way, kinds: Sequence[str], count: int, rng: np.random.Generator
+    ) -> Answer:
+        scene, done = base.scene, []
+        for _ in range(count):
+            step = self._one(base, before, scene, kinds, done, rng)
+            if isinstance(step, NotApplicable):
+                return step
+            scene, made = step
+            done.append(made)
         return self._instance(base, scene, done)
 
     def edit(self, base: TestInstance, edits: Sequence[str], rng: np.random.Generator) -> Answer:

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import shapely
 import yaml
-from kitchen_instances import TASK_FILE, every_kitchen, instance
+from kitchen_instances import BUILDABLE, TASK_FILE, every_kitchen, instance
 
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.domain import Instruction, NotApplicable, ObjectState, Perturbed, Pose
 from robocontrast_ros.objects.views import SceneViews
 from robocontrast_ros.sessions.resolving import resolve
-from robocontrast_ros.tasks.bddl import Atom, read_types
+from robocontrast_ros.tasks.bddl import Atom
 from robocontrast_ros.tasks.kitchen import Kitchen
 from robocontrast_ros.tasks.kitchen.goals import atom_of
 from robocontrast_ros.tasks.kitchen.library import BACKGROUND
@@ -48,7 +48,7 @@ def without_images(monkeypatch):
 def with_tops(share):
     """Return the kitchen with a share of distractors on tops."""
     parameters = replace(TASK.parameters, distracting=replace(P, on_tops=share))
-    return Kitchen(parameters, TASK.things, read_types(), TASK.skills)
+    return Kitchen(parameters, TASK.things, BUILDABLE, TASK.skills)
 
 
 def added(task, name, request, seed=0):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import shapely
-from kitchen_instances import every_kitchen, instance
+from kitchen_instances import BUILDABLE, every_kitchen, instance
 
 from robocontrast_ros.contracts.perturbation import PerturbationContract
 from robocontrast_ros.domain import NotApplicable, Perturbed, Pose
@@ -17,7 +17,7 @@ from robocontrast_ros.perturbations.difficulty import (
     ExtremelyDistracting,
     ExtremeParameters,
 )
-from robocontrast_ros.tasks.bddl import Atom, read_types
+from robocontrast_ros.tasks.bddl import Atom
 from robocontrast_ros.tasks.kitchen import Kitchen
 from robocontrast_ros.tasks.kitchen.goals import atom_of
 from robocontrast_ros.tasks.kitchen.requests import carried, named
@@ -28,7 +28,7 @@ MUG, BOWL = "living_room_6_red_mug_on_plate", "kitchen_5_bowl_on_cabinet"
 MUGS = Kitchen(
     TASK.parameters,
     TASK.things,
-    read_types(),
+    BUILDABLE,
     {name: TASK.skills[name] for name in (MUG, "living_room_6_white_mug_on_plate", "kitchen_3_turn_on_stove")},
 )
 DESTINATION = ExtremeParameters(changes="destination")

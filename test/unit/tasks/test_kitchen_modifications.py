@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kitchen_instances import every_kitchen, instance
+from kitchen_instances import BUILDABLE, KITCHEN, every_kitchen, instance
 
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.contracts.perturbation import PerturbationContract
 from robocontrast_ros.domain import NotApplicable, Perturbed, whole_of
 from robocontrast_ros.perturbations.loading import load_perturbation
+from robocontrast_ros.perturbations.modifications import Add, Contain, ModificationParameters, Modify, Move, Toggle
 from robocontrast_ros.strategies.effort import Tolerance, setup_moves
-from robocontrast_ros.tasks.bddl import Kitchen, first_flaw, read_domain, read_types
+from robocontrast_ros.tasks.bddl import first_flaw
 from robocontrast_ros.tasks.bddl.modifications import KINDS, modifications, modified, read_vocabulary, refusal
 from robocontrast_ros.tasks.kitchen.goals import atom_of
 from robocontrast_ros.tasks.kitchen.library import BACKGROUND
@@ -22,7 +24,6 @@ from robocontrast_ros.tasks.kitchen.requests import carried, named
 from robocontrast_ros.tasks.tabletop import shapes
 
 TASK = every_kitchen()
-BUILDABLE = Kitchen(read_types(), read_domain())
 PROBLEMS = (
     "kitchen_1_open_top_drawer",
     "kitchen_5_bowl_in_top_drawer",
@@ -30,6 +31,46 @@ PROBLEMS = (
     "living_room_6_pudding_left_of_plate",
 )
 DRAWN = st.tuples(st.sampled_from(PROBLEMS), st.integers(0, 1000))
+
+
+class InTheKitchen(PerturbationContract):
+    draws = 5
+
+    def task(self):
+        return KITCHEN
+
+
+class TestModify(InTheKitchen):
+    def make(self):
+        return Modify()
+
+
+class TestModifyThreeTimes(InTheKitchen):
+    def make(self):
+        return Modify(ModificationParameters(count=3))
+
+
+class TestMove(InTheKitchen):
+    def make(self):
+        return Move()
+
+
+class TestAdd(InTheKitchen):
+    def make(self):
+        return Add()
+
+
+class TestToggle(InTheKitchen):
+    def make(self):
+        return Toggle()
+
+
+class TestContain(InTheKitchen):
+    # Few skills have a container with room.
+    draws = 9
+
+    def make(self):
+        return Contain()
 
 
 def modify(base, seed, kinds=KINDS, count=1):
