@@ -294,7 +294,17 @@ class KitchenModifications:
             way = self._neighbourhood.way(said, made)
         except NoPlan as error:
             return f"it blocks the planner: {error}"
-        return made if _acts_alike(before, way) else "the hand would act in another way"
+        if not _acts_alike(before, way):
+            return "the hand would act in another way"
+        # What stood there before is low enough for the part: the scene has been planned.
+        swept = (
+            isinstance(way, JointWay) and self._is_swept_free(way, base.scene) and not self._is_swept_free(way, made)
+        )
+        return f"it is in the sweep of '{way.part}'" if swept else made
+
+    def _is_swept_free(self, way: JointWay, scene: Scene) -> bool:
+        """Return whether nothing stands in the sweep of the part that the hand moves, whatever its height."""
+        return self._neighbourhood.is_free(way.part, scene, self._things.position(scene, way.part), way.goal)
 
     def _toggled(self, text: Problem, atom: Atom, scene: Scene, rng: np.random.Generator) -> Scene | str:
         part = Names(text, self._kitchen.types).thing(atom.arguments[0], self._things)
