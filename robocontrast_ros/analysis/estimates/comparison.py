@@ -331,7 +331,7 @@ def _counting(results: Results, metric: ScoreSpec) -> pl.DataFrame:
 
 
 def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> ComparedRow:
-    clusters = pairs["base_id"].to_numpy()
+    clusters = pairs["cluster"].to_numpy()
     first, second = pairs[metric.column].to_numpy(), pairs[f"{metric.column}_of_second"].to_numpy()
     succeeded, succeeded_second = pairs["success"].to_numpy(), pairs["success_of_second"].to_numpy()
     instances = pairs["base_id"].n_unique()
@@ -339,7 +339,7 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> Comp
         (pl.col("optimal_path_length_m") - pl.col("optimal_path_length_m_of_second")).abs() < SAME_PATH
     )
     success = paired_bootstrap(succeeded, succeeded_second, clusters, draws())
-    independent = instances == len(pairs)
+    independent = pairs["cluster"].n_unique() == len(pairs)
     if independent:
         exact = mcnemar(succeeded, succeeded_second)
         unpaired = boschloo(int(succeeded.sum()), len(pairs), int(succeeded_second.sum()), len(pairs))
@@ -373,9 +373,10 @@ def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> Co
         return NO_CHANGE
     scores = {name: both[name].to_numpy() for name in both.columns if name != "base_id"}
     changes = [scores[name] - scores[f"{name}_of_base"] for name in (first, second)]
+    clusters = scores["cluster"]
     return ComparedChange(
         instances=len(both),
-        first=score_difference(scores[first], scores[f"{first}_of_base"], score),
-        second=score_difference(scores[second], scores[f"{second}_of_base"], score),
-        difference=score_change_difference(*changes, score),
+        first=score_difference(scores[first], scores[f"{first}_of_base"], score, clusters),
+        second=score_difference(scores[second], scores[f"{second}_of_base"], score, clusters),
+        difference=score_change_difference(*changes, score, clusters),
     )

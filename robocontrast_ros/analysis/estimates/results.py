@@ -125,7 +125,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
             for policy in policies
         },
         # The judgements of the camera and the person before corrections.
-        judges=judges_of([each.first for each in run.trials if each.counts], recorded.judge),
+        judges=judges_of([each.first for each in run.trials if each.counts], recorded.judge, run.cluster_of),
         corrections=tuple(run.corrections.values()),
         delivery_unknown=len(table.filter(pl.col("delivered") == Delivery.UNKNOWN.name)),
         curves=tuple(
