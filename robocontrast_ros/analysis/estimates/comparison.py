@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import polars as pl
 
+from robocontrast_ros.analysis.estimates.observation_shift import pairs_of, pooled_of, shifting
 from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.estimates.scores import (
     draws,
@@ -83,6 +84,27 @@ class ComparedChange:
     difference: Estimate
 
 
+@dataclass(frozen=True)
+class ComparedShift:
+    """The pooled RPD of two runs by one modification of scenes, or in chains, on the trials that both have.
+
+    Attributes:
+        perturbation: the perturbation's name, or ``chain``.
+        symbol: the paper's symbol of it; else the name.
+        skills: number of skills.
+        pairs: number of pairs of a base trial and one in a changed scene.
+        first: RPD of the first run's mean rates; empty, which is undefined, if it solves no base trial of them.
+        second: the same of the second run.
+    """
+
+    perturbation: str
+    symbol: str
+    skills: int
+    pairs: int
+    first: Estimate
+    second: Estimate
+
+
 NO_CHANGE = ComparedChange(0, NO_ESTIMATE, NO_ESTIMATE, NO_ESTIMATE)
 
 
@@ -148,6 +170,7 @@ class Comparison:
         rows: ``base``, each common perturbation in the order of the first session, ``all``.
         only_first: number of the first run's trials that count and have no partner.
         only_second: the same of the second.
+        shifts: one a modification of scenes, in the order of the first session, and one of chains; empty without.
     """
 
     first: str
@@ -160,6 +183,7 @@ class Comparison:
     rows: tuple[ComparedRow, ...]
     only_first: int
     only_second: int
+    shifts: tuple[ComparedShift, ...] = ()
 
     @property
     def of_success(self) -> bool:
@@ -274,6 +298,7 @@ def _compare(a: Results, b: Results) -> Comparison:
         rows=(*rows, _row(ALL, ALL, pairs, metric)),
         only_first=len(first) - len(pairs),
         only_second=len(second) - len(pairs),
+        shifts=tuple(_shifts(first, second, symbols)),
     )
 
 
@@ -363,6 +388,16 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> Comp
         mcnemar=exact,
         boschloo=unpaired,
     )
+
+
+def _shifts(first: pl.DataFrame, second: pl.DataFrame, symbols: Mapping[str, str]) -> Iterator[ComparedShift]:
+    """Yield the pooled RPDs on the trials that both tables have."""
+    common = (first.join(second, on=KEY, how="semi"), second.join(first, on=KEY, how="semi"))
+    for name in shifting(common[0]):
+        pairs = [pairs_of(trials, name) for trials in common]
+        if all(map(len, pairs)):
+            one, other = (pooled_of(own).rpd for own in pairs)
+            yield ComparedShift(name, symbols[name], pairs[0]["skill"].n_unique(), len(pairs[0]), one, other)
 
 
 def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> ComparedChange:

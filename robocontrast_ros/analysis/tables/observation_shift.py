@@ -11,6 +11,7 @@ import polars as pl
 from rich.console import Group
 
 from robocontrast_ros.analysis.data.trials import Columns
+from robocontrast_ros.analysis.estimates.comparison import Comparison
 from robocontrast_ros.analysis.estimates.observation_shift import ChainRow, Chains, Shift, Shifts, SkillShift
 from robocontrast_ros.analysis.tables.block import SIGNED, TOTAL, Column, PValue, TableBlock, Value
 from robocontrast_ros.analysis.tables.frames import columns_of, frame, part, write_files
@@ -264,6 +265,28 @@ def chains_block(chains: Chains, mark: str = "") -> TableBlock:
         note=" ".join(note),
         mark=mark,
         style=lambda row: "" if row.skills else TOTAL,
+    )
+
+
+def compared_shifts_block(comparison: Comparison, first: str = "first", second: str = "second") -> TableBlock:
+    """Return the pooled RPDs of two runs; without rows if they have neither modifications nor chains.
+
+    Args:
+        comparison: the numbers.
+        first: label of the first run.
+        second: label of the second run.
+    """
+    return TableBlock(
+        [
+            Column("pooled RPD", lambda row: row.symbol),
+            Column("skills", roomy=True),
+            Column("pairs", roomy=True),
+            Column(first, lambda row: _or_undefined(row.first), SIGNED),
+            Column(second, lambda row: _or_undefined(row.second), SIGNED),
+        ],
+        comparison.shifts,
+        note="Pooled RPD = (ORI - MOD)/ORI of the mean rates over skills, on the trials that both have: positive where "
+        "the changed scene harms. 95 % intervals. pairs: a base trial and its partner in the changed scene.",
     )
 
 
