@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special, stats
 
 from robocontrast_ros.statistics.clusters import cluster_mean, student_quantile
 from robocontrast_ros.statistics.equivalence import Equivalence, equivalence
@@ -291,18 +291,25 @@ def _draws_within(runs: NDArray[np.float64], rng: np.random.Generator) -> NDArra
 
 
 def _interval(found: float, drawn: NDArray[np.float64], units: int) -> Estimate:
-    """Return Student's interval with the spread of the draws; none if it is often undefined, or of one cluster."""
+    """Return the interval of the draws; none if they are often undefined, or of one cluster.
+
+    Its ends are percentiles, as a ratio's draws have far outliers, moved outwards for few clusters as Student's
+    quantiles are (expanded percentiles; Hesterberg 2015).
+    """
     known = drawn[~np.isnan(drawn)]
     if units < 2 or len(known) < (1.0 - UNDEFINED) * len(drawn):
         return Estimate(found)
-    reach = student_quantile(0.5 + CONFIDENCE / 2, units - 1.0) * float(np.std(known))
-    return Estimate(found, found - reach, min(1.0, found + reach))
+    expanded = np.sqrt(units / (units - 1.0)) * student_quantile(0.5 + CONFIDENCE / 2, units - 1.0)
+    tail = special.ndtr(-expanded)
+    low, high = (float(end) for end in np.quantile(known, (tail, 1.0 - tail)))
+    return Estimate(found, min(found, low), max(found, high))
 
 
 def _wider(one: Estimate, other: Estimate) -> Estimate:
     """Return the estimate with the farther of both ends; without interval if one of them has none."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return Estimate(one.mean)
+    # No rate is negative.
     return Estimate(one.mean, min(one.low, other.low), min(1.0, max(one.high, other.high)))
 
 

@@ -102,6 +102,7 @@ def told_run(
     sees: bool = True,
     skipped: Sequence[TrialSkipped] = (),
     step_limit: int | None = None,
+    metric: str = "spl",
 ) -> RunFolder:
     """Write a run folder.
 
@@ -115,6 +116,7 @@ def told_run(
         sees: whether the policy receives images.
         skipped: what was not run.
         step_limit: of the task's file.
+        metric: of the session; all scores but success are unknown.
     """
     run = RunFolder(folder)
     run.parameters.mkdir(parents=True)
@@ -127,7 +129,7 @@ def told_run(
     )
     symbols = {name: LOADED[name].symbol if name in LOADED else name for name in used}
     known = {name: specs[name] for name in used if name in specs}
-    events: list[Event] = [replace(started, symbols=symbols, perturbations=known)]
+    events: list[Event] = [replace(started, symbols=symbols, perturbations=known, metric=metric)]
     for index, told in enumerate(trials):
         trial = _trial(index, told)
         text = trial.instance.instruction.text

@@ -357,6 +357,8 @@ def _runs(results: Results, policy: str, trials: pl.DataFrame) -> tuple[list[Cha
         (row["base_id"], row["perturbation"], row["repeat"]): row
         for row in trials.filter(pl.col("perturbation").is_in([BASE, CHAIN])).iter_rows(named=True)
     }
+    # Their place in a chain is known, and they do not count.
+    void = set(results.trials.filter(~pl.col("counts")).select("base_id", "perturbation", "repeat").iter_rows())
     reasons = {
         skip.base_id: skip.reason for by, skip in results.record.skips if by == policy and skip.perturbation == CHAIN
     }
@@ -374,7 +376,7 @@ def _runs(results: Results, policy: str, trials: pl.DataFrame) -> tuple[list[Cha
                     steps.append(Step(skill, name, None, None, reasons.get(name, "")))
                 elif row is not None:
                     steps.append(Step(skill, name, row["index"], bool(row["success"])))
-                elif name in reasons:
+                elif name in reasons and (name, CHAIN, repeat) not in void:
                     steps.append(Step(skill, name, None, False, reasons[name]))
                 else:
                     break
