@@ -48,7 +48,7 @@ class SampleSize:
         policy: its name.
         estimator: ``base trials`` or ``all trials``.
         estimate: the present estimate.
-        instances: number of base instances that it is over.
+        instances: number of base instances, or of chains, that it is over.
         needed: the sample size for each target half-width.
     """
 
