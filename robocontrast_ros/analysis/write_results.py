@@ -53,7 +53,7 @@ def write_results(run: RunFolder, journal: Journal | None = None) -> Results:
         from robocontrast_ros.analysis.tables.observation_shift import shift_report, write_shifts
 
         if (shifts := shifts_of(results)) is not None:
-            text.print("", shift_report(shifts), sep="\n")
+            text.print("", shift_report(shifts, results.summary.mark), sep="\n")
             write_shifts(shifts, run.path)
     write_file(run.path / "summary.txt", text.file.getvalue())
     make_folder(run.figures)

@@ -71,7 +71,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
         from robocontrast_ros.analysis.tables.observation_shift import shift_report
 
         if (shifts := shifts_of(results)) is not None:
-            console.print("", shift_report(shifts), sep="\n")
+            console.print("", shift_report(shifts, results.summary.mark), sep="\n")
     if not results.trials["counts"].any():
         console.print(
             f"No trial counts; {counted(len(results.trials), 'attempt was', 'attempts were')} void.",

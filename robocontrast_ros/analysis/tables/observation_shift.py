@@ -151,9 +151,9 @@ def write_shifts(found: Shifts, folder: Path) -> tuple[Path, ...]:
     return write_files(folder, shift_tables(found), **texts)
 
 
-def shift_report(found: Shifts) -> Group:
-    """Return the tables for the terminal."""
-    return Group(tables(blocks_of(found)))
+def shift_report(found: Shifts, mark: str = "") -> Group:
+    """Return the tables for the terminal; the arguments are those of ``blocks_of``."""
+    return Group(tables(blocks_of(found, mark)))
 
 
 def blocks_of(found: Shifts, mark: str = "") -> list[TableBlock]:
