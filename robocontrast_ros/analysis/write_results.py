@@ -24,7 +24,9 @@ def write_results(run: RunFolder, journal: Journal | None = None) -> Results:
     """Write a run's results into its folder.
 
     These are trials.parquet, trials.csv, summary.json, summary.txt, summary.tex, scores.tex, estimates.tex and
-    figures/overview.png, which is drawn unless it is newer than the journal.
+    figures/overview.png, which is drawn unless it is newer than the journal; if scenes were modified or skills follow
+    one another in chains, also observation_shift.tex, observation_shift.csv, observation_shift_skills.csv and
+    chains.csv.
 
     Args:
         run: the run folder.
@@ -45,6 +47,14 @@ def write_results(run: RunFolder, journal: Journal | None = None) -> Results:
     write_file(run.path / "estimates.tex", estimates_tex(results.summary))
     text = Console(file=StringIO(), width=TEXT_WIDTH, markup=False, emoji=False)
     text.print(summary_report(results.summary))
+    if results.has_shifts:
+        # They import statsmodels and pandas, which most runs do not need.
+        from robocontrast_ros.analysis.estimates.observation_shift import shifts_of
+        from robocontrast_ros.analysis.tables.observation_shift import shift_report, write_shifts
+
+        if (shifts := shifts_of(results)) is not None:
+            text.print("", shift_report(shifts, results.summary.mark), sep="\n")
+            write_shifts(shifts, run.path)
     write_file(run.path / "summary.txt", text.file.getvalue())
     make_folder(run.figures)
     figure = run.figures / "overview.png"

@@ -66,6 +66,12 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
     if results.warning:
         console.print(results.warning, style="yellow")
     console.print(summary_report(results.summary))
+    if results.has_shifts:
+        from robocontrast_ros.analysis.estimates.observation_shift import shifts_of
+        from robocontrast_ros.analysis.tables.observation_shift import shift_report
+
+        if (shifts := shifts_of(results)) is not None:
+            console.print("", shift_report(shifts, results.summary.mark), sep="\n")
     if not results.trials["counts"].any():
         console.print(
             f"No trial counts; {counted(len(results.trials), 'attempt was', 'attempts were')} void.",

@@ -9,7 +9,7 @@ from typing import Literal
 
 TAKEN = frozenset(
     {
-        *("level", "corrected_by"),
+        *("level", "corrected_by", "problem", "after", "cluster"),
         *("index", "attempt", "counts", "base_id", "instance_id", "perturbation", "repeat", "family", "instruction"),
         *("note", "start", "claim", "proof", "policy", "seed", "outcome", "fault", "detail", "subgoals", "stopped"),
         *(

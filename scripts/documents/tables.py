@@ -84,12 +84,14 @@ def _trials(folder: Path, name: str) -> pl.DataFrame:
     values = _read(folder, name).values
     texts = dict.fromkeys(("base_id", "perturbation", "outcome", "family"), pl.String)
     schema = {"counts": pl.Boolean, **texts}
-    return pl.DataFrame(
+    table = pl.DataFrame(
         values["rows"],
         schema={key: schema.get(key, pl.Float64) for key in values["columns"]},
         orient="row",
         strict=False,
     )
+    # None of the kept sessions has chains.
+    return table.with_columns(cluster="base_id")
 
 
 @lru_cache

@@ -18,6 +18,7 @@ from robocontrast_ros.domain import (
     Observed,
     Outcome,
     PerturbationSpec,
+    Proof,
     Trial,
     TrialResult,
 )
@@ -25,7 +26,7 @@ from robocontrast_ros.episodes.bench import Recording
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.perturbations.loading import load_perturbation
 from robocontrast_ros.perturbations.protocol import spec_of
-from robocontrast_ros.runs.events import Event, SessionFinished, SessionStarted, TrialFinished, to_line
+from robocontrast_ros.runs.events import Event, SessionFinished, SessionStarted, TrialFinished, TrialSkipped, to_line
 from robocontrast_ros.runs.run_folder import RunFolder
 
 PERTURBATIONS = (
@@ -52,6 +53,10 @@ class Told:
         filters: between the sensors and the policy.
         repeat: from 0.
         segments: digest of the segments that the policy received; empty for one that takes text alone.
+        problem: of the base instance: the skill.
+        after: number of the base instance before it in its chain; None without one.
+        note: what was perturbed.
+        measures: those of the perturbation's proof.
     """
 
     base: int
@@ -61,6 +66,10 @@ class Told:
     filters: tuple[Filter, ...] = ()
     repeat: int = 0
     segments: str = ""
+    problem: str = ""
+    after: int | None = None
+    note: str = ""
+    measures: tuple[tuple[str, float], ...] = ()
 
 
 def always(solved: bool) -> Solves:
@@ -91,6 +100,9 @@ def told_run(
     task: str = "line",
     says: bool = True,
     sees: bool = True,
+    skipped: Sequence[TrialSkipped] = (),
+    step_limit: int | None = None,
+    metric: str = "spl",
 ) -> RunFolder:
     """Write a run folder.
 
@@ -102,6 +114,9 @@ def told_run(
         task: name of the task.
         says: whether the policy server says what it received.
         sees: whether the policy receives images.
+        skipped: what was not run.
+        step_limit: of the task's file.
+        metric: of the session; all scores but success are unknown.
     """
     run = RunFolder(folder)
     run.parameters.mkdir(parents=True)
@@ -109,10 +124,12 @@ def told_run(
     used = dict.fromkeys(told.perturbation for told in trials if told.perturbation != BASE)
     session = {"policy": policy, "robot": "franka", "task": task, "strategy": {"perturbations": list(used)}}
     time = float(sum(map(ord, str(folder))))
-    started = SessionStarted("told", 1, {}, {"session": session}, "0" * 64, "m", math.inf, time)
+    started = SessionStarted(
+        "told", 1, {}, {"session": session, "task": {"step_limit": step_limit}}, "0" * 64, "m", math.inf, time
+    )
     symbols = {name: LOADED[name].symbol if name in LOADED else name for name in used}
     known = {name: specs[name] for name in used if name in specs}
-    events: list[Event] = [replace(started, symbols=symbols, perturbations=known)]
+    events: list[Event] = [replace(started, symbols=symbols, perturbations=known, metric=metric)]
     for index, told in enumerate(trials):
         trial = _trial(index, told)
         text = trial.instance.instruction.text
@@ -130,6 +147,7 @@ def told_run(
                 time=0.0,
             )
         )
+    events += skipped
     events.append(SessionFinished("all_trials", "all trials were run", 1.0))
     # At once: a journal's writer waits for the disk after each event.
     run.journal.write_bytes(b"".join(map(to_line, events)))
@@ -138,7 +156,8 @@ def told_run(
 
 def _trial(index: int, told: Told) -> Trial:
     base = LineTask().sample(np.random.default_rng(told.base), f"x-{told.base}")
-    instance = base
+    after = "" if told.after is None else f"x-{told.after}"
+    instance = base = replace(base, problem=told.problem, after=after)
     if told.perturbation != BASE:
         changes = "L" in told.perturbation or (told.perturbation in SPECS and "L" in SPECS[told.perturbation].axes)
         text = f"{base.instruction.text}, {told.perturbation}" if changes else base.instruction.text
@@ -148,8 +167,9 @@ def _trial(index: int, told: Told) -> Trial:
             instance_id=f"{base.instance_id}-{told.perturbation}",
             instruction=said,
             observation=told.filters,
+            proof=Proof("nothing that counts has changed", told.measures) if told.measures else None,
         )
-    return Trial(index, base.instance_id, told.perturbation, told.repeat, instance, index)
+    return Trial(index, base.instance_id, told.perturbation, told.repeat, instance, index, told.note)
 
 
 def _result(trial: Trial, told: Told) -> TrialResult:

@@ -134,6 +134,14 @@ class RunRecord:
         """The session's parameters; their defaults if the journal does not have them."""
         return self.started.recorded if self.started is not None else RecordedSession()
 
+    def cluster_of(self, base_id: str) -> str:
+        """Return the first test instance of the chain of another, which is the one itself without a chain.
+
+        The skills of a chain share a scene, so intervals take chains as independent.
+        """
+        own = self.instances.get(base_id)
+        return self.cluster_of(own.after) if own is not None and own.after else base_id
+
     @property
     def finished(self) -> tuple[TrialFinished, ...]:
         """The trials that count, as they were judged last."""

@@ -63,6 +63,13 @@ _CONDITIONS: Columns = {
     "instance_id": (pl.String, "the instance that was run"),
     "perturbation": (pl.String, "`base`, or the perturbation's name"),
     "repeat": (pl.Int64, "which repetition of the same starting conditions, from 0"),
+    "problem": (pl.String, "the task's problem that the test instance was drawn from, its skill; empty without one"),
+    "after": (pl.String, "the test instance whose skill comes before its own in a chain; empty without one"),
+    "cluster": (
+        pl.String,
+        "what intervals take as independent: the first test instance of its chain, whose skills share a scene; without "
+        "a chain the test instance",
+    ),
     "family": (pl.String, "the task's family of instructions"),
     "level": (
         pl.String,
@@ -160,6 +167,7 @@ def trials_table(run: RunRecord, levels: Mapping[str, Mapping[str, str]] = Mappi
     rows = [
         {
             **conditions_of(each.trial),
+            **_test_instance(run, each.trial.base_id),
             "attempt": each.ended.attempt,
             "counts": each.counts,
             "policy": each.policy,
@@ -218,6 +226,15 @@ def conditions_of(trial: Trial) -> dict[str, object]:
         "seed": trial.seed,
         "twin": int(trial.twin) if trial.twin else None,
         "block": trial.block if trial.block >= 0 else None,
+    }
+
+
+def _test_instance(run: RunRecord, base_id: str) -> dict[str, object]:
+    own = run.instances.get(base_id)
+    return {
+        "problem": own.problem if own else "",
+        "after": own.after if own else "",
+        "cluster": run.cluster_of(base_id),
     }
 
 

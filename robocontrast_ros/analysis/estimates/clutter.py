@@ -364,7 +364,7 @@ def clutter_of(runs: Sequence[Results], bins: int = BINS) -> Clutter | None:
     trials = pl.concat(tables) if tables else None
     if trials is None or trials.is_empty():
         return None
-    trials = trials.with_columns(cluster=pl.col("base_id").rank("dense").cast(pl.Int64))
+    trials = trials.with_columns(cluster=pl.col("cluster").rank("dense").cast(pl.Int64))
     policies = tuple(trials["policy"].unique(maintain_order=True))
     cluttered = trials.filter("cluttered")
     groups = tuple(_groups(cluttered, bins))
@@ -395,7 +395,7 @@ def _scenes_of(results: Results) -> pl.DataFrame:
     measures = pl.DataFrame([{name: proof.get(name) for name in _PROOF} for proof in proofs], schema=kinds)
     scores = {name: pl.col(name) if name in table.columns else pl.lit(None) for name in _SCORES}
     table = table.select(
-        *("policy", "index", "bag", "family", *KEY),
+        *("policy", "index", "bag", "family", "cluster", *KEY),
         *(values.cast(pl.Float64).alias(name) for name, values in scores.items()),
         step_limit=pl.lit(results.record.recorded.step_limit, pl.Float64),
     ).hstack(measures)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import polars as pl
 
+from robocontrast_ros.analysis.estimates.observation_shift import pairs_of, pooled_of, shifting
 from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.estimates.scores import (
     draws,
@@ -83,6 +84,27 @@ class ComparedChange:
     difference: Estimate
 
 
+@dataclass(frozen=True)
+class ComparedShift:
+    """The pooled RPD of two runs by one modification of scenes, or in chains, on the trials that both have.
+
+    Attributes:
+        perturbation: the perturbation's name, or ``chain``.
+        symbol: the paper's symbol of it; else the name.
+        skills: number of skills.
+        pairs: number of pairs of a base trial and one in a changed scene.
+        first: RPD of the first run's mean rates; empty, which is undefined, if it solves no base trial of them.
+        second: the same of the second run.
+    """
+
+    perturbation: str
+    symbol: str
+    skills: int
+    pairs: int
+    first: Estimate
+    second: Estimate
+
+
 NO_CHANGE = ComparedChange(0, NO_ESTIMATE, NO_ESTIMATE, NO_ESTIMATE)
 
 
@@ -148,6 +170,7 @@ class Comparison:
         rows: ``base``, each common perturbation in the order of the first session, ``all``.
         only_first: number of the first run's trials that count and have no partner.
         only_second: the same of the second.
+        shifts: one a modification of scenes, in the order of the first session, and one of chains; empty without.
     """
 
     first: str
@@ -160,6 +183,7 @@ class Comparison:
     rows: tuple[ComparedRow, ...]
     only_first: int
     only_second: int
+    shifts: tuple[ComparedShift, ...] = ()
 
     @property
     def of_success(self) -> bool:
@@ -274,6 +298,7 @@ def _compare(a: Results, b: Results) -> Comparison:
         rows=(*rows, _row(ALL, ALL, pairs, metric)),
         only_first=len(first) - len(pairs),
         only_second=len(second) - len(pairs),
+        shifts=tuple(_shifts(first, second, symbols)),
     )
 
 
@@ -331,7 +356,7 @@ def _counting(results: Results, metric: ScoreSpec) -> pl.DataFrame:
 
 
 def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> ComparedRow:
-    clusters = pairs["base_id"].to_numpy()
+    clusters = pairs["cluster"].to_numpy()
     first, second = pairs[metric.column].to_numpy(), pairs[f"{metric.column}_of_second"].to_numpy()
     succeeded, succeeded_second = pairs["success"].to_numpy(), pairs["success_of_second"].to_numpy()
     instances = pairs["base_id"].n_unique()
@@ -339,7 +364,7 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> Comp
         (pl.col("optimal_path_length_m") - pl.col("optimal_path_length_m_of_second")).abs() < SAME_PATH
     )
     success = paired_bootstrap(succeeded, succeeded_second, clusters, draws())
-    independent = instances == len(pairs)
+    independent = pairs["cluster"].n_unique() == len(pairs)
     if independent:
         exact = mcnemar(succeeded, succeeded_second)
         unpaired = boschloo(int(succeeded.sum()), len(pairs), int(succeeded_second.sum()), len(pairs))
@@ -365,6 +390,16 @@ def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> Comp
     )
 
 
+def _shifts(first: pl.DataFrame, second: pl.DataFrame, symbols: Mapping[str, str]) -> Iterator[ComparedShift]:
+    """Yield the pooled RPDs on the trials that both tables have."""
+    common = (first.join(second, on=KEY, how="semi"), second.join(first, on=KEY, how="semi"))
+    for name in shifting(common[0]):
+        pairs = [pairs_of(trials, name) for trials in common]
+        if all(map(len, pairs)):
+            one, other = (pooled_of(own).rpd for own in pairs)
+            yield ComparedShift(name, symbols[name], pairs[0]["skill"].n_unique(), len(pairs[0]), one, other)
+
+
 def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> ComparedChange:
     """Return the change of a score in both runs from the base pairs of the same instances."""
     first, second = score.column, f"{score.column}_of_second"
@@ -373,9 +408,10 @@ def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> Co
         return NO_CHANGE
     scores = {name: both[name].to_numpy() for name in both.columns if name != "base_id"}
     changes = [scores[name] - scores[f"{name}_of_base"] for name in (first, second)]
+    clusters = scores["cluster"]
     return ComparedChange(
         instances=len(both),
-        first=score_difference(scores[first], scores[f"{first}_of_base"], score),
-        second=score_difference(scores[second], scores[f"{second}_of_base"], score),
-        difference=score_change_difference(*changes, score),
+        first=score_difference(scores[first], scores[f"{first}_of_base"], score, clusters),
+        second=score_difference(scores[second], scores[f"{second}_of_base"], score, clusters),
+        difference=score_change_difference(*changes, score, clusters),
     )

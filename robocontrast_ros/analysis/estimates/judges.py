@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from robocontrast_ros.configuration import ConfigurationError, make_plugin
@@ -25,12 +25,13 @@ class Judges:
     agreement: JudgeAgreement
 
 
-def judges_of(finished: Iterable[TrialFinished], judge: str) -> Judges | None:
+def judges_of(finished: Iterable[TrialFinished], judge: str, cluster_of: Callable[[str], str] = str) -> Judges | None:
     """Return the agreement of a session's judges; None if its judge is no camera or not installed, or no person judged.
 
     Args:
         finished: its trials that count.
         judge: name of the session's judge, or its ``module:Class``.
+        cluster_of: returns what is independent of a test instance (``RunRecord.cluster_of``); itself if left out.
     """
     try:
         needs = make_plugin("judges", judge, "journal", "world.judge").needs
@@ -48,6 +49,6 @@ def judges_of(finished: Iterable[TrialFinished], judge: str) -> Judges | None:
         agreement(
             [bool(event.result.success) for event in both],
             [event.judgement.success for event in both],
-            [event.trial.base_id for event in both],
+            [cluster_of(event.trial.base_id) for event in both],
         ),
     )

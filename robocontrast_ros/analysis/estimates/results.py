@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -34,6 +35,9 @@ from robocontrast_ros.runs.journal import Journal, JournalError
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.tasks.levels import Levels, levels_naming
 
+MODIFICATIONS = "modifications"
+"""The measure of a proof that tells how many modifications a scene has (``tasks.protocol.Modifications``)."""
+
 
 @dataclass(frozen=True)
 class Results:
@@ -58,6 +62,18 @@ class Results:
     run: Path = Path()
     record: RunRecord = field(default_factory=RunRecord)
     trained: Mapping[str, Levels] = field(default_factory=dict)
+
+    @property
+    def has_shifts(self) -> bool:
+        """Whether scenes were modified in what a skill does not concern, or skills follow one another in chains."""
+        trials = self.trials.filter("counts")
+        return is_modified(trials).any() or (trials["after"] != "").any()
+
+
+def is_modified(trials: pl.DataFrame) -> pl.Series:
+    """Return which trials of a table are in a modified scene: their proofs have the measure ``modifications``."""
+    found = [MODIFICATIONS in json.loads(proof) if proof else False for proof in trials["proof"]]
+    return pl.Series(found, dtype=pl.Boolean)
 
 
 def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> Results:
@@ -125,7 +141,7 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
             for policy in policies
         },
         # The judgements of the camera and the person before corrections.
-        judges=judges_of([each.first for each in run.trials if each.counts], recorded.judge),
+        judges=judges_of([each.first for each in run.trials if each.counts], recorded.judge, run.cluster_of),
         corrections=tuple(run.corrections.values()),
         delivery_unknown=len(table.filter(pl.col("delivered") == Delivery.UNKNOWN.name)),
         curves=tuple(

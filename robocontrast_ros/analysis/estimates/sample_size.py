@@ -48,7 +48,7 @@ class SampleSize:
         policy: its name.
         estimator: ``base trials`` or ``all trials``.
         estimate: the present estimate.
-        instances: number of base instances that it is over.
+        instances: number of base instances, or of chains, that it is over.
         needed: the sample size for each target half-width.
     """
 
@@ -73,16 +73,16 @@ def sample_sizes(results: Results, half_widths: Sequence[float] = HALF_WIDTHS) -
     for policy in results.summary.policies:
         attempts = results.trials.filter(pl.col("policy") == policy)
         counting = attempts.filter(pl.col("counts") & pl.col(metric.column).is_not_null())
-        number = counting["base_id"].n_unique()
+        number = counting["cluster"].n_unique()
         effort = Effort(float(attempts["setup_metres"].sum()), float(attempts["setup_seconds"].sum()))
         base = counting.filter(pl.col("perturbation") == BASE)
         for estimator, trials in ((BASE_TRIALS, base), (ALL_TRIALS, counting)):
-            scores, groups = scale.scaled(trials[metric.column].to_numpy()), trials["base_id"].to_numpy()
+            scores, groups = scale.scaled(trials[metric.column].to_numpy()), trials["cluster"].to_numpy()
             needed = tuple(
                 _needed(width, further_instances(scores, groups, width / scale.width), number, len(counting), effort)
                 for width in half_widths
             )
-            instances = trials["base_id"].n_unique()
+            instances = trials["cluster"].n_unique()
             rows.append(SampleSize(policy, estimator, scale.mean(cluster_mean(scores, groups)), instances, needed))
     return tuple(rows)
 

@@ -67,7 +67,7 @@ def score_mean(values: ArrayLike, clusters: ArrayLike, spec: ScoreSpec) -> Estim
 
     Args:
         values: values of the score, shape (n,).
-        clusters: the base instance of each, shape (n,).
+        clusters: the independent unit of each, shape (n,): column ``cluster`` of the table of trials.
         spec: the score.
 
     Raises:
@@ -100,26 +100,27 @@ def score_difference(a: ArrayLike, b: ArrayLike, spec: ScoreSpec, clusters: Arra
 def mean_score(trials: pl.DataFrame, spec: ScoreSpec) -> Estimate:
     """Return the mean of a score over the trials of a table that have it."""
     known = trials.filter(pl.col(spec.column).is_not_null())
-    return score_mean(known[spec.column].to_numpy(), known["base_id"].to_numpy(), spec)
+    return score_mean(known[spec.column].to_numpy(), known["cluster"].to_numpy(), spec)
 
 
 def pairs_with_base(trials: pl.DataFrame, base: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """Return the means of columns of each test instance with trials and base trials, ordered by ``base_id``.
+    """Return the means of columns of each test instance with trials and base trials, and its cluster, in order.
 
     Args:
         trials: those of a perturbation.
         base: base trials, whose means have the suffix ``_of_base``.
         columns: names of columns of numbers; instances without a known value in one of them are left out.
     """
-    means = [part.group_by("base_id").agg(pl.col(*columns).cast(pl.Float64).mean()) for part in (trials, base)]
+    known, cluster = pl.col(*columns).cast(pl.Float64).mean(), pl.col("cluster").first()
+    means = [part.group_by("base_id").agg(known, *more) for part, more in ((trials, [cluster]), (base, []))]
     return means[0].join(means[1], on="base_id", suffix="_of_base").drop_nulls().sort("base_id")
 
 
 def difference_to_base(trials: pl.DataFrame, base: pl.DataFrame, spec: ScoreSpec) -> tuple[Estimate, int]:
     """Return the mean paired difference to the instances' own base trials, and the number of pairs."""
     pairs = pairs_with_base(trials, base, spec.column)
-    values = (pairs[column].to_numpy() for column in (spec.column, f"{spec.column}_of_base"))
-    return score_difference(*values, spec), len(pairs)
+    values, of_base, clusters = (pairs[name].to_numpy() for name in (spec.column, f"{spec.column}_of_base", "cluster"))
+    return score_difference(values, of_base, spec, clusters), len(pairs)
 
 
 def score_bootstrap(
@@ -146,15 +147,18 @@ def score_bootstrap(
     return replace(decision, difference=score_difference(a, b, spec, clusters))
 
 
-def score_change_difference(first: NDArray[np.float64], second: NDArray[np.float64], spec: ScoreSpec) -> Estimate:
+def score_change_difference(
+    first: NDArray[np.float64], second: NDArray[np.float64], spec: ScoreSpec, clusters: ArrayLike | None = None
+) -> Estimate:
     """Return the mean of a policy's changes of a score minus that of another's, instance by instance.
 
     Args:
         first: changes of the first policy, shape (n,).
         second: changes of the second policy, in the same order.
         spec: the score.
+        clusters: the independent unit of each instance, shape (n,); every instance is its own if left out.
     """
     if not spec.bounded:
-        return paired_difference(first, second, bounds=None)
+        return paired_difference(first, second, clusters, bounds=None)
     scale = Scale.of(spec)
-    return scale.difference(difference_in_differences(first / scale.width, second / scale.width))
+    return scale.difference(difference_in_differences(first / scale.width, second / scale.width, clusters))

@@ -1,9 +1,9 @@
 """The summary of a run: mean scores for each perturbation with intervals, and the effort.
 
-Intervals are 95 %. Trials of one test instance (its repeats, its perturbations) resemble each other, so test instances
-are taken as independent: Wilson's interval with an effective sample size (``statistics.clusters``). A single test
-instance has no interval, except for the success of one trial. Void attempts count in no mean; their number is always
-given. No estimate is over the trials of more than one policy.
+Intervals are 95 %. Trials of one test instance (its repeats, its perturbations) resemble each other, and so do the
+skills of one chain, which share a scene. So test instances, or chains, are taken as independent: Wilson's interval with
+an effective sample size (``statistics.clusters``). A single one has no interval, except for the success of one trial.
+Void attempts count in no mean; their number is always given. No estimate is over the trials of more than one policy.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class SummaryRow:
         instances: test instances among them.
         skipped: number of test instances that the perturbation could not be applied to.
         scores: name of each score -> its mean over the trials that have it.
-        success_exact: mean of success with Clopper and Pearson's interval; empty if an instance has several trials.
+        success_exact: mean of success with Clopper and Pearson's interval; empty if an instance or a chain has several
+            trials.
         difference: mean, over test instances, of the session's metric minus that of the instance's own base
             trials; empty for ``base`` and ``all``.
         success_difference: the same of success.
@@ -265,7 +266,7 @@ def _row(
     trials = attempts.filter("counts")
     share, independent = (
         (int(trials["success"].sum()), len(trials)),
-        not trials["base_id"].is_duplicated().any(),
+        not trials["cluster"].is_duplicated().any(),
     )
     metres, seconds = float(attempts["setup_metres"].sum()), float(attempts["setup_seconds"].sum())
     return SummaryRow(

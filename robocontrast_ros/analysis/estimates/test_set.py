@@ -116,6 +116,8 @@ def test_set_estimates(trials: pl.DataFrame, test_set: Runnable | str, metric: S
     plain, of_base = mean_score(known, metric), mean_score(base, metric)
     run = base["base_id"].n_unique()
     without = test_set if isinstance(test_set, str) else _unfit(base, test_set)
+    if (known["cluster"] != known["base_id"]).any():
+        without = "the skills of a chain share a scene, and predictions need independent test instances"
     if not metric.bounded:
         without = f"the range of {metric.symbol} is open, and predictions need its two ends"
     if without:

@@ -84,7 +84,7 @@ def latency_curves(
         slope = cluster_slope(
             trials["latency"].to_numpy(),
             trials[success.column].cast(pl.Float64).to_numpy(),
-            trials["base_id"].to_numpy(),
+            trials["cluster"].to_numpy(),
             draws(),
         )
         found.append(LatencyCurve(policy, name, points, slope, len(trials), trials["base_id"].n_unique()))

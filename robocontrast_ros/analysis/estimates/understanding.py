@@ -359,7 +359,8 @@ def _parts(runs: Sequence[Results]) -> list[_Part]:
 def _counting(run: Results, number: int) -> pl.DataFrame:
     """Return the trials of a run that count; ``base_id`` is unique among runs, ``instance`` has the instance's name."""
     own = pl.concat_str(pl.lit(f"{number} "), "base_id")
-    return run.trials.filter("counts").with_columns(instance="base_id", base_id=own)
+    cluster = pl.concat_str(pl.lit(f"{number} "), "cluster")
+    return run.trials.filter("counts").with_columns(instance="base_id", base_id=own, cluster=cluster)
 
 
 def _name_alone(part: _Part, parts: Sequence[_Part]) -> str:
@@ -431,7 +432,7 @@ def _cell(trials: pl.DataFrame, level: str, name: str, symbol: str) -> Cell:
 
 
 def _success(trials: pl.DataFrame) -> Estimate:
-    return cluster_mean(trials["success"].to_numpy(), trials["base_id"].to_numpy())
+    return cluster_mean(trials["success"].to_numpy(), trials["cluster"].to_numpy())
 
 
 def _chance(trials: pl.DataFrame, margin: float, control: Sequence[Results]) -> Chance:
@@ -447,16 +448,17 @@ def _chance(trials: pl.DataFrame, margin: float, control: Sequence[Results]) -> 
 
 
 def _retest(base: pl.DataFrame) -> Retest | None:
-    earlier, later, instances = [], [], []
+    earlier, later, instances, clusters = [], [], [], []
     for (instance,), repeats in base.sort("base_id", "repeat").group_by("base_id", maintain_order=True):
         for first, second in combinations(repeats["success"].to_list(), 2):
             earlier.append(first)
             later.append(second)
             instances.append(instance)
+            clusters.append(repeats["cluster"][0])
     if not instances:
         return None
-    changed = cluster_mean(np.abs(np.subtract(later, earlier)), instances)
-    return Retest(len(instances), len(set(instances)), changed, paired_difference(later, earlier, instances))
+    changed = cluster_mean(np.abs(np.subtract(later, earlier)), clusters)
+    return Retest(len(instances), len(set(instances)), changed, paired_difference(later, earlier, clusters))
 
 
 def _alike(
@@ -513,7 +515,7 @@ def _row(
     perturbed = trials.filter(pl.col("perturbation").is_in(names) & (pl.col("perturbation") != BASE))
     base = trials.filter((pl.col("perturbation") == BASE) & pl.col("base_id").is_in(perturbed["base_id"].implode()))
     pairs = pairs_with_base(perturbed, base, "success")
-    a, b, instances = (pairs[column].to_numpy() for column in ("success", "success_of_base", "base_id"))
+    a, b, clusters = (pairs[column].to_numpy() for column in ("success", "success_of_base", "cluster"))
     first, *others = (specs[name] for name in names if name != BASE)
     differ = any(other.expectation is not first.expectation for other in others)
     spec = replace(first, expectation=Expectation.UNKNOWN) if differ else first
@@ -529,8 +531,8 @@ def _row(
         len(perturbed),
         _success(base),
         _success(perturbed),
-        equivalence(a, b, instances, margin=margin),
-        harm(a, b, instances, draws()),
+        equivalence(a, b, clusters, margin=margin),
+        harm(a, b, clusters, draws()),
         verdict=verdict,
     )
 

@@ -40,6 +40,7 @@ from robocontrast_ros.analysis.tables.comparison import (
     number_files,
     write_numbers,
 )
+from robocontrast_ros.analysis.tables.observation_shift import compared_shifts_block
 from robocontrast_ros.runs.journal import read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 
@@ -106,6 +107,7 @@ class Contrast:
         chart: means and differences for each perturbation.
         compared: the tables of means and differences.
         changes: those of the changes from base trials.
+        shifts: that of the pooled RPDs.
         pairs: all trials that both have, in the order of the first run; those that are discordant have pictures.
         symbols: name of each compared perturbation -> its symbol.
     """
@@ -117,6 +119,7 @@ class Contrast:
     chart: Chart
     compared: list[TableBlock]
     changes: list[TableBlock]
+    shifts: TableBlock
     pairs: tuple[Pair, ...]
     symbols: dict[str, str]
 
@@ -338,6 +341,7 @@ def _contrast(
         chart=chart,
         compared=compared_blocks(comparison, first.label, second.label),
         changes=change_blocks(comparison, first.label, second.label),
+        shifts=compared_shifts_block(comparison, first.label, second.label),
         pairs=tuple(_pair(number, firsts[i], seconds[j]) for i, j, _ in pairs),
         symbols={name: symbols[name] for name in names},
     )

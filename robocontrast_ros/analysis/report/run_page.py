@@ -22,6 +22,7 @@ from robocontrast_ros.analysis.figures.paper import (
 )
 from robocontrast_ros.analysis.report.clutter import clutter_section
 from robocontrast_ros.analysis.report.headline import headlines_of
+from robocontrast_ros.analysis.report.observation_shift import shift_section
 from robocontrast_ros.analysis.report.rendering import check_folder, on_page, render, write_page
 from robocontrast_ros.analysis.report.reproduction import policies_loaded, reproduction_of
 from robocontrast_ros.analysis.report.svg import Chart, make_chart
@@ -135,6 +136,7 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "charts": _charts(results),
         "understanding": understanding_section(results),
         "clutter": clutter_section(run, results, attempts),
+        "shift": shift_section(results, attempts),
         "latencies": latency_block(latencies(results.record)),
         "blinding": blinding.words if (blinding := blinding_of(journal.events)) is not None else "",
         "pacing": pacing_of(results.record).words,

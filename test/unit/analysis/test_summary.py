@@ -26,6 +26,7 @@ def table(*rows):
         [
             {
                 "base_id": base_id,
+                "cluster": base_id,
                 "perturbation": perturbation,
                 "counts": spl is not None,
                 "spl": spl,

@@ -8,16 +8,22 @@ from dataclasses import replace
 import polars as pl
 import pytest
 from line_world import LineBench, line_evaluation
+from told_runs import Told, told_run
 
 from robocontrast_ros.analysis.data.pacing import pose_sources_of, speed_scaling_of
 from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.analysis.data.trials import COLUMNS, trials_table, write_trials
+from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.domain import Fault, ScoreSpec
 from robocontrast_ros.domain.scores import TAKEN
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.runs.events import SetUp, SpeedScalingNoted, TrialFinished, TrialStarted, TrialVoid
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.loop import run_session
+from robocontrast_ros.statistics.clusters import cluster_mean
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE
+from robocontrast_ros.statistics.proportions import wilson
+from robocontrast_ros.strategies.chain import CHAIN
 
 
 @pytest.fixture
@@ -151,3 +157,35 @@ def test_a_score_cannot_have_the_name_of_another_column():
     for name, unit in (("steps", "count"), ("duration", "s")):
         with pytest.raises(ValueError, match=f"got '{name}', but the table of trials has a column"):
             ScoreSpec(name, name, unit, 0.0, 1.0, "lower", True, "scene", "taken")
+
+
+def test_the_skills_of_a_chain_are_one_cluster_and_name_their_problem_and_what_they_follow(tmp_path):
+    chain = [Told(0, problem="open"), Told(1, problem="put", after=0), Told(2, problem="close", after=1)]
+    alone = Told(3, problem="open")
+    perturbed = Told(3, "S_modify"), Told(2, CHAIN, problem="close", after=1)
+    table = trials_table(
+        RunRecord.of(read_journal(told_run(tmp_path, "p", [*chain, alone, *perturbed]).journal).events)
+    )
+    assert table.select("base_id", "perturbation", "problem", "after", "cluster").rows() == [
+        ("x-0", "base", "open", "", "x-0"),
+        ("x-1", "base", "put", "x-0", "x-0"),
+        ("x-2", "base", "close", "x-1", "x-0"),
+        ("x-3", "base", "open", "", "x-3"),
+        # It does not name its own; they are those of its test instance.
+        ("x-3", "S_modify", "open", "", "x-3"),
+        ("x-2", "chain", "close", "x-1", "x-0"),
+    ]
+
+
+def test_no_interval_takes_the_skills_of_a_chain_as_independent(tmp_path):
+    skills = [
+        Told(3 * chain + k, solved=chain < 3, after=3 * chain + k - 1 if k else None)
+        for chain in range(4)
+        for k in range(3)
+    ]
+    chains = compute_results(read_journal(told_run(tmp_path, "p", skills).journal)).summary.row("base")
+    assert (chains.trials, chains.instances) == (12, 12)
+    successes, clusters = [float(told.solved) for told in skills], [told.base // 3 for told in skills]
+    assert chains.success == cluster_mean(successes, clusters)
+    assert chains.success.half_width > 1.4 * wilson(9, 12).half_width
+    assert chains.success_exact == NO_ESTIMATE

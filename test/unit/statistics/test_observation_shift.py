@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robocontrast_ros.configuration import read_yaml, resolve_uri
-from robocontrast_ros.statistics.observation_shift import Pair, dubr, observation_shift, rpd, upper_bound
+from robocontrast_ros.statistics.estimate import Estimate
+from robocontrast_ros.statistics.observation_shift import (
+    Pair,
+    chain_shifts,
+    dubr,
+    observation_shift,
+    pooled_shift,
+    rpd,
+    upper_bound,
+)
 
 
 @cache
@@ -114,3 +123,79 @@ def test_the_expected_share_is_what_simulated_pairs_without_an_effect_have():
     expected = observation_shift([pair])
     assert worse.mean() == pytest.approx(expected.expected_harmed, abs=0.012)
     assert ((draws[0] - draws[1]) / draws[0])[worse].mean() == pytest.approx(expected.expected_rpd_harmed, abs=0.01)
+
+
+PAIRS = st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 3), st.integers(0, 5)), min_size=1, max_size=24)
+
+
+@examples(40)
+@given(PAIRS)
+def test_a_pooled_rpd_is_undefined_where_nothing_is_solved_and_else_has_the_sign_of_the_harm_within_its_interval(pairs):
+    original, modified, skills, clusters = (np.array(part, dtype=float) for part in zip(*pairs, strict=True))
+    found = pooled_shift(original, modified, skills, clusters, np.random.default_rng(0))
+    rates = [[values[skills == skill].mean() for skill in np.unique(skills)] for values in (original, modified)]
+    assert (found.original, found.modified) == pytest.approx(tuple(np.mean(rates, axis=1)))
+    if not original.any():
+        assert (found.rpd, found.same) == (Estimate(), None)
+        return
+    assert found.rpd.mean == pytest.approx(1.0 - found.modified / found.original)
+    assert np.sign(round(found.rpd.mean, 9)) == np.sign(round(found.original - found.modified, 9))
+    if found.rpd.low is not None:
+        assert found.rpd.low <= found.rpd.mean <= found.rpd.high <= 1.0 + 1e-12
+    if len(np.unique(clusters)) == 1:
+        assert found.rpd.low is None and found.same.p_value is None
+
+
+CHAINS = ((0, 1), (1, 0, 2), (2,))
+RUNS = st.lists(
+    st.tuples(st.integers(0, 2), st.lists(st.booleans(), min_size=3, max_size=3), st.booleans()), max_size=12
+)
+
+
+@examples(40)
+@given(RUNS)
+def test_dubr_is_undefined_where_the_bound_is_0_and_else_has_the_sign_of_the_loss_within_its_interval(drawn):
+    # Each chain is run once at least.
+    runs = [*((number, [True, number > 0, False], number == 1) for number in range(3)), *drawn]
+    alone = [(ok, skill, k) for k, (n, own, _) in enumerate(runs) for skill, ok in zip(CHAINS[n], own, strict=False)]
+    done = [(ended, number, k) for k, (number, _, ended) in enumerate(runs)]
+    each, every = chain_shifts(
+        tuple(zip(*alone, strict=True)), tuple(zip(*done, strict=True)), CHAINS, np.random.default_rng(0)
+    )
+    rates = [np.mean([ok for ok, skill, _ in alone if skill == one]) for one in range(3)]
+    times = [sum(number == one for number, *_ in runs) for one in range(3)]
+    bounds = [upper_bound([rates[skill] for skill in chain]) for chain in CHAINS]
+    assert [one.bound for one in each] == pytest.approx(bounds)
+    assert every.bound == pytest.approx(np.average(bounds, weights=times))
+    assert every.actual.mean == pytest.approx(np.average([one.actual.mean for one in each], weights=times))
+    for one, number in zip((*each, every), (*times, len(runs)), strict=True):
+        if one.bound == 0.0:
+            assert one.dubr == Estimate()
+            continue
+        assert one.dubr.mean == pytest.approx(dubr(one.actual.mean, one.bound))
+        assert np.sign(round(one.dubr.mean, 9)) == np.sign(round(one.bound - one.actual.mean, 9))
+        if one.dubr.low is not None:
+            assert number > 1 and one.dubr.low <= one.dubr.mean <= one.dubr.high <= 1.0 + 1e-12
+
+
+def test_a_skill_without_a_trial_of_its_own_leaves_its_chain_without_a_bound():
+    alone, done = ((1, 1), (0, 0), (0, 1)), ((1, 0), (0, 0), (0, 1))
+    (found,), every = chain_shifts(alone, done, [(0, 1)], np.random.default_rng(0))
+    assert (found.bound, found.dubr, found.actual.mean) == (None, Estimate(), 0.5)
+    assert every.bound is None
+    with pytest.raises(ValueError, match="got no pairs"):
+        pooled_shift([], [], [], [], np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("size", "harm"), [(1, 0.0), (1, 0.3), (3, 0.3)])
+def test_the_interval_of_the_pooled_rpd_covers_the_true_one(size, harm):
+    rng, rate, covered = np.random.default_rng(11), np.tile([1.0, 0.9, 0.5, 0.3], 11), 0
+    skills = np.repeat(np.arange(44), size)
+    for _ in range(60):
+        luck, other = rng.random((2, 44 * size))
+        original = luck < rate[skills]
+        modified = np.where(rng.random(44 * size) < 0.5, luck, other) < (1.0 - harm) * rate[skills]
+        found = pooled_shift(original, modified, skills, np.arange(44 * size), np.random.default_rng(0)).rpd
+        covered += found.low <= harm <= found.high
+    # 54 of 60 or more have a probability of .97 at 95 %.
+    assert covered >= 54

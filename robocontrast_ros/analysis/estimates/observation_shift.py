@@ -1,0 +1,388 @@
+"""Observation-space shift of a run: skills in changed scenes, and chains of skills (seed 003, sections IV and V).
+
+A perturbation is one of these if it modifies scenes in what the skill does not concern: its proof has the measure
+``modifications``. The condition ``chain`` is another: the scene that the skill before it has left. Pairs are trials of
+one test instance and repeat, the base trial and the other, so both have the same number of trials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from robocontrast_ros.analysis.estimates.results import Results, is_modified
+from robocontrast_ros.analysis.estimates.scores import draws
+from robocontrast_ros.domain import BASE
+from robocontrast_ros.statistics.clusters import cluster_mean
+from robocontrast_ros.statistics.estimate import Estimate
+from robocontrast_ros.statistics.observation_shift import (
+    ChainShift,
+    ObservationShift,
+    Pair,
+    PooledShift,
+    chain_shifts,
+    observation_shift,
+    pooled_shift,
+    rpd,
+)
+from robocontrast_ros.strategies.chain import CHAIN, chains_of
+
+SEVERAL = "several kinds"
+"""Modifications of one trial that are of different kinds."""
+
+
+@dataclass(frozen=True)
+class SkillShift:
+    """A skill in its own scenes, and in the changed ones.
+
+    Attributes:
+        skill: name of its problem; the family of instructions where instances are of no problem.
+        pair: the successes.
+        rpd: its RPD; None, which is undefined, if it never succeeds in its own scenes.
+    """
+
+    skill: str
+    pair: Pair
+    rpd: float | None
+
+
+@dataclass(frozen=True)
+class KindShift:
+    """The trials whose modifications are of one kind.
+
+    Attributes:
+        kind: the first word of the modification; ``SEVERAL`` if a trial has different ones.
+        trials: number of pairs.
+        pooled: RPD of the mean rates of the skills among them.
+    """
+
+    kind: str
+    trials: int
+    pooled: PooledShift
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A modification that breaks a success.
+
+    Attributes:
+        skill: name of the skill.
+        base_id: the test instance.
+        index: position in the session of the trial in the changed scene.
+        base_index: that of the base trial.
+        note: what was modified.
+        progress: of the trial in the changed scene; None if it has none.
+    """
+
+    skill: str
+    base_id: str
+    index: int
+    base_index: int
+    note: str
+    progress: float | None
+
+
+@dataclass(frozen=True)
+class Shift:
+    """The shift of a policy by one perturbation, or by what comes before in chains.
+
+    Attributes:
+        policy: its name.
+        perturbation: the perturbation's name, or ``chain``.
+        symbol: the paper's symbol of it; else the name.
+        skills: one a skill, in the order of their names.
+        numbers: those over skills.
+        pooled: RPD of the mean rates, and its test.
+        independent: whether the pairs of each skill are independent of each other. If not, the null expectations and
+            Fisher's tests of ``numbers`` do not hold.
+        kinds: one a kind of modification, in the order of their names; empty for chains.
+        broken: the trials that fail after a success in the own scene, the least progress first.
+    """
+
+    policy: str
+    perturbation: str
+    symbol: str
+    skills: tuple[SkillShift, ...]
+    numbers: ObservationShift
+    pooled: PooledShift
+    independent: bool
+    kinds: tuple[KindShift, ...]
+    broken: tuple[Broken, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A skill of a run of a chain.
+
+    Attributes:
+        skill: its name.
+        base_id: its test instance.
+        index: position in the session of its trial in the chain; None if it was not reached.
+        success: the outcome of that trial; None without one.
+        reason: why it was not run, in words; empty if it was.
+    """
+
+    skill: str
+    base_id: str
+    index: int | None
+    success: bool | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class ChainRun:
+    """One run of a chain: a test instance's skills one after the other.
+
+    Attributes:
+        cluster: name of the chain: its first test instance.
+        repeat: number of the repeat, from 0.
+        steps: its skills in order; what follows a failure was not reached.
+    """
+
+    cluster: str
+    repeat: int
+    steps: tuple[Step, ...]
+
+    @property
+    def skills(self) -> tuple[str, ...]:
+        """Names of its skills."""
+        return tuple(step.skill for step in self.steps)
+
+    @property
+    def level(self) -> int:
+        """Number of the skills that were done, one after the other from the first on."""
+        return next((number for number, step in enumerate(self.steps) if not step.success), len(self.steps))
+
+
+@dataclass(frozen=True)
+class ChainRow:
+    """A chain of skills, or all of them.
+
+    Attributes:
+        skills: names of its skills; empty for all chains together.
+        runs: number of runs.
+        chains: test chains among them: what is independent.
+        alone: the rate of each of its skills in its own scenes, over all chains that have the skill; None without a
+            trial. Empty for all together.
+        levels: share of the runs that did the first skill, the first two, and so on.
+        shift: the share that was done to the end beside the product of ``alone``.
+    """
+
+    skills: tuple[str, ...]
+    runs: int
+    chains: int
+    alone: tuple[float | None, ...]
+    levels: tuple[Estimate, ...]
+    shift: ChainShift
+
+
+@dataclass(frozen=True)
+class Chains:
+    """The chains of a policy.
+
+    Attributes:
+        policy: its name.
+        rows: one a chain of skills, in the order in which they were begun.
+        all: all of them together, weighted by their runs.
+        runs: the runs themselves.
+        incomplete: number of runs that a void trial or the end of the session cut off; they are in no number.
+        step_limit: control steps after which a skill ended; None if unknown. DUBR depends on it.
+    """
+
+    policy: str
+    rows: tuple[ChainRow, ...]
+    all: ChainRow
+    runs: tuple[ChainRun, ...]
+    incomplete: int
+    step_limit: int | None
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """What a run says of observation-space shift.
+
+    Attributes:
+        shifts: one a policy and perturbation.
+        chains: one a policy with complete runs of chains.
+    """
+
+    shifts: tuple[Shift, ...]
+    chains: tuple[Chains, ...]
+
+
+def shifts_of(results: Results) -> Shifts | None:
+    """Return the shifts of a run; None if it has neither modifications nor chains."""
+    if not results.has_shifts:
+        return None
+    symbols = {row.perturbation: row.symbol for row in results.summary.rows}
+    shifts, chains = [], []
+    for policy in results.summary.policies:
+        trials = results.trials.filter(pl.col("counts") & (pl.col("policy") == policy))
+        for name in shifting(trials):
+            pairs = pairs_of(trials, name)
+            if len(pairs):
+                shifts.append(_shift(policy, name, symbols.get(name, name), pairs))
+        if (found := _chains(results, policy, trials)) is not None:
+            chains.append(found)
+    return Shifts(tuple(shifts), tuple(chains)) if shifts or chains else None
+
+
+def shifting(trials: pl.DataFrame) -> tuple[str, ...]:
+    """Return the perturbations of a table that modify scenes, and ``chain``, in the order of their trials."""
+    names = trials.filter(is_modified(trials) | (pl.col("perturbation") == CHAIN))["perturbation"]
+    return tuple(names.unique(maintain_order=True))
+
+
+def pairs_of(trials: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return the pairs of one policy's trials that count: those of a perturbation, and their base trials.
+
+    Its columns are those of the table, ``success_of_base``, ``index_of_base``, and ``skill``.
+    """
+    base = trials.filter(pl.col("perturbation") == BASE).select("base_id", "repeat", "success", "index")
+    own = trials.filter(pl.col("perturbation") == name).with_columns(skill=_skill())
+    return own.join(base, on=("base_id", "repeat"), suffix="_of_base").sort("skill", "index", maintain_order=True)
+
+
+def _skill() -> pl.Expr:
+    return pl.when(pl.col("problem") == "").then("family").otherwise("problem")
+
+
+def pooled_of(pairs: pl.DataFrame) -> PooledShift:
+    """Return the RPD of the mean rates over skills of ``pairs_of``, which has a row at least."""
+    columns = ("success_of_base", "success", "skill", "cluster")
+    return pooled_shift(*(pairs[name].to_numpy() for name in columns), draws())
+
+
+def _shift(policy: str, name: str, symbol: str, pairs: pl.DataFrame) -> Shift:
+    counted = pairs.group_by("skill", maintain_order=True).agg(
+        pl.col("success_of_base", "success").sum(), pl.len(), pl.col("cluster").n_unique()
+    )
+    skills = []
+    for row in counted.iter_rows(named=True):
+        pair = Pair(int(row["success_of_base"]), int(row["success"]), row["len"])
+        skills.append(SkillShift(row["skill"], pair, rpd(pair.original / pair.trials, pair.modified / pair.trials)))
+    lost = pairs.filter((pl.col("success_of_base") == 1.0) & (pl.col("success") == 0.0))
+    progress = pl.col("progress") if "progress" in pairs.columns else pl.lit(None, pl.Float64)
+    columns = ("skill", "base_id", "index", "index_of_base", "note", "progress")
+    return Shift(
+        policy,
+        name,
+        symbol,
+        tuple(skills),
+        observation_shift([one.pair for one in skills]),
+        pooled_of(pairs),
+        (counted["len"] == counted["cluster"]).all(),
+        tuple(_kinds(pairs)) if name != CHAIN else (),
+        tuple(
+            Broken(*first, modification_of(note), own)
+            for *first, note, own in lost.with_columns(progress=progress)
+            .select(columns)
+            .sort("progress", "index", nulls_last=True)
+            .iter_rows()
+        ),
+    )
+
+
+def _kinds(pairs: pl.DataFrame) -> Iterator[KindShift]:
+    pairs = pairs.with_columns(kind=pl.Series([kind_of(note) for note in pairs["note"]], dtype=pl.String))
+    for (kind,), own in pairs.sort("kind", maintain_order=True).group_by("kind", maintain_order=True):
+        yield KindShift(str(kind), len(own), pooled_of(own))
+
+
+def modification_of(note: str) -> str:
+    """Return what a trial's note says of its modifications, without why the scene was set up anew."""
+    return note.partition("; ")[0]
+
+
+def kind_of(note: str) -> str:
+    """Return the kind of a trial's modifications: the first word of each; ``SEVERAL`` if they differ."""
+    kinds = {one.partition(" ")[0] for one in modification_of(note).split(", ")}
+    return kinds.pop() if len(kinds) == 1 else SEVERAL
+
+
+def _chains(results: Results, policy: str, trials: pl.DataFrame) -> Chains | None:
+    """Return the chains of a policy; None without a complete run of one."""
+    runs, incomplete = _runs(results, policy, trials)
+    if not runs:
+        return None
+    skills = {skill: number for number, skill in enumerate(dict.fromkeys(s for run in runs for s in run.skills))}
+    names = {chain: number for number, chain in enumerate(dict.fromkeys(run.skills for run in runs))}
+    there = {(step.base_id, run.repeat): run for run in runs for step in run.steps}
+    alone = [
+        (success, skills[skill], there[base_id, repeat].cluster)
+        for base_id, repeat, skill, success in trials.filter(pl.col("perturbation") == BASE)
+        .select("base_id", "repeat", _skill(), "success")
+        .iter_rows()
+        if (base_id, repeat) in there
+    ]
+    done = [(run.level == len(run.steps), names[run.skills], run.cluster) for run in runs]
+    each, every = chain_shifts(
+        tuple(zip(*alone, strict=True)),
+        tuple(zip(*done, strict=True)),
+        [[skills[skill] for skill in chain] for chain in names],
+        draws(),
+    )
+    rates = {
+        skill: float(np.mean(own))
+        for skill, number in skills.items()
+        if (own := [success for success, one, _ in alone if one == number])
+    }
+    rows = tuple(
+        _chain_row(chain, [run for run in runs if run.skills == chain], rates, shift)
+        for chain, shift in zip(names, each, strict=True)
+    )
+    limit = results.record.recorded.step_limit
+    return Chains(policy, rows, _chain_row((), runs, rates, every), tuple(runs), incomplete, limit)
+
+
+def _chain_row(
+    chain: tuple[str, ...], runs: Sequence[ChainRun], rates: Mapping[str, float], shift: ChainShift
+) -> ChainRow:
+    clusters = [run.cluster for run in runs]
+    # Where chains are of different lengths, a level is one of the chains that have it.
+    levels = [
+        cluster_mean(*zip(*((run.level > number, run.cluster) for run in runs if len(run.steps) > number), strict=True))
+        for number in range(max(len(run.steps) for run in runs))
+    ]
+    alone = tuple(rates.get(skill) for skill in chain)
+    return ChainRow(chain, len(runs), len(set(clusters)), alone, tuple(levels), shift)
+
+
+def _runs(results: Results, policy: str, trials: pl.DataFrame) -> tuple[list[ChainRun], int]:
+    """Return the complete runs of chains of a policy in the order of the session, and the number of the others."""
+    rows = {
+        (row["base_id"], row["perturbation"], row["repeat"]): row
+        for row in trials.filter(pl.col("perturbation").is_in([BASE, CHAIN])).iter_rows(named=True)
+    }
+    # Their place in a chain is known, and they do not count.
+    void = set(results.trials.filter(~pl.col("counts")).select("base_id", "perturbation", "repeat").iter_rows())
+    reasons = {
+        skip.base_id: skip.reason for by, skip in results.record.skips if by == policy and skip.perturbation == CHAIN
+    }
+    found, incomplete = [], 0
+    for chain in chains_of(tuple(results.record.instances.values())):
+        if len(chain) < 2:
+            continue
+        for repeat in sorted({number for base_id, _, number in rows if base_id == chain[0].instance_id}):
+            steps: list[Step] = []
+            for instance in chain:
+                name, skill = instance.instance_id, instance.problem or instance.instruction.family
+                # The base trial of the first skill is also its first in the chain.
+                row = rows.get((name, CHAIN if steps else BASE, repeat))
+                if steps and not steps[-1].success:
+                    steps.append(Step(skill, name, None, None, reasons.get(name, "")))
+                elif row is not None:
+                    steps.append(Step(skill, name, row["index"], bool(row["success"])))
+                elif name in reasons and (name, CHAIN, repeat) not in void:
+                    steps.append(Step(skill, name, None, False, reasons[name]))
+                else:
+                    break
+            if len(steps) == len(chain):
+                found.append(ChainRun(chain[0].instance_id, repeat, tuple(steps)))
+            else:
+                incomplete += 1
+    first = {run: rows[run.cluster, BASE, run.repeat]["index"] for run in found}
+    return sorted(found, key=first.__getitem__), incomplete
