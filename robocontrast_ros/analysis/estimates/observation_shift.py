@@ -370,8 +370,10 @@ def _runs(results: Results, policy: str, trials: pl.DataFrame) -> tuple[list[Cha
             steps: list[Step] = []
             for instance in chain:
                 name, skill = instance.instance_id, instance.problem or instance.instruction.family
-                # The base trial of the first skill is also its first in the chain.
-                row = rows.get((name, CHAIN if steps else BASE, repeat))
+                row = rows.get((name, CHAIN, repeat))
+                if row is None and not steps:
+                    # The base trial of the first skill is also its first in the chain, unless steps are pooled.
+                    row = rows.get((name, BASE, repeat))
                 if steps and not steps[-1].success:
                     steps.append(Step(skill, name, None, None, reasons.get(name, "")))
                 elif row is not None:
@@ -384,5 +386,5 @@ def _runs(results: Results, policy: str, trials: pl.DataFrame) -> tuple[list[Cha
                 found.append(ChainRun(chain[0].instance_id, repeat, tuple(steps)))
             else:
                 incomplete += 1
-    first = {run: rows[run.cluster, BASE, run.repeat]["index"] for run in found}
+    first = {run: run.steps[0].index for run in found}
     return sorted(found, key=first.__getitem__), incomplete
