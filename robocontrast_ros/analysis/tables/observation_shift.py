@@ -249,8 +249,12 @@ def chains_block(chains: Chains, mark: str = "") -> TableBlock:
     return TableBlock(
         [
             Column(f"chain ({chains.policy})", _chain),
-            Column("n", lambda row: row.runs),
-            Column("alone", lambda row: " · ".join("-" if one is None else f"{one:.2f}" for one in row.alone) or None),
+            Column("n", lambda row: row.runs, roomy=True),
+            Column(
+                "alone",
+                lambda row: " · ".join("-" if one is None else f"{one:.2f}" for one in row.alone) or None,
+                roomy=True,
+            ),
             *(
                 Column(
                     "1 skill" if not level else f"{level + 1} skills",

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from io import StringIO
 from itertools import groupby
 
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 from scipy import stats
 from told_runs import Told, told_run
 
-from robocontrast_ros.analysis.estimates.comparison import compare_all
 from robocontrast_ros.analysis.estimates.observation_shift import SEVERAL, kind_of, shifts_of
 from robocontrast_ros.analysis.estimates.results import compute_results
+from robocontrast_ros.analysis.report.comparison_page import read_runs, write_comparison_page
 from robocontrast_ros.analysis.report.run_page import run_page
+from robocontrast_ros.analysis.tables.comparison import comparison_report
 from robocontrast_ros.analysis.tables.observation_shift import COLUMNS, shift_tables
 from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.domain import BASE
@@ -65,6 +68,12 @@ def ends_of(drawn, units):
     """Return the percentiles of a bootstrap's draws, expanded for few units."""
     tail = stats.norm.cdf(-np.sqrt(units / (units - 1)) * stats.t.ppf(0.975, units - 1))
     return np.nanquantile(drawn, (tail, 1.0 - tail))
+
+
+def printed(renderable):
+    console = Console(file=StringIO(), width=120)
+    console.print(renderable)
+    return console.file.getvalue()
 
 
 def counts(outcomes, first=0):
@@ -337,10 +346,16 @@ def test_a_run_without_modifications_and_chains_has_nothing_of_it(tmp_path):
 def test_two_policies_are_compared_by_the_pooled_rpd_of_the_trials_that_both_have(tmp_path):
     trials = modified_trials()
     other = [told for told in trials if told.base >= 12]
-    runs = [results_of(tmp_path / name, own, metric="success") for name, own in (("a", trials), ("b", other))]
-    (comparison,) = compare_all(runs[0], runs[1:])
+    folders = [
+        told_run(tmp_path / name, name, own, specs={}, metric="success") for name, own in (("a", trials), ("b", other))
+    ]
+    read = read_runs(folders)
+    (comparison,) = read.comparisons
     once, twice = comparison.shifts
     assert (once.perturbation, once.skills, once.pairs) == (ONCE, 2, 12)
     assert (twice.skills, twice.pairs) == (2, 10)
     assert once.first == once.second
+    write_comparison_page(read, tmp_path / "page.html", pictures=False)
+    for shown in ((tmp_path / "page.html").read_text(), printed(comparison_report(read.comparisons, read.labels))):
+        assert "pooled RPD" in shown
     assert once.first.mean == pytest.approx((7 - 7) / 7) and twice.first.mean == pytest.approx((5 - 6) / 5)
