@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol, runtime_checkable
@@ -312,6 +312,24 @@ class Clutter(Protocol):
         """
 
 
+class Modifications(Protocol):
+    """The capability of changing an instance's own scene in what its skill neither needs nor brings about (seed 003).
+
+    The proof has the measures ``path_before_m``, ``path_after_m`` and ``modifications``, their number.
+
+    Attributes:
+        kinds: kinds of modifications.
+    """
+
+    kinds: tuple[str, ...]
+
+    def modify(self, base: TestInstance, kinds: Sequence[str], count: int, rng: np.random.Generator) -> Answer:
+        """Return the instance with so many drawn modifications of some kinds."""
+
+    def edit(self, base: TestInstance, edits: Sequence[str], rng: np.random.Generator) -> Answer:
+        """Return the instance with named modifications, in their order."""
+
+
 Harder = Literal["places", "destination"]
 """Way to make an instance harder: named things are at the hardest places, or the destination is of another kind."""
 
@@ -447,6 +465,7 @@ class Task(ABC):
         relocation: moves an object.
         neighbourhood: changes an instance such that the expected behaviour stays, or changes.
         clutter: adds distractors.
+        modifications: changes in a scene what a skill neither needs nor brings about.
         difficulty: makes instances harder.
         wording: takes an instruction's words apart.
         portraits: shows the referents of its segments.
@@ -476,6 +495,7 @@ class Task(ABC):
     relocation: Relocation | None = None
     neighbourhood: Neighbourhood | None = None
     clutter: Clutter | None = None
+    modifications: Modifications | None = None
     difficulty: Difficulty | None = None
     wording: Wording | None = None
     portraits: Portraits | None = None

@@ -116,6 +116,28 @@ class ProblemScenes:
                 self._put(names, name, names.thing(place, self._things), places[name].predicate, drawn, rng)
         return self._settled(problem, self._scene(names, drawn, rng))
 
+    def place(self, problem: Problem, name: str, scene: Scene, rng: np.random.Generator) -> Pose:
+        """Draw the place of one thing where ``init`` says it is; all others are where they are in a scene.
+
+        Raises:
+            NoScene: there is no free place.
+        """
+        names, drawn = Names(problem, self._types), _Drawn()
+        for state in scene:
+            if state.model in self._things.parts:
+                drawn.joints[state.name] = self._things.position(scene, state.name)
+            elif problem.type_of(state.name):
+                drawn.poses[state.name] = state.pose
+        for other, pose in drawn.poses.items():
+            drawn.covered[other] = self._area(other, self._things.models[scene[other].model], pose, drawn)
+        atom = next(a for a in problem.init if a.predicate in (ON, IN) and a.arguments[0] == name)
+        region = problem.named_regions.get(atom.arguments[1])
+        if region is not None and region.ranges:
+            self._place(names, name, region, drawn, rng)
+        else:
+            self._put(names, name, names.thing(atom.arguments[1], self._things), atom.predicate, drawn, rng)
+        return drawn.poses[name]
+
     def _draw_joints(self, names: Names, drawn: _Drawn, rng: np.random.Generator) -> None:
         for atom in names.problem.init:
             if atom.predicate not in STATES:
@@ -123,7 +145,7 @@ class ProblemScenes:
             name = names.thing(atom.arguments[0], self._things)
             whole, _, part = name.rpartition(PART)
             joint = self._things.parts[f"{names.model(whole)}{PART}{part}"].joint
-            drawn.joints[name] = _position(joint, STATES[atom.predicate], rng)
+            drawn.joints[name] = place_in_state(joint, STATES[atom.predicate], rng)
 
     def _place(self, names: Names, name: str, region: Region, drawn: _Drawn, rng: np.random.Generator) -> None:
         """Draw the place of a fixture or a thing in a region of the table."""
@@ -242,7 +264,7 @@ def _depth(problem: Problem, places: Mapping[str, Atom], name: str) -> int:
     return depth
 
 
-def _position(joint: Joint, state: str, rng: np.random.Generator) -> float:
+def place_in_state(joint: Joint, state: str, rng: np.random.Generator) -> float:
     """Draw a position of a joint in a state [m, or rad]."""
     wanted = next(known for known in joint.states if known.name == state)
     return float(rng.uniform(max(wanted.least, joint.range[0]), min(wanted.greatest, joint.range[1])))

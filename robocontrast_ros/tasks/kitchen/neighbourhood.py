@@ -144,7 +144,7 @@ class KitchenNeighbourhood(ProvenNeighbourhood):
         if others:
             raise NoPlan(f"{words(others[0])} is in the air")
         try:
-            before = self._way(base.instruction, scene)
+            before = self.way(base.instruction, scene)
             if self._goals.goal(base.instruction, scene).satisfied(scene):
                 reason = SOLVED
         except NoPlan as error:
@@ -152,11 +152,11 @@ class KitchenNeighbourhood(ProvenNeighbourhood):
         if hanging and not reason:
             reason = f"{words(hanging[0])} is in the air"
         if reason:
-            before = self._way(base.instruction, base.scene)
+            before = self.way(base.instruction, base.scene)
         return _Case(base, scene, before, reason, bool(hanging))
 
     def _compared(self, case: Case, after: TestInstance) -> dict[str, float]:
-        old, new = case.before, self._way(after.instruction, after.scene)
+        old, new = case.before, self.way(after.instruction, after.scene)
         return {
             "path_before_m": Plan(old.path, after.scene).length,
             "path_after_m": after.optimal_path_length,
@@ -231,7 +231,7 @@ class KitchenNeighbourhood(ProvenNeighbourhood):
             ahead = self._distance(wanted, scene, said, case.before)
             if ahead < self._least(wanted):
                 return None
-            back = self._distance(said, own, wanted, self._way(wanted, scene))
+            back = self._distance(said, own, wanted, self.way(wanted, scene))
         except ValueError:
             return None
         return min(ahead, back) if back >= self._least(said) else None
@@ -323,7 +323,7 @@ class KitchenNeighbourhood(ProvenNeighbourhood):
 
     # -- ways -------------------------------------------------------------------------------------
 
-    def _way(self, instruction: Instruction, scene: Scene) -> Way:
+    def way(self, instruction: Instruction, scene: Scene) -> Way:
         """Return how an instruction is fulfilled.
 
         Raises:
@@ -334,7 +334,7 @@ class KitchenNeighbourhood(ProvenNeighbourhood):
 
     def _way_if_any(self, instruction: Instruction, scene: Scene) -> Way | None:
         try:
-            return self._way(instruction, scene)
+            return self.way(instruction, scene)
         except NoPlan:
             return None
 
@@ -378,7 +378,7 @@ class KitchenNeighbourhood(ProvenNeighbourhood):
         """Yield scenes with a thing at drawn places, or with a part at drawn positions; none for what stays."""
         if scene[name].model in self._things.parts:
             yield from self._positions(name, scene, rng)
-        elif not self._things.models[scene[name].model].fixed and not self._bears(name, scene):
+        elif not self._things.models[scene[name].model].fixed and not self.bears(name, scene):
             yield from self._places(name, scene, move, turned, rng)
 
     def _places(
@@ -434,10 +434,10 @@ class KitchenNeighbourhood(ProvenNeighbourhood):
         least = self._p.perturbing.joint_move * (joint.range[1] - joint.range[0])
         for _ in range(TRIED):
             position = rng.uniform(*joint.range)
-            if abs(position - now) >= least and self._is_free(name, scene, now, position):
+            if abs(position - now) >= least and self.is_free(name, scene, now, position):
                 yield scene.moved(name, part_pose(scene[whole_of(name)].pose, joint, position))
 
-    def _is_free(self, name: str, scene: Scene, now: float, position: float) -> bool:
+    def is_free(self, name: str, scene: Scene, now: float, position: float) -> bool:
         """Return whether nothing that stands on the table is in the way of a part, from one position to another."""
         model, whole = self._things.models[scene[name].model], scene[whole_of(name)]
         part = self._things.parts[scene[name].model]
@@ -458,14 +458,14 @@ class KitchenNeighbourhood(ProvenNeighbourhood):
         return [
             name
             for name in carried(scene, self._things)
-            if name not in named(instruction) and _stands(scene[name]) and not self._bears(name, scene, or_lies_on=True)
+            if name not in named(instruction) and _stands(scene[name]) and not self.bears(name, scene, or_lies_on=True)
         ]
 
     def _other_parts(self, instruction: Instruction, scene: Scene) -> list[str]:
         """Return the parts that move on joints and that the instruction does not name."""
         return [o.name for o in scene if o.model in self._things.parts and o.name not in named(instruction)]
 
-    def _bears(self, name: str, scene: Scene, or_lies_on: bool = False) -> bool:
+    def bears(self, name: str, scene: Scene, or_lies_on: bool = False) -> bool:
         """Return whether something is in or on a thing, or, if ``or_lies_on``, the thing in or on something."""
         area, lowest = self._area(scene[name]), self._heights(scene[name])[0]
         return any(

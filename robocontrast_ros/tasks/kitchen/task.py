@@ -22,7 +22,7 @@ from robocontrast_ros.tasks.bddl import (
     read_types,
 )
 from robocontrast_ros.tasks.bddl import Kitchen as Buildable
-from robocontrast_ros.tasks.bddl.kitchen import TypesRecord
+from robocontrast_ros.tasks.bddl.modifications import read_vocabulary
 from robocontrast_ros.tasks.kitchen.checks import KitchenChecks, one_skill
 from robocontrast_ros.tasks.kitchen.clutter import KitchenClutter
 from robocontrast_ros.tasks.kitchen.difficulty import KitchenDifficulty
@@ -31,6 +31,7 @@ from robocontrast_ros.tasks.kitchen.goals import KitchenGoals, instruction_of
 from robocontrast_ros.tasks.kitchen.handling import KitchenHandling
 from robocontrast_ros.tasks.kitchen.language import KitchenLanguage
 from robocontrast_ros.tasks.kitchen.library import Things
+from robocontrast_ros.tasks.kitchen.modifying import KitchenModifications
 from robocontrast_ros.tasks.kitchen.neighbourhood import KitchenNeighbourhood
 from robocontrast_ros.tasks.kitchen.parameters import FAMILIES, KitchenParameters
 from robocontrast_ros.tasks.kitchen.planner import KitchenPlanner
@@ -71,9 +72,10 @@ class Kitchen(ModelTask):
     scores = ("success", "spl", "progress", "distance_to_goal", "path_length")
 
     def __init__(
-        self, parameters: KitchenParameters, things: Things, types: TypesRecord, skills: dict[str, Skill]
+        self, parameters: KitchenParameters, things: Things, buildable: Buildable, skills: dict[str, Skill]
     ) -> None:
-        """Take the task file, the things, the types of problems, and the problems."""
+        """Take the task file, the things, the types of problems with the operators, and the problems."""
+        types = buildable.types
         models = with_parts(model for name, model in things.models.items() if name not in things.parts)
         scenes = ModelScenes(
             parameters.world,
@@ -110,6 +112,17 @@ class Kitchen(ModelTask):
             return at_rest(scene, still, parameters.world)
 
         self._scenes_of = ProblemScenes(parameters, things, types, settle)
+        self.modifications = KitchenModifications(
+            self,
+            parameters,
+            things,
+            buildable,
+            read_vocabulary(),
+            self._scenes_of,
+            self.neighbourhood,
+            self.predicates,
+            settle,
+        )
         distracting = parameters.distracting
         if distracting is not None:
             views, bare = (views_of(parameters, still, f"task '{self.name}'") for _ in range(2))
@@ -149,7 +162,7 @@ class Kitchen(ModelTask):
                 other = skills[skill.name].file
                 raise ConfigurationError(str(file), "", skill.name, f"a name that no other problem has; {other} has it")
             skills[skill.name] = skill
-        return cls(parameters, things, types, skills)
+        return cls(parameters, things, buildable, skills)
 
     def premise(self, instruction: Instruction, scene: Scene) -> str | None:
         """Return why an instruction makes no sense in a scene: a thing is missing, or its words are ambiguous."""
