@@ -156,6 +156,48 @@ class Sizes:
     action: int = 192
 
 
+class Scores(nn.Module):
+    """Scores options by their own numbers and by what is given, the same for all options of a step."""
+
+    def __init__(self, given: int, own: int, hidden: int) -> None:
+        """Make layers with random weights for so many numbers given, and of each option."""
+        super().__init__()
+        self.given, self.own = nn.Linear(given, hidden), nn.Linear(own, hidden, bias=False)
+        self.out = nn.Sequential(nn.GELU(), nn.Linear(hidden, hidden), nn.GELU(), nn.Linear(hidden, 1))
+
+    def forward(self, given: Tensor, own: Tensor) -> Tensor:
+        """Return the score of each option, shape (n, ...), for numbers of shape (n, given) and (n, ..., own)."""
+        first = self.given(given).view(len(given), *[1] * (own.ndim - 2), -1)
+        return self.out(first + self.own(own))[..., 0]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What all heads are given of n steps.
+
+    Attributes:
+        target: code of the target, shape (n, code).
+        reference: code of the reference, shape (n, code).
+        skill: 1 for the skill, else 0, shape (n, skills).
+        context: of all things, shape (n, thing).
+    """
+
+    target: Tensor
+    reference: Tensor
+    skill: Tensor
+    context: Tensor
+
+    @property
+    def asked(self) -> Tensor:
+        """The numbers of what is asked for, whatever else is there."""
+        return torch.cat([self.target, self.reference, self.skill], -1)
+
+    @property
+    def all(self) -> Tensor:
+        """All numbers."""
+        return torch.cat([self.asked, self.context], -1)
+
+
 class KitchenNetwork(Network):
     """The network; see the module's text."""
 
@@ -180,11 +222,11 @@ class KitchenNetwork(Network):
         self.scene = layers(code + 17, sizes.thing, sizes.thing, 1)
         known = 2 * code + skills + sizes.thing
         self.hindered = layers(6, sizes.thing // 2, sizes.thing // 4, 1)
-        self.grasp = layers(known + sizes.thing // 4 + 16, sizes.choice, 1, 1)
+        self.grasp = Scores(known, sizes.thing // 4 + 16, sizes.choice // 2)
         self.turns_to = layers(code + 3, sizes.thing, 1, 1)
         self.place = layers(known + 13, sizes.choice, PLACES)
         self.at = layers(2 * code + skills + 2, sizes.choice, 3 * PLACES, 1)
-        self.turn = layers(known + 13 + 12, sizes.choice, 1)
+        self.turn = Scores(known + 13, 12, sizes.choice // 2)
         self.high = layers(known + 3, sizes.choice, 3, 1)
         self.done = layers(2 * code + skills + 20, sizes.choice, 1)
         self.seen = nn.Linear(sizes.thing, 16)
@@ -216,13 +258,11 @@ class KitchenNetwork(Network):
 
     # -- choices ----------------------------------------------------------------------------------
 
-    def choices(self, s: Situation) -> Choices:
+    def choices(self, s: Situation, known: Known) -> Choices:
         """Return the network's choices; the target counts as at its pose ``stood``."""
-        rows = torch.arange(len(s.skill), device=s.skill.device)
-        target, reference, skill, _ = known = self._known(s)
-        both = torch.cat(known, -1)
+        rows, given = torch.arange(len(s.skill), device=s.skill.device), known.all
         sizes, there = self.codes.sizes, self.reference_pose(s)
-        named = (s.reference >= 0).to(skill.dtype)[:, None]
+        named = (s.reference >= 0).to(given.dtype)[:, None]
         poses = s.things.poses
         frame = self.place_frame(s)
         shift = s.stood[:, :3] - there[:, :3]
@@ -239,9 +279,9 @@ class KitchenNetwork(Network):
             ],
             -1,
         )
-        at = self.at(torch.cat([target, reference, skill, named * _cos_sin(yaw_of(there[:, 3:]))], -1))
+        at = self.at(torch.cat([known.asked, named * _cos_sin(yaw_of(there[:, 3:]))], -1))
         at = at.view(-1, PLACES, 3) * UNIT
-        seen = torch.cat([both, place], -1)
+        seen = torch.cat([given, place], -1)
         # The tops of all other things, without parts' own depth: the hand and what it carries go above them.
         slots = torch.arange(poses.shape[1], device=poses.device)
         others = s.things.there & (slots != s.target[:, None])
@@ -253,16 +293,16 @@ class KitchenNetwork(Network):
         base = torch.stack([torch.maximum(tallest, stands + own), hangs + tallest, stands + own], -1)
         q = self._joint(s.things)[rows, s.target]
         return Choices(
-            self._grasps(s, both),
-            self.turns_to(torch.cat([target, q], -1))[:, 0],
+            self._grasps(s, given),
+            self.turns_to(torch.cat([known.target, q], -1))[:, 0],
             self.place(seen),
             at,
             self._turns(s, seen, at.detach()),
-            base + self.high(torch.cat([both, tall / UNIT], -1)) * UNIT,
+            base + self.high(torch.cat([given, tall / UNIT], -1)) * UNIT,
         )
 
-    def _known(self, s: Situation) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Return the codes of target and reference, the skill, and the context of all things."""
+    def known(self, s: Situation) -> Known:
+        """Return what all heads are given."""
         rows = torch.arange(len(s.skill), device=s.skill.device)
         models, poses = s.things.models, s.things.poses
         codes = self.codes(models)
@@ -284,9 +324,9 @@ class KitchenNetwork(Network):
         ]
         context = _pooled(self.scene(torch.cat([codes, *numbers], -1)), s.things.there)
         skill = functional.one_hot(s.skill, len(SKILLS)).to(at.dtype)
-        return codes[rows, s.target], self.codes(reference), skill, context
+        return Known(codes[rows, s.target], self.codes(reference), skill, context)
 
-    def _grasps(self, s: Situation, both: Tensor) -> Tensor:
+    def _grasps(self, s: Situation, given: Tensor) -> Tensor:
         """Return the logits of the target's grasps, shape (n, GRASPS)."""
         rows = torch.arange(len(s.skill), device=s.skill.device)
         lines = self.grasp_poses(s)
@@ -313,8 +353,7 @@ class KitchenNetwork(Network):
         found = self.hindered(self._beside_of(s.things, at, angle))
         pooled = torch.where(beside[:, None, :, None], found, found.new_tensor(-1e4)).amax(2)
         pooled = pooled * beside.any(1)[:, None, None]
-        given = both[:, None].expand(-1, GRASPS, -1)
-        logits = self.grasp(torch.cat([given, pooled, numbers], -1))[..., 0]
+        logits = self.grasp(given, torch.cat([pooled, numbers], -1))
         return logits.masked_fill(~self.codes.graspable[s.things.models[rows, s.target]], -1e4)
 
     def _beside_of(self, things: Things, at: Tensor, angle: Tensor) -> Tensor:
@@ -354,21 +393,20 @@ class KitchenNetwork(Network):
             ],
             -1,
         )
-        shape = (-1, PLACES, -1, -1)
-        parts = [
-            seen[:, None, None].expand(-1, PLACES, 2 * TURNS, -1),
-            numbers[:, None].expand(*shape),
-            (at / UNIT)[:, :, None].expand(-1, -1, 2 * TURNS, -1),
-        ]
-        return self.turn(torch.cat(parts, -1))[..., 0]
+        own = [numbers[:, None].expand(-1, PLACES, -1, -1), (at / UNIT)[:, :, None].expand(-1, -1, 2 * TURNS, -1)]
+        return self.turn(seen, torch.cat(own, -1))
 
     # -- goals of the hand ------------------------------------------------------------------------
 
     def grasp_poses(self, s: Situation) -> Tensor:
-        """Return the tool's pose at each of the target's grasps, the target at ``stood``, shape (n, GRASPS, 7)."""
+        """Return the tool's pose at each of the target's grasps, shape (n, GRASPS, 7).
+
+        What is carried counts as at ``stood``, a part on a joint as where it is.
+        """
         rows = torch.arange(len(s.skill), device=s.skill.device)
         own = self.codes.grasps[s.things.models[rows, s.target]]
-        stood = s.stood[:, None].expand(-1, GRASPS, -1)
+        stood = torch.where(s.carries[:, None], s.stood, s.things.poses[rows, s.target])
+        stood = stood[:, None].expand(-1, GRASPS, -1)
         at = stood[..., :3] + rotated(stood[..., 3:], own[..., :3])
         return torch.cat([at, multiply(stood[..., 3:], own[..., 3:])], -1)
 
@@ -418,31 +456,29 @@ class KitchenNetwork(Network):
 
     # -- phases and actions -----------------------------------------------------------------------
 
-    def is_done(self, s: Situation) -> Tensor:
+    def is_done(self, s: Situation, known: Known) -> Tensor:
         """Return the logit that what is asked for is done, so that an open hand leaves, shape (n,)."""
         rows = torch.arange(len(s.skill), device=s.skill.device)
-        target, reference, skill, _ = self._known(s)
         now, there = s.things.poses[rows, s.target], self.reference_pose(s)
-        named = (s.reference >= 0).to(skill.dtype)[:, None]
+        named = (s.reference >= 0).to(now.dtype)[:, None]
         apart = named * (now[:, :3] - there[:, :3])
         x, y = turned(apart[:, 0], apart[:, 1], -self.place_frame(s))
         far = apart[:, :2].norm(dim=-1)
         numbers = torch.stack([x, y, apart[:, 2], far], -1)
         parts = [numbers / UNIT, torch.tanh(numbers / 0.02), torch.tanh((numbers - UNIT) / 0.02), numbers.abs() / UNIT]
         q = self._joint(s.things)[rows, s.target]
-        return self.done(torch.cat([target, reference, skill, *parts, q, named], -1))[:, 0]
+        return self.done(torch.cat([known.asked, *parts, q, named], -1))[:, 0]
 
-    def phase(self, s: Situation) -> Tensor:
+    def phase(self, s: Situation, known: Known) -> Tensor:
         """Return the phase, shape (n,)."""
-        leaves = (self.is_done(s) > 0) & (s.handled > 0.5)
+        leaves = (self.is_done(s, known) > 0) & (s.handled > 0.5)
         return torch.where(s.closed > 0.5, HOLD, torch.where(leaves, LEAVE, FETCH))
 
-    def act(self, s: Situation, goal: Goal, phase: Tensor) -> Tensor:
+    def act(self, s: Situation, known: Known, goal: Goal, phase: Tensor) -> Tensor:
         """Return the displacement [m], the rotation vector [rad] and the gripper's logit, shape (n, 7)."""
         rows = torch.arange(len(s.skill), device=s.skill.device)
-        target, _, skill, context = self._known(s)
-        doing = functional.one_hot(phase, 3).to(skill.dtype)
         line, commanded, tool = goal.line, s.commanded, s.tool
+        doing = functional.one_hot(phase, 3).to(tool.dtype)
         heading = self._heading(commanded, line)
 
         def seen(vector: Tensor) -> Tensor:
@@ -456,7 +492,7 @@ class KitchenNetwork(Network):
         aside = torch.stack([v[:, :2].norm(dim=-1) for v in (left, way)], -1)
         height = torch.stack([goal.above - p[:, 2] for p in (tool, commanded)], -1)
         there = self.reference_pose(s)
-        named = (s.reference >= 0).to(skill.dtype)[:, None]
+        named = (s.reference >= 0).to(tool.dtype)[:, None]
         beyond = tool[:, :3] - there[:, :3]
         bx, by = turned(beyond[:, 0], beyond[:, 1], -self.place_frame(s))
         # How far the held target has slipped since it was grasped.
@@ -491,7 +527,8 @@ class KitchenNetwork(Network):
             spin_left.norm(dim=-1, keepdim=True),
             named,
         ]
-        answer = self.action(torch.cat([skill, doing, self.seen(context), target, *numbers], -1))
+        given = [known.skill, doing, self.seen(known.context), known.target]
+        answer = self.action(torch.cat([*given, *numbers], -1))
         x, y = turned(answer[:, 0], answer[:, 1], heading)
         u, v = turned(answer[:, 3], answer[:, 4], heading)
         shift = torch.stack([x, y, answer[:, 2]], -1) * STEP
@@ -499,8 +536,9 @@ class KitchenNetwork(Network):
 
     def forward(self, s: Situation) -> Tensor:
         """Return the next action, see ``act``."""
-        phase = self.phase(s)
-        return self.act(s, self.goal(s, self.choices(s), phase), phase)
+        known = self.known(s)
+        phase = self.phase(s, known)
+        return self.act(s, known, self.goal(s, self.choices(s, known), phase), phase)
 
     def _heading(self, commanded: Tensor, line: Tensor) -> Tensor:
         """Return the direction, seen from above, along which displacements are given: the approach, or the way."""

@@ -41,6 +41,7 @@ class CloningTraining(Training):
     """Parameters of the training."""
 
     starts: int = Field(gt=0, description="instructions with their first scenes in one update")
+    choices: int = Field(gt=0, description="samples in one update of which choices are learned, and not actions alone")
     word_noise: float = Field(ge=0, description="standard deviation added to an instruction's embedding, of length 1")
     start_noise: float = Field(ge=0, description="standard deviation added to positions in first scenes [m]")
     line_noise: float = Field(ge=0, description="standard deviation added to where the hand goes [m]")
@@ -218,14 +219,15 @@ class CloningTrainer(EpochTrainer[KitchenNetwork]):
         """Return measures over episodes that were not trained on."""
         network, starts, steps = self.network.eval(), self._held_starts, self._held_steps
         s, right = steps.situation, chosen(network, steps)
+        known = network.known(s)
         understood = network.understand(starts.words, starts.things)
-        choices = network.choices(s)
+        choices = network.choices(s, known)
         fetch, carry = _which(steps)
         named = starts.reference >= 0
         goal = network.goal(s, choices, steps.phase)
         off = (goal.line[:, :3] - steps.goal.line[:, :3]).norm(dim=-1)
         spun = between(goal.line[:, 3:], steps.goal.line[:, 3:]).norm(dim=-1)
-        action = network.act(s, steps.goal, steps.phase)
+        action = network.act(s, known, steps.goal, steps.phase)
         error = (action[:, :3] - steps.action[:, :3]).norm(dim=-1)
         twist = (action[:, 3:6] - steps.action[:, 3:6]).norm(dim=-1)
         skill, target, reference = meant(understood)
@@ -233,7 +235,7 @@ class CloningTrainer(EpochTrainer[KitchenNetwork]):
             "skill": _share(skill == starts.skill),
             "target": _share(target == starts.target),
             "reference": _share((reference == starts.reference)[named]),
-            "phase": _share(network.phase(s) == steps.phase),
+            "phase": _share(network.phase(s, known) == steps.phase),
             "grasp": _share((choices.grasp.argmax(-1) == right.grasp)[fetch]),
             "grasp_near": _share((off < 0.01)[fetch]),
             "place_mm": 1e3 * float(off[carry].median()),
@@ -249,8 +251,9 @@ class CloningTrainer(EpochTrainer[KitchenNetwork]):
 
     def _loss(self, index: Tensor, generator: torch.Generator) -> Tensor:
         steps = self._steps[index]
-        told = steps.episode[: self._p.starts]
-        return self._words_loss(self._starts[told], generator) + self._motion_loss(steps, generator)
+        # Fewer instructions and choices than actions are enough, and each takes longer.
+        told, few = self._starts[steps.episode[: self._p.starts]], steps[torch.arange(len(steps)) < self._p.choices]
+        return self._words_loss(told, generator) + self._choices_loss(few) + self._action_loss(steps, generator)
 
     def _words_loss(self, starts: Starts, generator: torch.Generator) -> Tensor:
         p, poses = self._p, starts.things.poses
@@ -268,9 +271,9 @@ class CloningTrainer(EpochTrainer[KitchenNetwork]):
             + _mean(reference, named)
         )
 
-    def _motion_loss(self, steps: Steps, generator: torch.Generator) -> Tensor:
+    def _choices_loss(self, steps: Steps) -> Tensor:
         network, s = self.network, steps.situation
-        right, choices = chosen(network, steps), network.choices(s)
+        right, choices = chosen(network, steps), network.choices(s, network.known(s))
         fetch, carry = _which(steps)
         rows = torch.arange(len(steps))
         grasp = functional.cross_entropy(choices.grasp, right.grasp, reduction="none")
@@ -283,24 +286,24 @@ class CloningTrainer(EpochTrainer[KitchenNetwork]):
         differs = smallest(network.turns(s) - right.turn[:, None]).abs()
         turn = functional.cross_entropy(choices.turn[rows, nearest], differs.argmin(-1), reduction="none")
         height = _off(choices.heights[rows, steps.phase][:, None], steps.goal.above[:, None])
-        open_hand = steps.phase != HOLD
-        done = functional.binary_cross_entropy_with_logits(
-            network.is_done(s), (steps.phase == LEAVE).float(), reduction="none"
-        )
-        action = network.act(s, self._noisy(steps.goal, generator), steps.phase)
-        shift = functional.smooth_l1_loss(action[:, :3] / STEP, steps.action[:, :3] / STEP, beta=0.05)
-        spin = functional.smooth_l1_loss(action[:, 3:6] / TURN, steps.action[:, 3:6] / TURN, beta=0.05)
-        gripper = functional.binary_cross_entropy_with_logits(action[:, 6], steps.action[:, 6])
         return (
             _mean(grasp, fetch)
             + _mean(turn_to, fetch & ~s.carries)
             + _mean(place + 3 * near + turn, carry)
             + _mean(height, s.carries)
-            + _mean(done, open_hand)
-            + 5 * shift
-            + 5 * spin
-            + gripper
         )
+
+    def _action_loss(self, steps: Steps, generator: torch.Generator) -> Tensor:
+        network, s = self.network, steps.situation
+        known = network.known(s)
+        done = functional.binary_cross_entropy_with_logits(
+            network.is_done(s, known), (steps.phase == LEAVE).float(), reduction="none"
+        )
+        action = network.act(s, known, self._noisy(steps.goal, generator), steps.phase)
+        shift = functional.smooth_l1_loss(action[:, :3] / STEP, steps.action[:, :3] / STEP, beta=0.05)
+        spin = functional.smooth_l1_loss(action[:, 3:6] / TURN, steps.action[:, 3:6] / TURN, beta=0.05)
+        gripper = functional.binary_cross_entropy_with_logits(action[:, 6], steps.action[:, 6])
+        return _mean(done, steps.phase != HOLD) + 5 * shift + 5 * spin + gripper
 
     def _noisy(self, goal: Goal, generator: torch.Generator) -> Goal:
         """Return a goal with noise; a radian of the hand weighs as much as a decimetre."""

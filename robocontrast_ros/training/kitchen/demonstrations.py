@@ -45,9 +45,6 @@ RESTS, RESTS_TURN = 0.003, 0.03
 """An action of less than this [m], [rad] is executed without noise. The oracle takes a tool that rests as where its
 limits have left its commands, and noise would keep it from resting."""
 
-MODIFICATIONS = ("move", "add", "toggle", "contain")
-"""The kinds of modifications (seed 003, section IV)."""
-
 
 @record
 class KitchenDemonstrations(DemonstrationKeys, HandNoise):
@@ -179,7 +176,8 @@ class _Demonstrator(Demonstrator):
         for number in range(self._p.scenes):
             instance = self._task.sample_of(name, rng, f"{name}_{number}")
             if rng.random() < self._p.modified:
-                answer = self._task.modifications.modify(instance, MODIFICATIONS, 1, rng)
+                modifications = self._task.modifications
+                answer = modifications.modify(instance, modifications.kinds, 1, rng)
                 if not isinstance(answer, NotApplicable):
                     yield answer.instance, True
                     continue

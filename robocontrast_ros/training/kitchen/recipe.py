@@ -49,7 +49,7 @@ class KitchenFile(RecipeFile):
                 expected = f"{own:g}, as in the policy that is trained"
                 raise ConfigurationError(made.oracle, f"handling.{key}", got, expected)
         self._task = task = Kitchen.from_file(task_file)
-        if made.modified and getattr(task, "modifications", None) is None:
+        if made.modified and task.modifications is None:
             expected = f"0 for the task '{task.name}', whose scenes cannot be modified"
             raise ConfigurationError(str(path), "demonstrations.modified", made.modified, expected)
         for robot in made.robots:
