@@ -225,7 +225,7 @@ class KitchenNetwork(Network):
         self.grasp = Scores(known, sizes.thing // 4 + 16, sizes.choice // 2)
         self.turns_to = layers(code + 3, sizes.thing, 1, 1)
         self.place = layers(known + 13, sizes.choice, PLACES)
-        self.at = layers(2 * code + skills + 2, sizes.choice, 3 * PLACES, 1)
+        self.at = layers(2 * code + skills + 2 + 13, sizes.choice, 3 * PLACES, 1)
         self.turn = Scores(known + 13, 12, sizes.choice // 2)
         self.high = layers(known + 3, sizes.choice, 3, 1)
         self.done = layers(2 * code + skills + 20, sizes.choice, 1)
@@ -279,7 +279,7 @@ class KitchenNetwork(Network):
             ],
             -1,
         )
-        at = self.at(torch.cat([known.asked, named * _cos_sin(yaw_of(there[:, 3:]))], -1))
+        at = self.at(torch.cat([known.asked, named * _cos_sin(yaw_of(there[:, 3:])), place], -1))
         at = at.view(-1, PLACES, 3) * UNIT
         seen = torch.cat([given, place], -1)
         # The tops of all other things, without parts' own depth: the hand and what it carries go above them.
