@@ -534,12 +534,6 @@ class KitchenNetwork(Network):
         shift = torch.stack([x, y, answer[:, 2]], -1) * STEP
         return torch.cat([shift, torch.stack([u, v, answer[:, 5]], -1) * TURN, answer[:, 6:]], -1)
 
-    def forward(self, s: Situation) -> Tensor:
-        """Return the next action, see ``act``."""
-        known = self.known(s)
-        phase = self.phase(s, known)
-        return self.act(s, known, self.goal(s, self.choices(s, known), phase), phase)
-
     def _heading(self, commanded: Tensor, line: Tensor) -> Tensor:
         """Return the direction, seen from above, along which displacements are given: the approach, or the way."""
         approach = rotated(line[:, 3:], _axis(line[:, 3:], 2))[:, :2]

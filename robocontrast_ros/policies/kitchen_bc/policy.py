@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from robocontrast_ros.policies.kitchen_bc.network import STEP, TURN, KitchenNetwork, Situation, executed, meant
+from robocontrast_ros.policies.kitchen_bc.network import STEP, TURN, Choices, KitchenNetwork, Situation, executed, meant
 from robocontrast_ros.policies.kitchen_bc.rotations import between
 from robocontrast_ros.policies.kitchen_bc.things import Things, things_of
 from robocontrast_ros.policies.networks import one_thread
@@ -16,7 +16,8 @@ from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.tabletop_bc.policy import CLOSED, DECIMALS, OPEN, STILL, STILL_TURN, shipped_fixtures
 
 NOTHING, NOTHING_TURN = 0.0015, 0.015
-"""A displacement and a turn of less than this [m], [rad] are not carried out, so that a tool that waits rests."""
+"""A displacement and a turn of less than this [m], [rad] are not carried out while the tool is behind its commands: it
+comes to rest, and where it rests is where its limits have left the commands."""
 
 
 class KitchenBc:
@@ -39,6 +40,7 @@ class KitchenBc:
         self._grasped: Tensor | None = None
         self._before: tuple[Tensor, float] | None = None
         self._commanded: Tensor | None = None
+        self._choices: Choices | None = None
         self._gripper = self._handled = OPEN
 
     def describe(self) -> PolicyDescription:
@@ -92,9 +94,11 @@ class KitchenBc:
             torch.tensor([self._gripper], dtype=torch.float64),
             torch.tensor([self._handled], dtype=torch.float64),
         )
-        action = self._network(situation)[0]
-        shift = _limited(action[:3], NOTHING, STEP).round(decimals=DECIMALS)
-        turn = _limited(action[3:6], NOTHING_TURN, TURN).round(decimals=DECIMALS)
+        action = self._answer(situation)[0]
+        lag, twist = self._commanded[:, :3] - tool[:, :3], between(tool[:, 3:], self._commanded[:, 3:])
+        behind = bool(lag.norm() > STILL or twist.norm() > STILL_TURN)
+        shift = _limited(action[:3], NOTHING * behind, STEP).round(decimals=DECIMALS)
+        turn = _limited(action[3:6], NOTHING_TURN * behind, TURN).round(decimals=DECIMALS)
         self._gripper = CLOSED if action[6] > 0 else OPEN
         self._handled = max(self._handled, self._gripper)
         # The next answer depends on this one, so it is kept as rounded.
@@ -102,6 +106,14 @@ class KitchenBc:
         self._commanded = executed(self._commanded, step[None])
         self._before = tool, width
         return np.array([[*step.tolist(), self._gripper]])
+
+    def _answer(self, situation: Situation) -> Tensor:
+        """Return the network's action; where a thing is put is chosen when the hand closes, until it opens."""
+        network, known = self._network, self._network.known(situation)
+        choices = self._choices or network.choices(situation, known)
+        self._choices = choices if self._gripper == CLOSED else None
+        phase = network.phase(situation, known)
+        return network.act(situation, known, network.goal(situation, choices, phase), phase)
 
     def _things(self, observation: Observation) -> Things:
         if observation.scene is None:

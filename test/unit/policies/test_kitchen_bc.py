@@ -165,14 +165,15 @@ def test_answers_depend_on_this_trial_alone(policy, instance):
     assert answers[0][0].shape == (1, 7) and np.array_equal(np.round(answers[0][0], 6), answers[0][0])
 
 
-def test_a_tool_that_waits_rests(network, instance):
-    """What is less than a step is not carried out, because limits show only when the tool rests."""
+def test_a_tool_that_is_behind_its_commands_comes_to_rest(network, instance):
+    """What is less than a step is not carried out then, because limits show only when the tool rests."""
     little = deepcopy(network)
     torch.nn.init.zeros_(little.action[-1].weight)
     torch.nn.init.constant_(little.action[-1].bias, 0.5 * NOTHING / 0.03)
     policy = KitchenBc(describe("learned"), little, SentenceEncoder.shipped())
     policy.reset(instance.instruction.text, 0)
-    assert policy.act(_observation(instance.scene))[0, :6].tolist() == [0.0] * 6
+    assert np.abs(policy.act(_observation(instance.scene))[0, :3]).max() > 0.0
+    assert policy.act(_observation(instance.scene, z=0.45))[0, :3].tolist() == [0.0] * 3
 
 
 def test_what_it_cannot_use_is_refused(policy, instance):
