@@ -197,12 +197,14 @@ setup(
         ],
         "robocontrast_ros.recipes": [
             "film_bc = robocontrast_ros.training.film_bc.recipe:FilmBcFile",
+            "kitchen = robocontrast_ros.training.kitchen.recipe:KitchenFile",
             "prompted = robocontrast_ros.training.prompted.recipe:PromptedRecipeFile",
             "tabletop = robocontrast_ros.training.tabletop.recipe:TabletopFile",
         ],
         "robocontrast_ros.policies": [
             "blind = robocontrast_ros.policies.baselines.language_table.blind:Blind",
             "film_bc = robocontrast_ros.policies.film_bc.loading:FilmBcFile",
+            "kitchen_bc = robocontrast_ros.policies.kitchen_bc.loading:KitchenBcFile",
             "tabletop_bc = robocontrast_ros.policies.tabletop_bc.loading:TabletopBcFile",
             "http = robocontrast_ros.policies.adapters.remote.http_policy:HttpPolicy",
             "lerobot = robocontrast_ros.policies.adapters.remote.lerobot_policy:LerobotPolicy",

@@ -1,4 +1,4 @@
-"""An oracle's robot in the embedded world, and the parameters common to the demonstrations of all oracles."""
+"""An oracle's robot in the embedded world, its noise, and the parameters common to all demonstrations."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import RobotState
+from robocontrast_ros.domain.products import norm
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.profile import load_profile
@@ -29,6 +30,48 @@ class DemonstrationKeys:
     drift_chance: float = Field(ge=0, le=1, description="chance, each step, that a drift begins")
     drift_steps: int = Field(gt=0, description="longest drift [control steps]")
     drift_length: float = Field(ge=0, description="longest displacement of a drifting step [m]")
+
+
+@record
+class HandNoise:
+    """Keys of the noise in what a hand executes."""
+
+    noise: float = Field(ge=0, description="greatest standard deviation of each executed coordinate [m]")
+    turn_noise: float = Field(ge=0, description="the same of the executed turn [rad]")
+    drift_turn: float = Field(ge=0, description="largest turn of a drifting step [rad]")
+
+
+class Drift:
+    """The executed actions of one episode: the oracle's or drifts, with noise."""
+
+    def __init__(self, parameters: Any, rng: np.random.Generator, turns: tuple[int, ...]) -> None:
+        """Begin.
+
+        Args:
+            parameters: a record with ``DemonstrationKeys`` and ``HandNoise``.
+            rng: of noise and drifts.
+            turns: elements of an action that turn the hand.
+        """
+        self._p, self._rng, self._turns = parameters, rng, list(turns)
+        # Some episodes have little noise, because a policy also has to be exact.
+        self._share = rng.uniform()
+        self._drift, self._left = np.zeros(3 + len(turns)), 0
+
+    def executed(self, label: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the action that is executed in place of the label, shape (7,)."""
+        p, rng, turns = self._p, self._rng, self._turns
+        action = label.copy()
+        if self._left == 0 and rng.random() < p.drift_chance:
+            self._left = int(rng.integers(1, p.drift_steps + 1))
+            direction = rng.normal(size=3)
+            shift = direction / float(norm(direction)) * rng.uniform(0.0, p.drift_length)
+            self._drift = np.array([*shift, *rng.uniform(-p.drift_turn, p.drift_turn, len(turns))])
+        if self._left > 0:
+            self._left -= 1
+            action[:3], action[turns] = self._drift[:3], self._drift[3:]
+        action[:3] += rng.normal(0.0, p.noise, 3) * self._share
+        action[turns] += rng.normal(0.0, p.turn_noise, len(turns)) * self._share
+        return action
 
 
 class Demonstrator:

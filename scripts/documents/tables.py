@@ -45,6 +45,7 @@ from robocontrast_ros.studies.report import summary as summary_of_study
 from robocontrast_ros.tasks.language_table.goals import FAMILIES as OF_BOARD
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES as OF_TABLE
 from robocontrast_ros.training.card import validation
+from robocontrast_ros.training.kitchen.card import Data as KitchenData
 from robocontrast_ros.training.tabletop.card import Data
 from scripts.documents.results import RESULTS, ROOT, Result, read_result
 
@@ -467,7 +468,8 @@ def perturbed_families_table(*names: str) -> str:
 def trained_on(model: str) -> str:
     """Return what the networks of a folder of ``models/`` were trained on, from what ``robocontrast train`` wrote."""
     data = _card(model)["data"]
-    return Data(**{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}).described()
+    kind = KitchenData if model.startswith("kitchen") else Data
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}).described()
 
 
 def validated(model: str) -> str:

@@ -49,6 +49,11 @@ class Things:
         """The models with parts that stay where they are, as things of their own: for scenes that settle."""
         return {name: replace(model, joints=()) for name, model in self.models.items()}
 
+    def is_thing(self, model: str) -> bool:
+        """Return whether a model is a thing or a part of one: not the table, the background or a light."""
+        known = self.models.get(model)
+        return known is not None and known.category not in BACKGROUND
+
     def joint(self, scene: Scene, name: str) -> Joint | None:
         """Return the joint of a part in a scene; None if the thing is no part."""
         part = self.parts.get(scene[name].model)

@@ -20,7 +20,6 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
 from robocontrast_ros.domain import Instruction, Pose, RobotState, Scene, TestInstance
-from robocontrast_ros.domain.products import norm
 from robocontrast_ros.episodes.judging import TRUE_SCENE
 from robocontrast_ros.policies.baselines.tabletop.handling import Handler
 from robocontrast_ros.policies.baselines.tabletop.oracle import TabletopOracle, TabletopOracleParameters
@@ -31,24 +30,24 @@ from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.tasks.tabletop.goals import named
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, check_objects
 from robocontrast_ros.tasks.tabletop.scenes import suits
-from robocontrast_ros.training.demonstrator import DemonstrationKeys, Demonstrator
+from robocontrast_ros.training.demonstrator import DemonstrationKeys, Demonstrator, Drift, HandNoise
 from robocontrast_ros.training.shards import Stored
 
 DRAWS = 10
 """Limit of the instructions of a family that are tried in a scene."""
 
+TURNS = (5,)
+"""The element of an action that turns a hand that points down."""
+
 
 @record
-class TabletopDemonstrations(DemonstrationKeys):
+class TabletopDemonstrations(DemonstrationKeys, HandNoise):
     """Parameters of the demonstrations."""
 
     robots: tuple[str, ...] = Field(min_length=1, description="names of robots' profiles; shards take them in turn")
     shards: int = Field(ge=2, description="number of files; the first twentieth, at least one, is for validation")
     scenes: int = Field(gt=0, description="scenes in one shard")
     instructions: int = Field(gt=0, description="episodes with different instructions in each scene, at most")
-    noise: float = Field(ge=0, description="greatest standard deviation of each executed coordinate [m]")
-    turn_noise: float = Field(ge=0, description="the same of the executed turn [rad]")
-    drift_turn: float = Field(ge=0, description="largest turn of a drifting step [rad]")
     objects: tuple[int, int] | None = Field(
         default=None,
         description="fewest and most things of a scene, those that its first instruction names in any case; "
@@ -145,32 +144,6 @@ def asked(family: str, scene: Scene, task: Tabletop) -> list[Instruction]:
     ]
 
 
-class _Drift:
-    """The executed actions of one episode: the oracle's or drifts, with noise."""
-
-    def __init__(self, parameters: TabletopDemonstrations, rng: np.random.Generator) -> None:
-        self._p, self._rng = parameters, rng
-        # Some episodes have little noise, because a policy also has to be exact.
-        self._share = rng.uniform()
-        self._drift, self._left = np.zeros(4), 0
-
-    def executed(self, label: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the action that is executed in place of the label, shape (7,)."""
-        p, rng = self._p, self._rng
-        action = label.copy()
-        if self._left == 0 and rng.random() < p.drift_chance:
-            self._left = int(rng.integers(1, p.drift_steps + 1))
-            direction = rng.normal(size=3)
-            shift = direction / float(norm(direction)) * rng.uniform(0.0, p.drift_length)
-            self._drift = np.array([*shift, rng.uniform(-p.drift_turn, p.drift_turn)])
-        if self._left > 0:
-            self._left -= 1
-            action[:3], action[5] = self._drift[:3], self._drift[3]
-        action[:3] += rng.normal(0.0, p.noise, 3) * self._share
-        action[5] += rng.normal(0.0, p.turn_noise) * self._share
-        return action
-
-
 class _Demonstrator(Demonstrator):
     """A robot in a world with the oracle in it."""
 
@@ -255,7 +228,7 @@ class _Demonstrator(Demonstrator):
             handler: Handler = self._oracle.skill(instance.instruction, start)
         except ValueError:
             return None
-        drift = _Drift(self._p, rng)
+        drift = Drift(self._p, rng, TURNS)
         width_before, gripper = robot.gripper_width, 0.0
         for _ in range(self._p.step_limit):
             label = handler.step(robot.pose, robot.gripper_width, scene)

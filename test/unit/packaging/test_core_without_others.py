@@ -56,6 +56,7 @@ else:
 
 NEED_TORCH = (
     "robocontrast_ros.policies.film_bc.",
+    "robocontrast_ros.policies.kitchen_bc.",
     "robocontrast_ros.policies.prompted.",
     "robocontrast_ros.policies.tabletop_bc.",
     "robocontrast_ros.policies.adapters.torch_model.networks",

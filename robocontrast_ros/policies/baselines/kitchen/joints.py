@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
@@ -61,10 +62,30 @@ class Phase(IntEnum):
     DONE = 8
 
 
+@dataclass(frozen=True)
+class JointIntent:
+    """The purpose of an action.
+
+    Attributes:
+        phase: the phase.
+        handle: place of the tool at the handle as that is now.
+        above: height in which the hand goes to the handle, and from it [m].
+        commanded: the pose that the action is added to.
+    """
+
+    phase: Phase
+    handle: Pose
+    above: float
+    commanded: Pose
+
+
 class JointHandler:
     """Takes a handle, moves its joint, and lets go, one step at a time.
 
     Each step uses the tool, the fingers and the joint as they are now.
+
+    Attributes:
+        intent: purpose of the last action; None before the first.
     """
 
     def __init__(
@@ -81,6 +102,7 @@ class JointHandler:
         self._before: tuple[Pose, float, float] | None = None
         self._gripper, self._waited, self._sense = OPEN, 0, 1.0
         self._closing_from = math.inf
+        self.intent: JointIntent | None = None
 
     def step(self, tool: Pose, width: float, scene: Scene) -> Vector:
         """Return the next action: displacement [m], rotation vector [rad], both in `world`, gripper; shape (7,).
@@ -97,8 +119,19 @@ class JointHandler:
         goal = self._next(tool, width, position)
         action = np.array([*self._towards(goal, tool), self._gripper])
         self._before = tool, width, position
-        self._executed(action)
+        self.intent = JointIntent(self._phase, self._way.tool(position), self._way.height, self._commanded)
+        self.executed(action)
         return action
+
+    def executed(self, action: Sequence[float]) -> None:
+        """Take an action as carried out; ``step`` takes its own, and a later call another one in its place.
+
+        Args:
+            action: displacement [m], rotation vector [rad], both in `world`, and more; shape (6 or more,).
+        """
+        start = self.intent.commanded
+        x, y, z = (a + float(b) for a, b in zip(start.position, action[:3], strict=True))
+        self._commanded = Pose((x, y, z), turned(start.orientation, from_vector(action[3:6])))
 
     def _next(self, tool: Pose, width: float, position: float) -> Pose:
         """Return the place of the tool to go to, and set the gripper and the phase."""
@@ -184,12 +217,6 @@ class JointHandler:
         ahead = np.add(commanded.position, shift) - np.asarray(tool.position)
         shift = np.asarray(tool.position) + _at_most(ahead, p.leash) - np.asarray(commanded.position)
         return np.array([*shift, *_at_most(np.asarray(between(commanded.orientation, goal.orientation)), p.turn)])
-
-    def _executed(self, action: Sequence[float]) -> None:
-        """Take an action as carried out."""
-        start = self._commanded
-        x, y, z = (a + float(b) for a, b in zip(start.position, action[:3], strict=True))
-        self._commanded = Pose((x, y, z), turned(start.orientation, from_vector(action[3:6])))
 
 
 def _angle(start: Pose, end: Pose) -> float:

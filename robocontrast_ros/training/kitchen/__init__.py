@@ -1,0 +1,1 @@
+"""Training of the policies for the task ``kitchen``."""

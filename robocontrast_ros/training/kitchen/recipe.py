@@ -1,0 +1,77 @@
+"""Training of ``kitchen_state``, from nothing to the model card; every part can be resumed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from pydantic import Field
+
+from robocontrast_ros.configuration import ConfigurationError, record
+from robocontrast_ros.policies.fit import check_fit
+from robocontrast_ros.policies.kitchen_bc.loading import describe
+from robocontrast_ros.policies.kitchen_bc.network import STEP, TURN
+from robocontrast_ros.policies.kitchen_bc.things import Catalogue
+from robocontrast_ros.policies.networks import one_thread
+from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
+from robocontrast_ros.policies.tabletop_bc.policy import STILL, STILL_TURN
+from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.tasks.kitchen import Kitchen
+from robocontrast_ros.training.kitchen.card import Data, model_card
+from robocontrast_ros.training.kitchen.cloning import CloningTrainer, CloningTraining, read
+from robocontrast_ros.training.kitchen.demonstrations import KitchenDemonstrations, make_shard, read_oracle
+from robocontrast_ros.training.recipes import RecipeFile, Say, Trained, Work
+from robocontrast_ros.training.shards import split
+
+
+@record
+class KitchenRecipe:
+    """The file config/training/kitchen.yaml."""
+
+    recipe: str = Field(description="plug-in that reads this file")
+    demonstrations: KitchenDemonstrations
+    cloning: CloningTraining
+
+
+class KitchenFile(RecipeFile):
+    """The recipe of ``kitchen_state``."""
+
+    PARAMETERS = KitchenRecipe
+    parameters: KitchenRecipe
+
+    def __init__(self, path: Path, parameters: KitchenRecipe) -> None:
+        super().__init__(path, parameters)
+        made = parameters.demonstrations
+        oracle, task_file = read_oracle(made)
+        for key, own in (("step", STEP), ("turn", TURN), ("still", STILL), ("still_turn", STILL_TURN)):
+            got = getattr(oracle.handling, key)
+            if got != own:
+                expected = f"{own:g}, as in the policy that is trained"
+                raise ConfigurationError(made.oracle, f"handling.{key}", got, expected)
+        self._task = task = Kitchen.from_file(task_file)
+        if made.modified and task.modifications is None:
+            expected = f"0 for the task '{task.name}', whose scenes cannot be modified"
+            raise ConfigurationError(str(path), "demonstrations.modified", made.modified, expected)
+        for robot in made.robots:
+            check_fit(describe(path.stem), load_profile(robot), task.control_rate, {}, str(path))
+
+    # Threads that wait for each other take ten times as long if another process uses a core.
+    @one_thread()
+    def train(self, folder: Path, processes: int, say: Say) -> Trained:
+        """Follow the recipe; see ``training.recipes.Recipe``."""
+        recipe, name, work = self.parameters, self._path.stem, Work(folder, processes, say)
+        demonstrations = work.shards("demonstrations", make_shard, recipe.demonstrations)
+        catalogue, encoder = catalogue_of(self._task), SentenceEncoder.shipped()
+        steps, held = (read(paths, catalogue, encoder) for paths in split(demonstrations))
+        network = work.network("network", CloningTrainer(recipe.cloning, catalogue, steps, held))
+        policy = work.policy("kitchen_bc", f"{name}_state", network=network)
+        data = Data.of(demonstrations)
+        return work.trained([policy], "kitchen_skills", self._path.name, model_card(policy.stem, data), asdict(data))
+
+
+def catalogue_of(task: Kitchen) -> Catalogue:
+    """Return the catalogue of a task's things."""
+    things = task.things
+    known = {name: model for name, model in things.models.items() if things.is_thing(name)}
+    backgrounds = [name for name in things.models if name not in known]
+    return Catalogue.of(known.values(), dict(things.parts), backgrounds)
