@@ -1,6 +1,7 @@
 """setup.py, package.xml, CMakeLists.txt and requirements.in say the same."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -202,23 +203,44 @@ def test_the_command_starts_with_nothing_set_in_the_shell(tmp_path):
     assert "evaluate" in done.stdout
 
 
+def written_command(checkout, folder, python, module="robocontrast_ros.cli.main", function="app"):
+    """Write the executable of a function as it is installed, and return it."""
+    script = (checkout / "cmake" / "console_script.in").read_text()
+    for name, value in {"Python3_EXECUTABLE": python, "module": module, "function": function}.items():
+        script = script.replace(f"@{name}@", str(value))
+    command = folder / "robocontrast"
+    command.write_text(script)
+    command.chmod(0o755)
+    return command
+
+
 def test_the_command_starts_from_a_path_that_has_a_space_and_is_long(checkout, tmp_path):
     prefix = tmp_path / "a path with a space" / ("long" * 50)
     prefix.parent.mkdir()
     prefix.symlink_to(sys.prefix)
-    script = (checkout / "cmake" / "console_script.in").read_text()
-    for name, value in {
-        "Python3_EXECUTABLE": prefix / "bin" / "python",
-        "module": "robocontrast_ros.cli.main",
-        "function": "app",
-    }.items():
-        script = script.replace(f"@{name}@", str(value))
-    command = tmp_path / "robocontrast"
-    command.write_text(script)
-    command.chmod(0o755)
+    command = written_command(checkout, tmp_path, prefix / "bin" / "python")
     done = subprocess.run([command, "--help"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "evaluate" in done.stdout
+
+
+def test_processes_of_a_pool_that_the_command_begins_do_not_run_the_command_again(checkout, tmp_path):
+    """As those of `score`, `study` and `train` with several processes."""
+    (tmp_path / "pooled.py").write_text(
+        "from robocontrast_ros.system.processes import process_pool\n\n\n"
+        "def main():\n"
+        "    with process_pool(1) as submit:\n"
+        "        print(submit(abs, -7).result(60))\n"
+    )
+    command = written_command(checkout, tmp_path, sys.executable, "pooled", "main")
+    done = subprocess.run(
+        [command],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "7\n"), done.stderr
 
 
 @pytest.mark.parametrize("folder", ["launch", "config", "models"])
