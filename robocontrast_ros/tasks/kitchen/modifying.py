@@ -109,15 +109,11 @@ class KitchenModifications:
         text = Problem("scene", instruction.text, fixtures, objects, (free, *sites))
         names = Names(text, self._kitchen.types)
         held = [self._place(name, text, names, scene) for name in objects]
-        own = [
-            Region(f"{name}_place", TABLE, ((*scene[name].pose.xy, *scene[name].pose.xy),))
-            for name, atom in zip(objects, held, strict=True)
-            if atom is None
-        ]
-        own += [Region(f"{name}_place", TABLE, ((*scene[name].pose.xy,) * 2,)) for name in fixtures if name != TABLE]
-        init = [Atom(ON, (name, f"{TABLE}_{name}_place")) for name in fixtures if name != TABLE]
-        init += [atom or Atom(ON, (name, f"{TABLE}_{name}_place")) for name, atom in zip(objects, held, strict=True)]
-        init += self._states(text, names, scene)
+        on_table = [name for name in fixtures if name != TABLE]
+        on_table += [name for name, atom in zip(objects, held, strict=True) if atom is None]
+        own = [Region(f"{name}_place", TABLE, ((*scene[name].pose.xy, *scene[name].pose.xy),)) for name in on_table]
+        init = [Atom(ON, (region.name.removesuffix("_place"), region.full_name)) for region in own]
+        init += [*filter(None, held), *self._states(text, names, scene)]
         text = replace(text, regions=(free, *sites, *own), init=tuple(init))
         return self._asked(text, names, instruction)
 
