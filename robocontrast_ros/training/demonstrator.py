@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robocontrast_ros.configuration import record
+from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
 from robocontrast_ros.domain import RobotState
 from robocontrast_ros.domain.products import norm
 from robocontrast_ros.images.rendering import Camera
+from robocontrast_ros.policies.baselines.tabletop.oracle import TabletopOracleParameters
 from robocontrast_ros.robots.kinds import make_controller
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.worlds.in_process import WorldSimulation
@@ -74,6 +77,20 @@ class Drift:
         return action
 
 
+def read_oracle(parameters: Any) -> tuple[TabletopOracleParameters, Path]:
+    """Return the parameters of the oracle of an arm with a hand, and its task's file.
+
+    Args:
+        parameters: a record whose ``oracle`` is the URI of its file.
+
+    Raises:
+        ConfigurationError: its file does not fit.
+    """
+    file = resolve_uri(parameters.oracle)
+    oracle = load_record(TabletopOracleParameters, file)
+    return oracle, resolve_uri(oracle.task, file.parent)
+
+
 class Demonstrator:
     """A robot in a world, moved by the displacements of an oracle, each of one control period."""
 
@@ -105,3 +122,15 @@ class Demonstrator:
         assert control is not None
         self._world.apply_command(control.command)
         self._world.step(self._steps)
+
+    def _columns(self, episodes: Sequence[dict[str, Any]], steps: Sequence[dict[str, Any]]) -> dict[str, NDArray[Any]]:
+        """Return the columns of a shard, in single precision, from its rows: of episodes, and of steps.
+
+        Raises:
+            ConfigurationError: there is no episode.
+        """
+        if not episodes:
+            expected = "a limit within which some of the oracle's episodes succeed"
+            raise ConfigurationError("demonstrations", "step_limit", self._p.step_limit, expected)
+        columns = {key: np.array([row[key] for row in rows]) for rows in (episodes, steps) for key in rows[0]}
+        return {key: v.astype(np.float32) if v.dtype == np.float64 else v for key, v in columns.items()}

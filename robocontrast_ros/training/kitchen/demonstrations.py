@@ -10,26 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.domain import NotApplicable, Pose, RobotState, Scene, TestInstance
 from robocontrast_ros.domain.products import norm
 from robocontrast_ros.episodes.judging import TRUE_SCENE
 from robocontrast_ros.objects.joints import position_in
 from robocontrast_ros.policies.baselines.kitchen.joints import JointHandler
 from robocontrast_ros.policies.baselines.kitchen.oracle import KitchenOracle
-from robocontrast_ros.policies.baselines.tabletop.oracle import TabletopOracleParameters
 from robocontrast_ros.robots.kinds import make_state_estimator
 from robocontrast_ros.system.processes import Stopped, stopping
 from robocontrast_ros.tasks.kitchen import Kitchen
 from robocontrast_ros.tasks.kitchen.parameters import FAMILIES
 from robocontrast_ros.tasks.protocol import robot_start
-from robocontrast_ros.training.demonstrator import DemonstrationKeys, Demonstrator, Drift, HandNoise
+from robocontrast_ros.training.demonstrator import DemonstrationKeys, Demonstrator, Drift, HandNoise, read_oracle
 from robocontrast_ros.training.shards import Stored
 
 SKILLS = tuple(FAMILIES)
@@ -123,17 +121,6 @@ def _demonstrator(parameters: KitchenDemonstrations, robot: str) -> _Demonstrato
     return _Demonstrator(parameters, robot)
 
 
-def read_oracle(parameters: KitchenDemonstrations) -> tuple[TabletopOracleParameters, Path]:
-    """Return the oracle's parameters and the task's file.
-
-    Raises:
-        ConfigurationError: its file does not fit.
-    """
-    file = resolve_uri(parameters.oracle)
-    oracle = load_record(TabletopOracleParameters, file)
-    return oracle, resolve_uri(oracle.task, file.parent)
-
-
 class _Demonstrator(Demonstrator):
     """A robot in a world with the oracle in it."""
 
@@ -162,13 +149,7 @@ class _Demonstrator(Demonstrator):
                 if made is not None:
                     steps += ({"episode": len(episodes), **row} for row in made)
                     episodes.append({"problem": index, **self._described(instance, start)})
-        if not episodes:
-            expected = "a limit within which some of the oracle's episodes succeed"
-            raise ConfigurationError("demonstrations", "step_limit", self._p.step_limit, expected)
-        columns = {key: np.array([row[key] for row in rows]) for rows in (episodes, steps) for key in rows[0]}
-        for key, values in columns.items():
-            if values.dtype == np.float64:
-                columns[key] = values.astype(np.float32)
+        columns = self._columns(episodes, steps)
         return Shard(np.array(self._names), np.array(problems), tried, altered, **columns)
 
     def _instances(self, name: str, rng: np.random.Generator) -> Iterator[tuple[TestInstance, bool]]:

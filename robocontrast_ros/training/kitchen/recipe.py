@@ -17,9 +17,10 @@ from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.tabletop_bc.policy import STILL, STILL_TURN
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.tasks.kitchen import Kitchen
+from robocontrast_ros.training.demonstrator import read_oracle
 from robocontrast_ros.training.kitchen.card import Data, model_card
 from robocontrast_ros.training.kitchen.cloning import CloningTrainer, CloningTraining, read
-from robocontrast_ros.training.kitchen.demonstrations import KitchenDemonstrations, make_shard, read_oracle
+from robocontrast_ros.training.kitchen.demonstrations import KitchenDemonstrations, make_shard
 from robocontrast_ros.training.recipes import RecipeFile, Say, Trained, Work
 from robocontrast_ros.training.shards import split
 

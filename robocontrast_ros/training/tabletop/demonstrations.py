@@ -12,17 +12,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
+from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import Instruction, Pose, RobotState, Scene, TestInstance
 from robocontrast_ros.episodes.judging import TRUE_SCENE
 from robocontrast_ros.policies.baselines.tabletop.handling import Handler
-from robocontrast_ros.policies.baselines.tabletop.oracle import TabletopOracle, TabletopOracleParameters
+from robocontrast_ros.policies.baselines.tabletop.oracle import TabletopOracle
 from robocontrast_ros.robots.kinds import make_state_estimator
 from robocontrast_ros.system.processes import Stopped, stopping
 from robocontrast_ros.tasks.protocol import Infeasible, robot_start
@@ -30,7 +29,7 @@ from robocontrast_ros.tasks.tabletop import Tabletop
 from robocontrast_ros.tasks.tabletop.goals import named
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES, check_objects
 from robocontrast_ros.tasks.tabletop.scenes import suits
-from robocontrast_ros.training.demonstrator import DemonstrationKeys, Demonstrator, Drift, HandNoise
+from robocontrast_ros.training.demonstrator import DemonstrationKeys, Demonstrator, Drift, HandNoise, read_oracle
 from robocontrast_ros.training.shards import Stored
 
 DRAWS = 10
@@ -116,17 +115,6 @@ def _demonstrator(parameters: TabletopDemonstrations, robot: str) -> _Demonstrat
     return _Demonstrator(parameters, robot)
 
 
-def read_oracle(parameters: TabletopDemonstrations) -> tuple[TabletopOracleParameters, Path]:
-    """Return the oracle's parameters and the task's file.
-
-    Raises:
-        ConfigurationError: its file does not fit.
-    """
-    file = resolve_uri(parameters.oracle)
-    oracle = load_record(TabletopOracleParameters, file)
-    return oracle, resolve_uri(oracle.task, file.parent)
-
-
 def place(pose: Pose) -> tuple[float, float, float, float]:
     """Return x, y, z [m] and yaw [rad]; that of a tool, which points down, is the one of ``ToolPlace``."""
     return *pose.position, pose.yaw
@@ -170,13 +158,7 @@ class _Demonstrator(Demonstrator):
                 if made is not None:
                     steps += ({"episode": len(episodes), **row} for row in made)
                     episodes.append(self._described(instance.instruction, start))
-        if not episodes:
-            expected = "a limit within which some of the oracle's episodes succeed"
-            raise ConfigurationError("demonstrations", "step_limit", self._p.step_limit, expected)
-        columns = {key: np.array([row[key] for row in rows]) for rows in (episodes, steps) for key in rows[0]}
-        for key, values in columns.items():
-            if values.dtype == np.float64:
-                columns[key] = values.astype(np.float32)
+        columns = self._columns(episodes, steps)
         return Shard(np.array(self._names), np.array([tried[family] for family in FAMILIES]), **columns)
 
     def _instances(self, rng: np.random.Generator, name: str, tried: Counter[str]) -> Iterator[TestInstance]:

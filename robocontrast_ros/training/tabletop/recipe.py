@@ -20,10 +20,11 @@ from robocontrast_ros.policies.tabletop_bc.policy import STILL, STILL_TURN
 from robocontrast_ros.policies.tabletop_bc.things import Catalogue
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.tasks.tabletop import Tabletop
+from robocontrast_ros.training.demonstrator import read_oracle
 from robocontrast_ros.training.recipes import RecipeFile, Say, Trained, Work
 from robocontrast_ros.training.shards import split
 from robocontrast_ros.training.tabletop.card import Data, model_card
-from robocontrast_ros.training.tabletop.demonstrations import TabletopDemonstrations, make_shard, read_oracle
+from robocontrast_ros.training.tabletop.demonstrations import TabletopDemonstrations, make_shard
 from robocontrast_ros.training.tabletop.grounding import GroundingTrainer, GroundingTraining, Told
 from robocontrast_ros.training.tabletop.motion import MotionTrainer, MotionTraining, Steps
 from robocontrast_ros.training.tabletop.sentences import SentenceParameters, make_sentences

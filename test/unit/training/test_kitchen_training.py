@@ -22,8 +22,9 @@ from robocontrast_ros.policies.kitchen_bc.rotations import between  # noqa: E402
 from robocontrast_ros.policies.networks import one_thread  # noqa: E402
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder  # noqa: E402
 from robocontrast_ros.tasks.kitchen import Kitchen  # noqa: E402
+from robocontrast_ros.training.demonstrator import read_oracle  # noqa: E402
 from robocontrast_ros.training.kitchen.cloning import chosen, read  # noqa: E402
-from robocontrast_ros.training.kitchen.demonstrations import RESTS, RESTS_TURN, make_shard, read_oracle  # noqa: E402
+from robocontrast_ros.training.kitchen.demonstrations import RESTS, RESTS_TURN, make_shard  # noqa: E402
 from robocontrast_ros.training.kitchen.recipe import KitchenRecipe, catalogue_of  # noqa: E402
 
 RECIPE_FILE = resolve_uri("package://robocontrast_ros/config/training/kitchen.yaml")

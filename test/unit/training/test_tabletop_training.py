@@ -23,7 +23,8 @@ from robocontrast_ros.policies.networks import one_thread  # noqa: E402
 from robocontrast_ros.tasks.tabletop import Tabletop  # noqa: E402
 from robocontrast_ros.tasks.tabletop.hand import ToolPlace  # noqa: E402
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES  # noqa: E402
-from robocontrast_ros.training.tabletop.demonstrations import Shard, make_shard, read_oracle  # noqa: E402
+from robocontrast_ros.training.demonstrator import read_oracle  # noqa: E402
+from robocontrast_ros.training.tabletop.demonstrations import Shard, make_shard  # noqa: E402
 from robocontrast_ros.training.tabletop.recipe import TabletopRecipe  # noqa: E402
 
 RECIPE_FILE = resolve_uri("package://robocontrast_ros/config/training/tabletop.yaml")
