@@ -17,6 +17,7 @@ from robocontrast_ros.analysis.estimates.results import Results, is_modified
 from robocontrast_ros.analysis.estimates.scores import draws
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.statistics.clusters import cluster_mean
+from robocontrast_ros.statistics.difficulty import Difficulty, difficulty
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.observation_shift import (
     ChainShift,
@@ -96,8 +97,9 @@ class Shift:
         skills: one a skill, in the order of their names.
         numbers: those over skills.
         pooled: RPD of the mean rates, and its test.
+        difficulty: whether the harder skills are harmed more.
         independent: whether the pairs of each skill are independent of each other. If not, the null expectations and
-            Fisher's tests of ``numbers`` do not hold.
+            Fisher's tests of ``numbers`` do not hold, nor does the test of ``difficulty``.
         kinds: one a kind of modification, in the order of their names; empty for chains.
         broken: the trials that fail after a success in the own scene, the least progress first.
     """
@@ -108,6 +110,7 @@ class Shift:
     skills: tuple[SkillShift, ...]
     numbers: ObservationShift
     pooled: PooledShift
+    difficulty: Difficulty
     independent: bool
     kinds: tuple[KindShift, ...]
     broken: tuple[Broken, ...]
@@ -274,6 +277,7 @@ def _shift(policy: str, name: str, symbol: str, pairs: pl.DataFrame) -> Shift:
         tuple(skills),
         observation_shift([one.pair for one in skills]),
         pooled_of(pairs),
+        difficulty([one.pair for one in skills], draws()),
         (counted["len"] == counted["cluster"]).all(),
         tuple(_kinds(pairs)) if name != CHAIN else (),
         tuple(

@@ -18,7 +18,7 @@ from robocontrast_ros.analysis.tables.frames import columns_of, frame, part, wri
 from robocontrast_ros.analysis.tables.latex import tabular
 from robocontrast_ros.analysis.tables.terminal import tables
 from robocontrast_ros.domain.words import counted
-from robocontrast_ros.statistics.estimate import Estimate
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.observation_shift import ALPHA, MARGIN
 
 UNDEFINED = "undefined"
@@ -35,6 +35,11 @@ NUMBERS = (
 NOT_INDEPENDENT = (
     "Repeats of a test instance are not independent: there is no expectation by chance and no test of single skills."
 )
+DIFFICULTY = (
+    "rho: Spearman's correlation of ORI and RPD over the skills with ORI above 0; negative where the harder skills are "
+    "harmed more (hypothesis I). ORI is part of RPD, so it is not 0 without that: by chance is its expectation if "
+    "each skill loses the same share, and p the probability then of a rho as low or lower. 95 % interval over skills."
+)
 CHAINED = (
     "Shares of the runs of a chain that did its first skill, its first two, … in turn, the robot alone reset between "
     "them. UB: product of the rates of the skills alone, in their own scenes, with the same step limit and seeds. It "
@@ -46,12 +51,16 @@ CHAINED = (
 ALL_KINDS = "all"
 """Name of the row of a perturbation over all kinds of modifications."""
 
-_BY_CHANCE = ("expected_harmed", "expected_rpd_harmed", "found_harmed", "found_helped")
+_BY_CHANCE = ("expected_harmed", "expected_rpd_harmed", "found_harmed", "found_helped", "by_chance", "p")
 """Numbers that hold for independent pairs alone."""
+
+_DIFFICULTY = ("by_chance", "p")
+"""Those of ``Difficulty``; the others are of ``ObservationShift``."""
 
 
 def _number(shift: Shift, name: str) -> float | int | None:
-    return getattr(shift.numbers, name) if shift.independent or name not in _BY_CHANCE else None
+    owner = shift.difficulty if name in _DIFFICULTY else shift.numbers
+    return getattr(owner, name) if shift.independent or name not in _BY_CHANCE else None
 
 
 def _of_all(name: str, row: tuple[Shift, object, str]) -> float | int | None:
@@ -96,7 +105,15 @@ _FILES: Mapping[str, tuple[Column, ...]] = {
                 ),
                 ("holm_harmed", int, "found_harmed", "skills that are worse by a test; null likewise"),
                 ("holm_helped", int, "found_helped", "skills that are better; null likewise"),
+                ("expected_rho", float, "by_chance", "expected rho if each loses the same share; null likewise"),
+                ("p_rho", float, "p", "probability then of a rho as low or lower; null likewise"),
             )
+        ),
+        Column(
+            "rho",
+            lambda row: row[0].difficulty.rho if row[2] == ALL_KINDS else NO_ESTIMATE,
+            kind=Estimate,
+            meaning="Spearman's correlation of ORI and RPD over skills",
         ),
     ),
     "observation_shift_skills": (
@@ -157,7 +174,7 @@ def shift_report(found: Shifts, mark: str = "") -> Group:
 
 
 def blocks_of(found: Shifts, mark: str = "") -> list[TableBlock]:
-    """Return all tables: the numbers, by kind of modification, by skill, and the chains.
+    """Return all tables: the numbers, by kind of modification, of harder skills, by skill, and the chains.
 
     Args:
         found: the numbers.
@@ -166,6 +183,8 @@ def blocks_of(found: Shifts, mark: str = "") -> list[TableBlock]:
     blocks = [numbers_block(found, mark)] if found.shifts else []
     if any(len(shift.kinds) > 1 for shift in found.shifts):
         blocks.append(kinds_block(found, mark))
+    if any(shift.difficulty.rho.mean is not None for shift in found.shifts):
+        blocks.append(difficulty_block(found, mark))
     blocks += [skills_block(policy, own) for policy, own in by_policy(found)]
     return [*blocks, *(chains_block(chains, mark) for chains in found.chains)]
 
@@ -220,6 +239,23 @@ def kinds_block(found: Shifts, mark: str = "") -> TableBlock:
         "differs between the rows.",
         mark=mark,
         group=Column("policy", lambda row: row[0].policy) if _policies(found) else None,
+    )
+
+
+def difficulty_block(found: Shifts, mark: str = "") -> TableBlock:
+    """Return whether the harder skills are harmed more (hypothesis I); a row a perturbation where that is defined."""
+    return TableBlock(
+        [
+            Column("are harder skills harmed more?", lambda shift: shift.symbol),
+            Column("skills", lambda shift: shift.difficulty.skills),
+            Column("rho", lambda shift: shift.difficulty.rho, SIGNED),
+            Column("by chance", lambda shift: _number(shift, "by_chance"), SIGNED, beside=True),
+            Column("p", lambda shift: PValue(_number(shift, "p"))),
+        ],
+        [shift for shift in found.shifts if shift.difficulty.rho.mean is not None],
+        note=DIFFICULTY,
+        mark=mark,
+        group=_policies(found),
     )
 
 

@@ -18,7 +18,7 @@ from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.report.comparison_page import read_runs, write_comparison_page
 from robocontrast_ros.analysis.report.run_page import run_page
 from robocontrast_ros.analysis.tables.comparison import comparison_report
-from robocontrast_ros.analysis.tables.observation_shift import COLUMNS, shift_tables
+from robocontrast_ros.analysis.tables.observation_shift import COLUMNS, shift_report, shift_tables
 from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.runs.events import TrialSkipped
@@ -110,6 +110,17 @@ def test_the_numbers_over_skills_are_those_by_hand(modified):
     smallest = stats.fisher_exact([[5, 0], [0, 5]], alternative="greater").pvalue
     assert 4 * smallest < 0.05 and twice.numbers.found_harmed == 1, "the least of four p-values, by Holm's procedure"
     assert (once.numbers.found_harmed, twice.numbers.found_helped) == (0, 0)
+
+
+def test_the_correlation_of_ori_and_rpd_leaves_out_skills_that_are_never_solved(modified):
+    once, twice = shifts_of(modified).shifts
+    # ORI 1, 1/2, 2/3 with RPD 0, 2/3, -1/2; then 1, 2/5, 3/5 with 1, 0, -1/3.
+    assert (once.difficulty.skills, once.difficulty.rho.mean) == (3, pytest.approx(-0.5))
+    assert (twice.difficulty.skills, twice.difficulty.rho.mean) == (3, pytest.approx(0.5))
+    table = shift_tables(shifts_of(modified))["observation_shift"].filter(pl.col("kind") == "all")
+    assert table["rho_mean"].to_list() == pytest.approx([-0.5, 0.5])
+    assert table["p_rho"].to_list() == [once.difficulty.p, twice.difficulty.p]
+    assert "are harder skills harmed more?" in " ".join(printed(shift_report(shifts_of(modified))).split())
 
 
 def test_the_interval_of_the_pooled_rpd_contains_that_of_a_bootstrap_over_instances(modified):

@@ -10,8 +10,10 @@ import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from robocontrast_ros.configuration import read_yaml, resolve_uri
+from robocontrast_ros.statistics.difficulty import difficulty
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.observation_shift import (
     Pair,
@@ -199,3 +201,48 @@ def test_the_interval_of_the_pooled_rpd_covers_the_true_one(size, harm):
         covered += found.low <= harm <= found.high
     # 54 of 60 or more have a probability of .97 at 95 %.
     assert covered >= 54
+
+
+def spearman(original, modified):
+    """SciPy's correlation of ORI and RPD over the skills with ORI above 0."""
+    there = original > 0
+    return stats.spearmanr(original[there], 1.0 - modified[there] / original[there]).statistic
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_correlation_of_ori_and_rpd_in_the_published_rates_is_scipys(policy):
+    pairs = pairs_of(policy)
+    original, modified = (np.array([getattr(pair, name) for pair in pairs]) for name in ("original", "modified"))
+    found = difficulty(pairs, np.random.default_rng(1))
+    assert found.skills == int((original > 0).sum())
+    assert found.rho.mean == pytest.approx(spearman(original, modified))
+    assert found.rho.low < found.rho.mean < found.rho.high
+
+
+@examples(60)
+@given(counts=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=8))
+def test_the_correlation_of_few_skills_is_scipys_or_undefined(counts):
+    found = difficulty([Pair(*one, 4) for one in counts], np.random.default_rng(1), draws=40)
+    original, modified = np.array(counts, dtype=float).reshape(-1, 2).T
+    there = original > 0
+    varies = len(np.unique(original[there])) > 1 and len(np.unique(modified[there] / original[there])) > 1
+    assert found.skills == there.sum()
+    assert found.rho.mean == (pytest.approx(spearman(original, modified)) if varies else None)
+    assert found.p is None or 0.0 < found.p <= 1.0
+
+
+def test_harder_skills_that_lose_more_are_found_and_a_common_loss_is_not():
+    rng, rates, trials = np.random.default_rng(3), np.linspace(0.3, 1.0, 44), 20
+    found = {}
+    for what, kept in (("common", np.full(44, 0.7)), ("harder", (rates - 0.3) / 0.7)):
+        runs = []
+        for _ in range(60):
+            counts = zip(rng.binomial(trials, rates), rng.binomial(trials, kept * rates), strict=True)
+            runs.append(difficulty([Pair(int(own), int(other), trials) for own, other in counts], rng, draws=199))
+        found[what] = runs
+    # ORI is part of RPD: without any effect of difficulty their correlation is above 0.
+    assert np.mean([one.by_chance for one in found["common"]]) > 0.1
+    bias = np.mean([one.rho.mean - one.by_chance for one in found["common"]])
+    assert abs(bias) < 0.05
+    assert sum(one.p <= 0.05 for one in found["common"]) <= 8, "of 60, of which 3 are expected"
+    assert sum(one.p <= 0.05 for one in found["harder"]) >= 55
