@@ -201,4 +201,5 @@ for _name, _command in COMMANDS.items():
 
 _tasks = typer.Typer(cls=_OneLine, no_args_is_help=True, help="Look at the tasks of the kitchen, written as text.")
 _tasks.command("check")(_one_line_errors(tasks.check))
+_tasks.command("modifications")(_one_line_errors(tasks.modifications))
 app.add_typer(_tasks, name="tasks")

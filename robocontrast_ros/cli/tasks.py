@@ -1,10 +1,11 @@
-"""`robocontrast tasks check`: whether files of kitchen problems are right, and what is in them."""
+"""`robocontrast tasks`: whether files of kitchen problems are right, what is in them, and what may be modified."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,6 +51,56 @@ def check(
     console.print(f"{counted(len(right) + wrong, 'file')}, {wrong} wrong. The table is of those that are right.")
     if wrong:
         raise typer.Exit(2)
+
+
+def modifications(
+    files: Annotated[
+        list[Path], typer.Argument(help="Problems in BDDL or YAML, and folders of them.", metavar="FILE|FOLDER…")
+    ],
+    free: Annotated[
+        int, typer.Option(min=0, help="Free rectangles on the table, to which things may be added; BOSS has 1 to 3.")
+    ] = 1,
+    to: Annotated[Path | None, typer.Option(help="CSV file for the list of all modifications.")] = None,
+) -> None:
+    """List the single modifications of kitchen problems that do not concern the skill, by their text alone.
+
+    They are the candidates of seed 003's generator (RAMG, section IV-A), each once. Those that change what the skill
+    needs or brings about are counted as refused, and have the reason in the list. Whether there is room shows only
+    in a scene.
+    """
+    import polars as pl
+
+    from robocontrast_ros.domain.words import counted
+    from robocontrast_ros.system.disk import write_file
+    from robocontrast_ros.tasks.bddl import Region, problem_files, read_problem
+    from robocontrast_ros.tasks.bddl import modifications as ramg
+    from robocontrast_ros.tasks.bddl.problem import SIDES
+
+    console, kitchen, vocabulary, rows = Console(), _kitchen(), ramg.read_vocabulary(), []
+    for file in problem_files(files):
+        problem = read_problem(file, [kitchen.first_unbuildable])
+        table = next(
+            name for name, kind in problem.fixtures.items() if not kitchen.types.fixtures[kind].is_part_of_skills
+        )
+        places = [Region(f"{ramg.FREE_PLACE}_{k + 1}", table, ((0.0, 0.0, 0.0, 0.0),)) for k in range(free)]
+        problem = replace(problem, regions=(*problem.regions, *places))
+        if problem.goal[0].predicate in SIDES:
+            problem = ramg.put_beside(problem, problem.goal[0], table)
+        try:
+            for each in ramg.modifications(problem, vocabulary, kitchen):
+                rows.append((str(file), each.kind, str(each.atom), ramg.refusal(problem, each, kitchen)))
+        except ValueError as error:
+            expected = "a goal that one skill brings about, or several"
+            raise ConfigurationError(str(file), "goal", str(error), expected) from None
+    names = ("file", "modification", "holds_then", "refused")
+    found = pl.DataFrame(rows, dict.fromkeys(names, pl.String), orient="row")
+    kinds = [(kind, found.filter(pl.col("modification") == kind)) for kind in ramg.KINDS]
+    shown = [(kind, len(own), own["refused"].ne("").sum()) for kind, own in [*kinds, ("all", found)]]
+    console.table(("modification", "number", "refused"), shown)
+    console.print(f"{counted(found['file'].n_unique(), 'file')}, {counted(free, 'free rectangle')} on each table.")
+    if to is not None:
+        write_file(to, found.write_csv())
+        console.path("list", to)
 
 
 def _kitchen() -> Kitchen:

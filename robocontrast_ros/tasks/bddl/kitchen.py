@@ -37,6 +37,11 @@ class FixtureRecord:
     moves: str = Field(default="", description="part that Open, Close, Turnon and Turnoff of the fixture itself mean")
     sites: dict[str, SiteRecord] = Field(default_factory=dict, description="LIBERO's names of its sites")
 
+    @property
+    def is_part_of_skills(self) -> bool:
+        """Whether a skill is done with it; else it is what all stands on."""
+        return bool(self.kind or self.moves or self.sites)
+
 
 @record
 class ObjectRecord:

@@ -16,7 +16,18 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import load_record, record, resolve_uri
 from robocontrast_ros.tasks.bddl.kitchen import Kitchen
-from robocontrast_ros.tasks.bddl.problem import IN, ON, OPEN, OPPOSITES, STATES, TURNON, Atom, Problem, first_flaw
+from robocontrast_ros.tasks.bddl.problem import (
+    IN,
+    ON,
+    OPEN,
+    OPPOSITES,
+    STATES,
+    TURNON,
+    Atom,
+    Problem,
+    Region,
+    first_flaw,
+)
 from robocontrast_ros.tasks.bddl.skills import skills_for
 
 MOVE, ADD, TOGGLE, CONTAIN = KINDS = ("move", "add", "toggle", "contain")
@@ -92,6 +103,20 @@ def modified(problem: Problem, modification: Modification) -> Problem:
     return replace(problem, objects=objects, init=(*kept, atom))
 
 
+def put_beside(problem: Problem, atom: Atom, table: str) -> Problem:
+    """Return a problem whose goal, that a thing stands beside another, is one of a region of the table.
+
+    Args:
+        problem: of which the goal is given anew.
+        atom: the goal, with a predicate of ``SIDES``.
+        table: name of the table.
+    """
+    target, reference = atom.arguments
+    region = Region(f"{reference}_side", table, ((0.0, 0.0, 0.0, 0.0),))
+    goal = Atom(ON, (target, region.full_name))
+    return replace(problem, regions=(*problem.regions, region), of_interest=atom.arguments, goal=(goal,))
+
+
 def refusal(problem: Problem, modification: Modification, kitchen: Kitchen) -> str:
     """Return why a modification of a problem is none of observation space alone, in words; empty if it is one.
 
@@ -140,6 +165,8 @@ def _candidates(problem: Problem, vocabulary: Vocabulary, kitchen: Kitchen) -> I
     small = [kind for kind in vocabulary.small if kind not in problem.objects.values()]
     further = [*small, *(kind for kind in vocabulary.large if kind not in problem.objects.values())]
     goals = {atom.arguments[-1] for atom in problem.goal}
+    # Our own files leave out what the goal says.
+    interest = problem.of_interest or tuple(name for atom in problem.goal for name in atom.arguments)
 
     def put(kind: str, thing: str, place: str, added: str = "") -> Modification:
         inside = kitchen.domain.is_a(kitchen.kind_of(problem, place), "container")
@@ -153,7 +180,7 @@ def _candidates(problem: Problem, vocabulary: Vocabulary, kitchen: Kitchen) -> I
         region = problem.named_regions[place]
         if not region.name.startswith(FREE_PLACE):
             for thing in problem.objects:
-                if thing not in problem.of_interest:
+                if thing not in interest:
                     yield put(MOVE, thing, place)
         for kind in further:
             yield put(ADD, name_of(kind), place, kind)
@@ -161,7 +188,7 @@ def _candidates(problem: Problem, vocabulary: Vocabulary, kitchen: Kitchen) -> I
         a.arguments[0] for a in problem.init if a.predicate == OPEN and _is_drawer(problem, a.arguments[0], kitchen)
     ]
     for container in (*opened, *(n for n, k in problem.objects.items() if k in vocabulary.containers)):
-        if container in opened or container not in problem.of_interest:
+        if container in opened or container not in interest:
             for kind in small:
                 yield put(ADD, name_of(kind), container, kind)
     # Type 2: a part that is not asked for changes its state.
@@ -170,7 +197,7 @@ def _candidates(problem: Problem, vocabulary: Vocabulary, kitchen: Kitchen) -> I
             now = next((a.predicate for a in problem.init if a.predicate in STATES and a.arguments[0] == part), "")
             yield Modification(TOGGLE, Atom(OPPOSITES[now] if now else state, (part,)))
     # Type 3: something small comes into a container of interest.
-    for container in problem.of_interest:
+    for container in interest:
         if problem.objects.get(container) in vocabulary.containers:
             for kind in small:
                 yield put(CONTAIN, name_of(kind), container, kind)

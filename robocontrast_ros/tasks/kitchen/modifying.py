@@ -23,6 +23,7 @@ from robocontrast_ros.tasks.bddl.modifications import (
     Vocabulary,
     modifications,
     modified,
+    put_beside,
     refusal,
 )
 from robocontrast_ros.tasks.bddl.problem import IN, ON, SIDES
@@ -153,10 +154,7 @@ class KitchenModifications:
         """Return the text with its goal; what is to stand beside a thing has a region there."""
         atom = atom_of(instruction)
         if atom.predicate in SIDES:
-            target, reference = atom.arguments
-            beside = Region(f"{reference}_side", TABLE, text.named_regions[f"{TABLE}_{FREE_PLACE}"].ranges)
-            text = replace(text, regions=(*text.regions, beside))
-            return replace(text, of_interest=atom.arguments, goal=(Atom(ON, (target, beside.full_name)),))
+            return put_beside(text, atom, TABLE)
         if atom.predicate in PART_STATES:
             (part,) = atom.arguments
             places = [p for p in (*text.fixtures, *text.named_regions) if names.thing(p, self._things) == part]

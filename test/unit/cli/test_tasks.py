@@ -1,13 +1,17 @@
-"""`robocontrast tasks check`: lines of what is wrong, a summary, and the exit code."""
+"""`robocontrast tasks`: lines of what is wrong, a summary, what may be modified, and the exit code."""
 
 from __future__ import annotations
+
+import csv
+from collections import Counter
 
 import pytest
 from here import command_here
 from kitchen_problems import BOWL_ON_PLATE
 from shown_tables import shown_rows
 
-from robocontrast_ros.tasks.bddl import parse_bddl, write_yaml_problem
+from robocontrast_ros.tasks.bddl import parse_bddl, read_problem, write_yaml_problem
+from robocontrast_ros.tasks.bddl.modifications import KINDS
 
 HEADINGS = ("what", "number", "which")
 
@@ -77,3 +81,34 @@ def test_a_folder_without_problems_is_refused(tmp_path):
 def test_a_command_that_is_nearly_right_is_named():
     code, shown = command_here("tasks", "chekc")
     assert code == 2 and "Did you mean 'check'?" in shown
+
+
+@pytest.mark.parametrize("form", ["bowl.bddl", "more/bowl.yaml"])
+def test_modifications_are_counted_by_kind_and_listed_with_the_reason_of_a_refusal(folder, form):
+    code, shown = command_here("tasks", "modifications", folder / form, "--to", folder / "list.csv", "--free", "2")
+    assert code == 0, shown
+    rows = {row[0]: row[1:] for row in shown_rows(shown, ("modification", "number", "refused"))}
+    with (folder / "list.csv").open() as file:
+        found = list(csv.DictReader(file))
+    problem = read_problem(folder / form)
+    assert int(rows["all"][0]) == len(found) == len({row["holds_then"] for row in found})
+    counts = Counter(row["modification"] for row in found)
+    assert all(rows[kind][0] == str(counts[kind]) for kind in KINDS)
+    assert all(
+        int(rows[kind][1]) == sum(bool(r["refused"]) for r in found if r["modification"] == kind) for kind in KINDS
+    )
+    # The bowl comes on the plate, so nothing else may fill it; each thing may come to both free places.
+    filled = [row for row in found if row["holds_then"].endswith(" plate_1)")]
+    assert filled and all("(Free plate_1)" in row["refused"] for row in filled)
+    assert counts["add"] >= 2 * len({row["holds_then"].split()[1] for row in found if "free_1" in row["holds_then"]})
+    assert not any("Open wooden_cabinet_1_top_region" in row["holds_then"] for row in found), "it is open already"
+    (table,) = (name for name, kind in problem.fixtures.items() if kind == "kitchen_table")
+    assert {f"(On onion_1 {table}_free_{k})" for k in (1, 2)} <= {row["holds_then"] for row in found}
+
+
+def test_a_goal_that_no_skill_brings_about_is_one_line(folder):
+    text = BOWL_ON_PLATE.replace("(On akita_black_bowl_1 plate_1)", "(On wooden_cabinet_1 plate_1)")
+    (folder / "in.bddl").write_text(text)
+    code, shown = command_here("tasks", "modifications", folder / "in.bddl")
+    assert code == 2 and len(shown.strip().splitlines()) == 1
+    assert "in.bddl: `goal`: got 'no skill brings (On wooden_cabinet_1 plate_1)" in shown
