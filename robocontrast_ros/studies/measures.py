@@ -18,7 +18,9 @@ from robocontrast_ros.configuration import ConfigurationError, parse_record, rec
 from robocontrast_ros.domain import BASE
 from robocontrast_ros.statistics.changes import difference_in_differences
 from robocontrast_ros.statistics.clusters import DIFFERENCES, cluster_mean, paired_difference, student_quantile
+from robocontrast_ros.statistics.difficulty import difficulty
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.observation_shift import Pair
 from robocontrast_ros.statistics.slopes import VARIES, slopes_of
 from robocontrast_ros.statistics.unpaired import unpaired_difference
 from robocontrast_ros.studies.evidence import ORDERS_SEED, Array, Evidence, Seed, instance_mean
@@ -357,6 +359,37 @@ class PooledRpd(OfPerturbation):
             # A policy that never fails says nothing of the spread.
             varies = found.low is not None and np.nanstd(values[1:]) > ROUNDING
         return found if varies else Estimate(found.mean)
+
+
+@record
+class DifficultyAndHarm(OfPerturbation):
+    """Whether the harder families are harmed more: hypothesis I of seed 003 (section VI), over the study's families.
+
+    Of each family, ORI and MOD are the shares of its instances that have a score of 1, seeds pooled.
+    """
+
+    WORDS = (
+        "Spearman's rho of ORI and RPD of the {0.perturbation} trials of {of} over families, minus its expectation if "
+        "each loses the same share"
+    )
+    kind: Literal["difficulty"] = "difficulty"
+
+    def estimate(self, evidence: Evidence) -> Estimate:
+        """Return the difference (``statistics.difficulty``); the interval is of families drawn with replacement."""
+        counts: dict[str, Array] = {}
+        for seed in evidence.seeds:
+            trials, run = seed.run.sessions[self.label], seed.run
+            chosen = (trials.is_base, trials.perturbation == self.perturbation)
+            means = np.stack([trials.by_instance(each, run.size) for each in chosen], axis=-1)
+            for family, pair in zip(run.family, means, strict=True):
+                if not np.isnan(pair).any():
+                    counts[family] = np.add(counts.get(family, np.zeros(3)), [*(pair == 1.0), 1.0])
+        pairs = [Pair(*map(int, counts[family])) for family in sorted(counts)]
+        found = difficulty(pairs, np.random.default_rng(ORDERS_SEED))
+        ends = (found.rho.mean, found.rho.low, found.rho.high)
+        if found.by_chance is None:
+            return NO_ESTIMATE
+        return Estimate(*(None if end is None else end - found.by_chance for end in ends))
 
 
 @record

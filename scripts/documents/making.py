@@ -59,7 +59,8 @@ OF_STUDY = (
 """Columns of a study's trials that are kept, beside the task's metric."""
 
 OF_SCENES = ("repeat", "instruction", "proof")
-"""The same of a study that names further scores, beside these: policies are compared by them, trial by trial."""
+"""The same of a study that names further scores or has claims about measures of scenes: policies are compared by them,
+trial by trial."""
 
 
 class MakingError(Exception):
@@ -270,7 +271,8 @@ def study(command: str, work: Path) -> Made:
     read = {job: JobFiles(work / loaded.parameters.name / "jobs", job).read() for job in jobs_of(loaded)}
     some = loaded.session(next(iter(loaded.policies)), loaded.parameters.standard, 0, None)
     further = [spec.column for spec in (score.spec for score in some.scores) if spec.name in loaded.parameters.scores]
-    kept = (*OF_STUDY, some.task.metric, *((*OF_SCENES, *further) if further else ()))
+    of_scenes = OF_SCENES if further or loaded.measures_of_scenes else ()
+    kept = (*OF_STUDY, some.task.metric, *of_scenes, *further)
     trials = pl.concat([table for table, _ in read.values()]).select(*dict.fromkeys(kept))
     packed = gzip.compress(trials.with_columns(pl.col(pl.Float64).round(DECIMALS)).write_csv().encode(), mtime=0)
     sessions = [asdict(session) for _, ended in read.values() for session in ended]

@@ -111,6 +111,7 @@ OF_STUDY = {
     "navigation": ("estimate_vln_modular", "estimate_vln_modular_seconds", "trials_vln_modular"),
     "tabletop": ("estimate_tabletop_state", "estimate_tabletop_state_seconds", "trials_tabletop_state"),
     "clutter": ("measures_clutter",),
+    "observation_shift": ("measures_observation_shift",),
 }
 """Study -> its figures that docs/study.md shows."""
 
