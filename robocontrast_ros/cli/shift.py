@@ -22,26 +22,34 @@ def shift(
     """How much do changed scenes look changed, in pictures of the session's cameras at the start of trials?
 
     Each perturbed trial is compared with the base trial of its test instance. The picture shows the changes that cost
-    a success and look largest, then others that look largest.
+    a success and look largest, then others that look largest. Each changed trial also has a picture of its own, which
+    `robocontrast report` shows.
     """
-    import polars as pl
+    from itertools import groupby
+    from operator import attrgetter
 
     from robocontrast_ros.analysis.data.run_record import RunRecord
     from robocontrast_ros.analysis.estimates.visual_change import seen_changes, size_and_loss
     from robocontrast_ros.analysis.figures.shown import draw_shown
+    from robocontrast_ros.analysis.report.pictures import change_file, write_change
     from robocontrast_ros.analysis.tables.block import words
+    from robocontrast_ros.analysis.tables.visual_change import write_changes
     from robocontrast_ros.images.difference import MEASURES
     from robocontrast_ros.images.rendering import RenderingUnavailable
+    from robocontrast_ros.runs.blinding import refuse_several_policies
     from robocontrast_ros.runs.journal import read_begun
     from robocontrast_ros.sessions.resolving import resolve
-    from robocontrast_ros.system.disk import make_folder, write_file
+    from robocontrast_ros.system.disk import make_folder
 
     folder, console = RunFolder.open(run), Console()
-    session, record = resolve(folder.session_file), RunRecord.of(read_begun(folder.journal).events)
+    journal = read_begun(folder.journal)
+    # The policies' trials of one instance would be taken for one another's.
+    refuse_several_policies(journal)
+    session, record = resolve(folder.session_file), RunRecord.of(journal.events)
     if not session.parameters.cameras:
         raise ConfigurationError(str(folder.session_file), "cameras", "none", "a camera, in whose pictures to measure")
     try:
-        changes = list(seen_changes(session, record))
+        changes = list(seen_changes(session, record, lambda pairs: console.track(pairs, "changes")))
     except RenderingUnavailable as error:
         raise ConfigurationError("command line", "RUN", str(run), f"a machine that can draw ({error})") from None
     if not changes:
@@ -49,8 +57,7 @@ def shift(
         raise ConfigurationError("command line", "RUN", str(run), expected)
     groups: dict[tuple[str, str, str], list] = {}
     for change in changes:
-        kind = " + ".join(change.kinds) if len(change.kinds) < 3 else "several"
-        groups.setdefault((change.perturbation, kind, change.camera), []).append(change)
+        groups.setdefault((change.perturbation, change.kind, change.camera), []).append(change)
     rows = [
         (*key, str(len(own)), *(f"{sum(getattr(c.change, m) for c in own) / len(own):.3f}" for m in MEASURES))
         for key, own in sorted(groups.items())
@@ -72,17 +79,11 @@ def shift(
         "rho: of the size with the success that the change costs, within each problem; p by permutation there, 95 % "
         "intervals by drawing whole problems. None where no success, or no size, differs within a problem."
     )
-    place = to or folder.path / "shift"
+    place = to or folder.shift
     make_folder(place)
-    table = pl.DataFrame(
-        {
-            **{k: [getattr(c, k) for c in changes] for k in ("trial", "base_id", "problem", "perturbation", "note")},
-            "camera": [c.camera for c in changes],
-            **{measure: [getattr(c.change, measure) for c in changes] for measure in MEASURES},
-            "lost": [c.lost for c in changes],
-        }
-    )
-    write_file(place / "visual_change.csv", table.write_csv())
+    table = write_changes(changes, place)
+    for trial, own in groupby(changes, attrgetter("trial")):
+        write_change([change.images for change in own], change_file(place, trial))
     first = [c for c in changes if c.camera == changes[0].camera]
     largest = sorted(first, key=lambda c: (-c.lost, -c.change.pixels))[:SHOWN]
     shown = [
@@ -91,5 +92,6 @@ def shift(
         for what, image in zip(("base", "changed"), c.images, strict=True)
     ]
     draw_shown(shown, place / "changes.png")
-    console.path("table", place / "visual_change.csv")
+    console.path("table", table)
     console.path("picture", place / "changes.png")
+    console.path("picture of each", change_file(place, "TRIAL"))

@@ -175,6 +175,11 @@ class RunFolder:
         return self.path / "figures"
 
     @property
+    def shift(self) -> Path:
+        """Folder of the sizes and pictures of changed scenes, by `robocontrast shift`."""
+        return self.path / "shift"
+
+    @property
     def maps(self) -> Path:
         """Folder of the maps, one a trial that counts."""
         return self.path / "maps"

@@ -7,8 +7,10 @@ one test instance and repeat, the base trial and the other, so both have the sam
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,6 +32,7 @@ from robocontrast_ros.statistics.observation_shift import (
     rpd,
 )
 from robocontrast_ros.strategies.chain import CHAIN, chains_of
+from robocontrast_ros.tasks.bddl.modifications import KINDS
 
 SEVERAL = "several kinds"
 """Modifications of one trial that are of different kinds."""
@@ -55,7 +58,7 @@ class KindShift:
     """The trials whose modifications are of one kind.
 
     Attributes:
-        kind: the first word of the modification; ``SEVERAL`` if a trial has different ones.
+        kind: ``kind_of`` their proofs.
         trials: number of pairs.
         pooled: RPD of the mean rates of the skills among them.
     """
@@ -66,24 +69,63 @@ class KindShift:
 
 
 @dataclass(frozen=True)
-class Broken:
-    """A modification that breaks a success.
+class Tried:
+    """A trial in a modified scene beside the base trial of its test instance.
+
+    Attributes:
+        policy: its policy, or the label of its run.
+        repeat: number of the repeat, from 0.
+        base_index: position in the session of the base trial.
+        index: that of the trial in the modified scene.
+        alone: whether the base trial succeeds.
+        modified: whether the other does.
+    """
+
+    policy: str
+    repeat: int
+    base_index: int
+    index: int
+    alone: bool
+    modified: bool
+
+    @property
+    def lost(self) -> int:
+        """Success that the modification costs: 1 if it breaks it, -1 if it helps."""
+        return self.alone - self.modified
+
+
+@dataclass(frozen=True)
+class Modification:
+    """What a perturbation modified in the scene of a test instance, and what became of the success there.
 
     Attributes:
         skill: name of the skill.
         base_id: the test instance.
-        index: position in the session of the trial in the changed scene.
-        base_index: that of the base trial.
+        perturbation: the perturbation's name.
+        kind: ``kind_of`` its proof.
         note: what was modified.
-        progress: of the trial in the changed scene; None if it has none.
+        tried: its trials, policy by policy, in the order of their repeats.
     """
 
     skill: str
     base_id: str
-    index: int
-    base_index: int
+    perturbation: str
+    kind: str
     note: str
-    progress: float | None
+    tried: tuple[Tried, ...]
+
+    @property
+    def lost(self) -> float:
+        """Success that it costs, as mean of its trials: 1 where all are broken, below 0 where it helps."""
+        return float(np.mean([one.lost for one in self.tried]))
+
+    @property
+    def discordant(self) -> bool:
+        """Whether policies differ in their success under it."""
+        outcomes: dict[str, list[bool]] = {}
+        for one in self.tried:
+            outcomes.setdefault(one.policy, []).append(one.modified)
+        return len({float(np.mean(own)) for own in outcomes.values()}) > 1
 
 
 @dataclass(frozen=True)
@@ -101,7 +143,6 @@ class Shift:
         independent: whether the pairs of each skill are independent of each other. If not, the null expectations and
             Fisher's tests of ``numbers`` do not hold, nor does the test of ``difficulty``.
         kinds: one a kind of modification, in the order of their names; empty for chains.
-        broken: the trials that fail after a success in the own scene, the least progress first.
     """
 
     policy: str
@@ -113,7 +154,6 @@ class Shift:
     difficulty: Difficulty
     independent: bool
     kinds: tuple[KindShift, ...]
-    broken: tuple[Broken, ...]
 
 
 @dataclass(frozen=True)
@@ -267,9 +307,6 @@ def _shift(policy: str, name: str, symbol: str, pairs: pl.DataFrame) -> Shift:
     for row in counted.iter_rows(named=True):
         pair = Pair(int(row["success_of_base"]), int(row["success"]), row["len"])
         skills.append(SkillShift(row["skill"], pair, rpd(pair.original / pair.trials, pair.modified / pair.trials)))
-    lost = pairs.filter((pl.col("success_of_base") == 1.0) & (pl.col("success") == 0.0))
-    progress = pl.col("progress") if "progress" in pairs.columns else pl.lit(None, pl.Float64)
-    columns = ("skill", "base_id", "index", "index_of_base", "note", "progress")
     return Shift(
         policy,
         name,
@@ -280,31 +317,68 @@ def _shift(policy: str, name: str, symbol: str, pairs: pl.DataFrame) -> Shift:
         difficulty([one.pair for one in skills], draws()),
         (counted["len"] == counted["cluster"]).all(),
         tuple(_kinds(pairs)) if name != CHAIN else (),
-        tuple(
-            Broken(*first, modification_of(note), own)
-            for *first, note, own in lost.with_columns(progress=progress)
-            .select(columns)
-            .sort("progress", "index", nulls_last=True)
-            .iter_rows()
-        ),
     )
 
 
 def _kinds(pairs: pl.DataFrame) -> Iterator[KindShift]:
-    pairs = pairs.with_columns(kind=pl.Series([kind_of(note) for note in pairs["note"]], dtype=pl.String))
+    kinds = pl.Series([_kind(proof) for proof in pairs["proof"]], dtype=pl.String)
+    pairs = pairs.with_columns(kind=kinds).filter(pl.col("kind") != "")
     for (kind,), own in pairs.sort("kind", maintain_order=True).group_by("kind", maintain_order=True):
         yield KindShift(str(kind), len(own), pooled_of(own))
 
 
-def modification_of(note: str) -> str:
+def kind_of(measures: Mapping[str, float]) -> str:
+    """Return the kind of the modifications that a proof's measures count: one of ``KINDS``.
+
+    ``SEVERAL`` if they are of different kinds; empty if the proof counts none of these kinds.
+    """
+    kinds = [kind for kind in KINDS if measures.get(kind)]
+    return SEVERAL if len(kinds) > 1 else next(iter(kinds), "")
+
+
+def _kind(proof: str) -> str:
+    return kind_of(json.loads(proof)) if proof else ""
+
+
+def modifications_of(trials: Mapping[str, pl.DataFrame]) -> tuple[Modification, ...]:
+    """Return the modifications of scenes, in the order in which they were tried first.
+
+    Trials of one test instance and perturbation in which the same was modified are of one modification, whatever
+    their policy and repeat.
+
+    Args:
+        trials: policy, or label of a run -> its trials that count.
+    """
+    rows: dict[tuple[str, str, str], list[tuple[str, dict[str, Any]]]] = {}
+    for policy, own in trials.items():
+        for name in shifting(own):
+            if name != CHAIN:
+                for row in pairs_of(own, name).sort("index").iter_rows(named=True):
+                    rows.setdefault((row["base_id"], name, _modified(row["note"])), []).append((policy, row))
+    return tuple(_modification(*key, own) for key, own in rows.items())
+
+
+def _modification(
+    base_id: str, perturbation: str, note: str, rows: Sequence[tuple[str, Mapping[str, Any]]]
+) -> Modification:
+    _, first = rows[0]
+    tried = tuple(
+        Tried(
+            policy=policy,
+            repeat=row["repeat"],
+            base_index=row["index_of_base"],
+            index=row["index"],
+            alone=row["success_of_base"] == 1.0,
+            modified=row["success"] == 1.0,
+        )
+        for policy, row in rows
+    )
+    return Modification(first["skill"], base_id, perturbation, _kind(first["proof"]), note, tried)
+
+
+def _modified(note: str) -> str:
     """Return what a trial's note says of its modifications, without why the scene was set up anew."""
     return note.partition("; ")[0]
-
-
-def kind_of(note: str) -> str:
-    """Return the kind of a trial's modifications: the first word of each; ``SEVERAL`` if they differ."""
-    kinds = {one.partition(" ")[0] for one in modification_of(note).split(", ")}
-    return kinds.pop() if len(kinds) == 1 else SEVERAL
 
 
 def _chains(results: Results, policy: str, trials: pl.DataFrame) -> Chains | None:

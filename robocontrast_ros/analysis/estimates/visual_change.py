@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.analysis.data.run_record import RunRecord
+from robocontrast_ros.analysis.estimates.observation_shift import kind_of
 from robocontrast_ros.domain import TestInstance
 from robocontrast_ros.images.difference import MEASURES, VisualChange, visual_change
 from robocontrast_ros.images.rendering import Camera
+from robocontrast_ros.runs.events import TrialFinished
 from robocontrast_ros.sessions.resolving import ResolvedSession
 from robocontrast_ros.statistics.rank_correlation import RankCorrelation, rank_correlation
-from robocontrast_ros.tasks.bddl.modifications import KINDS
 from robocontrast_ros.worlds.in_process import looked_at
 
 
@@ -28,7 +29,7 @@ class SeenChange:
         problem: problem of the instance; empty without one.
         perturbation: name of the perturbation.
         note: the change in words.
-        kinds: kinds of the modifications that made it; none of another change.
+        kind: ``kind_of`` the modifications that made it; empty for another change.
         camera: name of the camera.
         change: its size there.
         lost: success of the base trial minus that of the perturbed one.
@@ -40,15 +41,26 @@ class SeenChange:
     problem: str
     perturbation: str
     note: str
-    kinds: tuple[str, ...]
+    kind: str
     camera: str
     change: VisualChange
     lost: float
     images: tuple[NDArray[np.uint8], NDArray[np.uint8]]
 
 
-def seen_changes(session: ResolvedSession, record: RunRecord) -> Iterator[SeenChange]:
+Change = tuple[TrialFinished, TrialFinished]
+"""A base trial, and a trial of its test instance in another scene."""
+
+
+def seen_changes(
+    session: ResolvedSession, record: RunRecord, track: Callable[[Sequence[Change]], Iterable[Change]] = iter
+) -> Iterator[SeenChange]:
     """Yield the changes of all perturbed trials whose scene differs from that of their instance, camera by camera.
+
+    Args:
+        session: the session of the run.
+        record: what its journal says.
+        track: iterates over its input, and may show progress.
 
     Raises:
         RenderingUnavailable: this machine cannot draw.
@@ -56,7 +68,7 @@ def seen_changes(session: ResolvedSession, record: RunRecord) -> Iterator[SeenCh
     """
     cameras = tuple(Camera(c.name, c.width, c.height) for c in session.parameters.cameras or ())
     bases = {(e.trial.base_id, e.trial.repeat): e for e in record.finished if e.trial.is_base}
-    pairs = []
+    pairs: list[Change] = []
     for event in record.finished:
         base = bases.get((event.trial.base_id, event.trial.repeat))
         if base is None or event.trial.is_base or event.trial.instance.scene == base.trial.instance.scene:
@@ -64,9 +76,10 @@ def seen_changes(session: ResolvedSession, record: RunRecord) -> Iterator[SeenCh
         pairs.append((base, event))
     scenes = [e.trial.instance.scene for pair in pairs for e in pair]
     views = looked_at(session.robot, session.task, cameras, ((scene, {}) for scene in scenes), bodies=True)
-    for base, event in pairs:
+    for base, event in track(pairs):
         first, second = next(views), next(views)
         instance: TestInstance = record.instances.get(event.trial.base_id, event.trial.instance)
+        proof = event.trial.instance.proof
         for camera in cameras:
             before, after = first[camera.name], second[camera.name]
             yield SeenChange(
@@ -75,17 +88,12 @@ def seen_changes(session: ResolvedSession, record: RunRecord) -> Iterator[SeenCh
                 problem=instance.problem,
                 perturbation=event.trial.perturbation,
                 note=event.trial.note,
-                kinds=_kinds(event.trial.instance),
+                kind=kind_of(dict(proof.measures)) if proof is not None else "",
                 camera=camera.name,
                 change=visual_change(before.image, after.image, before.bodies, after.bodies),
                 lost=base.result.success - event.result.success,
                 images=(before.image, after.image),
             )
-
-
-def _kinds(instance: TestInstance) -> tuple[str, ...]:
-    counts = dict(instance.proof.measures) if instance.proof is not None else {}
-    return tuple(kind for kind in KINDS if counts.get(kind))
 
 
 @dataclass(frozen=True)

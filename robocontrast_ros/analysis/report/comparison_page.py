@@ -19,6 +19,7 @@ from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.figures.charts import draw_comparison
 from robocontrast_ros.analysis.report.headline import Headline, headlines_of
+from robocontrast_ros.analysis.report.observation_shift import Modifications, ShownRun, shown_modifications
 from robocontrast_ros.analysis.report.rendering import check_folder, on_page, render, write_page
 from robocontrast_ros.analysis.report.reproduction import Reproduction, reproduction_of
 from robocontrast_ros.analysis.report.svg import Chart, make_chart
@@ -108,6 +109,7 @@ class Contrast:
         compared: the tables of means and differences.
         changes: those of the changes from base trials.
         shifts: that of the pooled RPDs.
+        modifications: modifications of scenes under which only one of both succeeds.
         pairs: all trials that both have, in the order of the first run; those that are discordant have pictures.
         symbols: name of each compared perturbation -> its symbol.
     """
@@ -120,6 +122,7 @@ class Contrast:
     compared: list[TableBlock]
     changes: list[TableBlock]
     shifts: TableBlock
+    modifications: Modifications
     pairs: tuple[Pair, ...]
     symbols: dict[str, str]
 
@@ -234,7 +237,7 @@ def write_comparison_page(
         for run, of_run, indices in zip(read.folders, results, wanted, strict=True)
     ]
     contrasts = [
-        _contrast(number, compared[0], compared[number], comparison, pairs, attempts[0], attempts[number])
+        _contrast(number, compared[0], compared[number], comparison, pairs, attempts[0], attempts[number], pictures)
         for number, (comparison, pairs) in enumerate(zip(read.comparisons, found, strict=True), start=1)
     ]
     page = render(
@@ -321,6 +324,7 @@ def _contrast(
     pairs: Sequence[tuple[int, int, bool]],
     firsts: dict[int, Attempt],
     seconds: dict[int, Attempt],
+    pictures: bool,
 ) -> Contrast:
     metric = comparison.metric_spec.symbol
     symbols = {**symbols_of(second.results), **symbols_of(first.results)}
@@ -333,6 +337,10 @@ def _contrast(
         3.0,
     )
     names = [row.perturbation for row in comparison.rows if row.perturbation in symbols]
+    runs = {
+        run.label: ShownRun(RunFolder(run.results.run), run.results.trials.filter("counts"), attempts)
+        for run, attempts in ((first, firsts), (second, seconds))
+    }
     return Contrast(
         first=first,
         second=second,
@@ -342,6 +350,7 @@ def _contrast(
         compared=compared_blocks(comparison, first.label, second.label),
         changes=change_blocks(comparison, first.label, second.label),
         shifts=compared_shifts_block(comparison, first.label, second.label),
+        modifications=shown_modifications(runs, lambda one: one.discordant, pictures),
         pairs=tuple(_pair(number, firsts[i], seconds[j]) for i, j, _ in pairs),
         symbols={name: symbols[name] for name in names},
     )

@@ -17,12 +17,16 @@ from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.domain import seconds
 from robocontrast_ros.images.congestion import SMALLEST, feature_congestion
 from robocontrast_ros.images.files import resized
+from robocontrast_ros.system.disk import write_file
 
 KEY_FRAMES = 4
 """Number of camera images of a trial: the first, the last, and those between at equal distances in time."""
 
 FRAME_WIDTH = 480
 """Width to which wider camera images are reduced [pixel]."""
+
+CHANGE_WIDTH, CHANGE_GAP = 320, 4
+"""Greatest width of each picture of a changed scene, and the distance between two [pixel]."""
 
 FRAME_QUALITY = 75
 LOSSLESS = 101
@@ -81,6 +85,48 @@ def trial_pictures(run: Path, bag: str, map_file: Path, what: str) -> TrialPictu
     return TrialPictures(frames, _picture(above, LOSSLESS, f"{what} from above"), missing)
 
 
+def change_file(folder: Path, trial_id: str) -> Path:
+    """Return the path, in a folder of `robocontrast shift`, for the picture of a trial in a changed scene."""
+    return folder / f"{trial_id}.webp"
+
+
+def write_change(images: Sequence[tuple[NDArray[np.uint8], NDArray[np.uint8]]], path: Path) -> None:
+    """Write the pictures of a changed scene as one: the own scene left, the changed one right, a row a camera.
+
+    Args:
+        images: of each camera both pictures, RGB, shape (rows, columns, 3) each.
+        path: the file to write (``change_file``).
+
+    Raises:
+        DiskError: it cannot be written.
+    """
+    width = min(max(before.shape[1] for before, _ in images), CHANGE_WIDTH)
+    rows = [_beside([_as_wide(image, width) for image in pair], axis=1) for pair in images]
+    write_file(path, _packed(cv2.cvtColor(_beside(rows, axis=0), cv2.COLOR_RGB2BGR), FRAME_QUALITY))
+
+
+def change_picture(path: Path, words: str) -> Picture | None:
+    """Return the picture that ``write_change`` wrote, as it is; None if there is none that can be read.
+
+    Args:
+        path: its file.
+        words: its caption.
+    """
+    pixels = cv2.imread(str(path)) if path.is_file() else None
+    if pixels is None:
+        return None
+    height, width, _ = pixels.shape
+    return Picture(_embedded(path.read_bytes()), width, height, words)
+
+
+def _beside(images: Sequence[NDArray[np.uint8]], axis: int) -> NDArray[np.uint8]:
+    """Return images in one, with white between them."""
+    shape = list(images[0].shape)
+    shape[axis] = CHANGE_GAP
+    between = np.full(shape, 255, np.uint8)
+    return np.concatenate([part for image in images for part in (between, image)][1:], axis)
+
+
 def congestion_pictures(images: Sequence[NDArray[np.uint8]], words: Sequence[str]) -> tuple[Picture | None, ...]:
     """Return maps of the images' congestion, on one scale of colours; None for an image that is too small for it.
 
@@ -129,15 +175,28 @@ def _frames(run: Path, bag: str, what: str) -> tuple[tuple[Picture, ...], tuple[
 
 
 def _narrowed(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    return _as_wide(pixels, min(pixels.shape[1], FRAME_WIDTH))
+
+
+def _as_wide(pixels: NDArray[np.uint8], wide: int) -> NDArray[np.uint8]:
     height, width, _ = pixels.shape
-    if width <= FRAME_WIDTH:
+    if width == wide:
         return pixels
-    size = FRAME_WIDTH, max(round(height * FRAME_WIDTH / width), 1)
-    return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
+    size = wide, max(round(height * wide / width), 1)
+    method = cv2.INTER_AREA if width > wide else cv2.INTER_LINEAR
+    return np.asarray(cv2.resize(pixels, size, interpolation=method), np.uint8)
 
 
 def _picture(pixels: NDArray[np.uint8], quality: int, words: str) -> Picture:
     """Encode an image whose channels are in OpenCV's order."""
-    _, packed = cv2.imencode(".webp", pixels, [cv2.IMWRITE_WEBP_QUALITY, quality])
     height, width, _ = pixels.shape
-    return Picture(f"data:image/webp;base64,{b64encode(packed).decode()}", width, height, words)
+    return Picture(_embedded(_packed(pixels, quality)), width, height, words)
+
+
+def _packed(pixels: NDArray[np.uint8], quality: int) -> bytes:
+    _, packed = cv2.imencode(".webp", pixels, [cv2.IMWRITE_WEBP_QUALITY, quality])
+    return packed.tobytes()
+
+
+def _embedded(packed: bytes) -> str:
+    return f"data:image/webp;base64,{b64encode(packed).decode()}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from io import StringIO
 from itertools import groupby
 
@@ -13,7 +14,7 @@ from rich.console import Console
 from scipy import stats
 from told_runs import Told, told_run
 
-from robocontrast_ros.analysis.estimates.observation_shift import SEVERAL, kind_of, shifts_of
+from robocontrast_ros.analysis.estimates.observation_shift import SEVERAL, kind_of, modifications_of, shifts_of
 from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.report.comparison_page import read_runs, write_comparison_page
 from robocontrast_ros.analysis.report.run_page import run_page
@@ -26,15 +27,22 @@ from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.observation_shift import dubr
 from robocontrast_ros.strategies.chain import CHAIN
+from robocontrast_ros.tasks.bddl.modifications import KINDS
 
 ONCE, TWICE = "S_modify", "S_modify_2"
-PROOF = (("path_before_m", 1.0), ("modifications", 1.0))
-NOTES = (
-    "toggle (Open cabinet_top_region); back in the scene of the test instance, for in the scene that resulted: no",
-    "add (On onion_1 table_free)",
-    "move (On plate cabinet_top_side)",
-)
+NOTES = {
+    "toggle": "toggle (Open cabinet_top_region); back in the scene of the test instance, for in that of before: no",
+    "add": "add (On onion_1 table_free)",
+    "move": "move (On plate cabinet_top_side)",
+}
 TWO = "add (On corn_1 table_free), toggle (Open cabinet_top_region)"
+
+
+def proof_of(*kinds):
+    """Return the measures of a scene that has modifications of these kinds."""
+    counts = [(kind, float(kinds.count(kind))) for kind in KINDS]
+    return (("path_before_m", 1.0), ("modifications", float(len(kinds))), *counts)
+
 
 # Skill -> successes of its six instances: in their own scenes, with one modification, and with two.
 OUTCOMES = {
@@ -53,10 +61,12 @@ def modified_trials(repeats=1):
             base = 6 * number + k
             for repeat in range(repeats):
                 trials.append(Told(base, BASE, solved[0] == "1", problem=skill, repeat=repeat))
-                note = NOTES[k % len(NOTES)]
-                trials.append(Told(base, ONCE, solved[1] == "1", note=note, measures=PROOF, repeat=repeat))
+                kind, note = list(NOTES.items())[k % len(NOTES)]
+                measures = proof_of(kind)
+                trials.append(Told(base, ONCE, solved[1] == "1", note=note, measures=measures, repeat=repeat))
                 if k:
-                    trials.append(Told(base, TWICE, solved[2] == "1", note=TWO, measures=PROOF, repeat=repeat))
+                    measures = proof_of("add", "toggle")
+                    trials.append(Told(base, TWICE, solved[2] == "1", note=TWO, measures=measures, repeat=repeat))
     return trials
 
 
@@ -147,9 +157,10 @@ def test_the_interval_of_the_pooled_rpd_contains_that_of_a_bootstrap_over_instan
 
 
 def test_a_policy_that_no_modification_changes_is_the_same_within_the_margin_with_enough_instances(tmp_path):
+    measures = {BASE: (), ONCE: proof_of("add")}
     for instances, decided in ((44, False), (88, True)):
         trials = [
-            Told(k, name, True, problem=f"skill {k % 44}", note=NOTES[1], measures=() if name == BASE else PROOF)
+            Told(k, name, True, problem=f"skill {k % 44}", note=NOTES["add"], measures=measures[name])
             for k in range(instances)
             for name in (BASE, ONCE)
         ]
@@ -159,9 +170,13 @@ def test_a_policy_that_no_modification_changes_is_the_same_within_the_margin_wit
         assert shift.pooled.rpd.low < 0.0 < shift.pooled.rpd.high, "no change was seen, and one is still possible"
 
 
-def test_kinds_are_the_first_words_of_the_modifications(modified):
-    assert kind_of(NOTES[0]) == "toggle" and kind_of(TWO) == SEVERAL
-    assert kind_of("add (On a table), add (On b table)") == "add"
+def test_kinds_are_those_that_the_proof_counts(modified):
+    assert [kind_of(dict(proof_of(*kinds))) for kinds in (("toggle",), ("add", "add"), ("add", "move"), ())] == [
+        "toggle",
+        "add",
+        SEVERAL,
+        "",
+    ]
     once, twice = shifts_of(modified).shifts
     assert [(kind.kind, kind.trials) for kind in once.kinds] == [("add", 8), ("move", 8), ("toggle", 8)]
     assert [(kind.kind, kind.trials) for kind in twice.kinds] == [(SEVERAL, 20)]
@@ -173,17 +188,47 @@ def test_kinds_are_the_first_words_of_the_modifications(modified):
         assert (kind.pooled.original, kind.pooled.modified) == pytest.approx((original, changed))
 
 
-def test_the_successes_that_a_modification_breaks_are_named_with_it(modified):
-    once, twice = shifts_of(modified).shifts
-    # put_bowl: instances 12 and 15 are solved in their own scenes alone.
-    assert [(one.skill, one.base_id, one.note) for one in once.broken] == [
-        ("put_bowl", "x-12", "toggle (Open cabinet_top_region)"),
-        ("put_bowl", "x-15", "toggle (Open cabinet_top_region)"),
-    ]
-    assert [one.base_id for one in twice.broken] == [f"x-{k}" for k in range(7, 12)]
+def test_each_modification_has_its_outcomes_and_what_it_costs(modified):
+    found = modifications_of({"policy": modified.trials})
+    assert len(found) == 24 + 20
     trials = {row["index"]: row for row in modified.trials.to_dicts()}
-    for one in (*once.broken, *twice.broken):
-        assert trials[one.base_index]["success"] == 1.0 and trials[one.index]["success"] == 0.0
+    for one in found:
+        (tried,) = one.tried
+        own, changed = trials[tried.base_index], trials[tried.index]
+        assert (own["perturbation"], changed["perturbation"]) == (BASE, one.perturbation)
+        assert own["base_id"] == changed["base_id"] == one.base_id and changed["note"].startswith(one.note)
+        assert (tried.alone, tried.modified) == (own["success"] == 1.0, changed["success"] == 1.0)
+        assert one.lost == own["success"] - changed["success"] and not one.discordant
+    # put_bowl: instances 12 and 15 are solved in their own scenes alone.
+    broken = [one for one in found if one.lost > 0.0]
+    assert [(one.skill, one.base_id, one.kind, one.note) for one in broken if one.perturbation == ONCE] == [
+        ("put_bowl", "x-12", "toggle", "toggle (Open cabinet_top_region)"),
+        ("put_bowl", "x-15", "toggle", "toggle (Open cabinet_top_region)"),
+    ]
+    assert [one.base_id for one in broken if one.perturbation == TWICE] == [f"x-{k}" for k in range(7, 12)]
+
+
+def test_repeats_and_policies_are_trials_of_one_modification_and_another_note_is_another(tmp_path):
+    def told(solved, note=NOTES["add"]):
+        return [
+            Told(0, name, name == BASE or one == "1", repeat=repeat, note=words, measures=measures)
+            for repeat, one in enumerate(solved)
+            for name, words, measures in ((BASE, "", ()), (ONCE, note, proof_of("add")))
+        ]
+
+    runs = {
+        name: results_of(tmp_path / name, trials).trials
+        for name, trials in (("a", told("10")), ("b", told("11")), ("c", told("00", "add (On fig_1 plate)")))
+    }
+    both, other = modifications_of(runs)
+    assert [(one.policy, one.repeat, one.modified) for one in both.tried] == [
+        ("a", 0, True),
+        ("a", 1, False),
+        ("b", 0, True),
+        ("b", 1, True),
+    ]
+    assert both.lost == 0.25 and both.discordant
+    assert {one.policy for one in other.tried} == {"c"} and not other.discordant
 
 
 def test_repeats_are_one_cluster_and_no_test_takes_them_as_independent(tmp_path):
@@ -340,7 +385,7 @@ def test_results_and_the_page_show_it_all(tmp_path):
     assert pl.read_csv(run.path / "chains.csv").height == 9
     assert page.count('class="skill') == 24 and page.count('class="skill unreached"') == 5
     assert "broke at skill 2 of 3, put: " not in page and "broke at skill 2 of 3, put" in page
-    assert "Successes that S_modify breaks" in page and "x-55" in page
+    assert page.count('data-became="lost"') == 7 and "robocontrast shift run" in page
 
 
 def test_a_run_without_modifications_and_chains_has_nothing_of_it(tmp_path):
@@ -370,3 +415,19 @@ def test_two_policies_are_compared_by_the_pooled_rpd_of_the_trials_that_both_hav
     for shown in ((tmp_path / "page.html").read_text(), printed(comparison_report(read.comparisons, read.labels))):
         assert "pooled RPD" in shown
     assert once.first.mean == pytest.approx((7 - 7) / 7) and twice.first.mean == pytest.approx((5 - 6) / 5)
+
+
+def test_a_comparison_lists_the_modifications_under_which_one_policy_alone_succeeds(tmp_path):
+    trials = modified_trials()
+    changed = [told for told in trials if told.base in (7, 13) and told.perturbation != BASE]
+    other = [replace(told, solved=not told.solved) if told in changed else told for told in trials]
+    folders = [
+        told_run(tmp_path / name, name, own, specs={}, metric="success") for name, own in (("a", trials), ("b", other))
+    ]
+    write_comparison_page(read_runs(folders), tmp_path / "page.html", pictures=False)
+    page = (tmp_path / "page.html").read_text()
+    assert page.count('data-became="lost"') == page.count("data-became=") == len(changed) == 4
+    for told in changed:
+        assert f'data-words="x-{told.base} ' in page
+    assert page.count('<span class="mark failure">✓ → ✗</span>') == 2 * 4, "in the table, and opened"
+    assert page.count("robocontrast shift a") == 1

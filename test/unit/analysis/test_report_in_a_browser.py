@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 from chromium import CHROMIUM, chromium_missing
 from cluttered_runs import cluttered_run
 from line_world import LineBench, line_evaluation
 from recorded_runs import recorded_run
+from told_runs import Told, told_run
 
 from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.report import write_comparison
+from robocontrast_ros.analysis.report.pictures import change_file, write_change
 from robocontrast_ros.analysis.report.rendering import write_page
 from robocontrast_ros.analysis.report.run_page import run_page
+from robocontrast_ros.domain import BASE
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.loop import run_session
@@ -178,6 +182,46 @@ def test_the_section_about_clutter_fits_the_window_and_its_tables_open(tmp_path,
         page.locator("#clutter summary").first.click()
         assert page.locator("#clutter details[open] table:visible").count() == 1
         assert overflow(page) == 0
+
+
+@WIDTHS
+def test_a_modification_opens_with_its_picture_and_the_largest_loss_comes_first(tmp_path, opened, size):
+    note, measures = "add (On onion_1 cabinet_middle_region)", (("modifications", 1.0), ("add", 1.0))
+    trials = [
+        Told(
+            k,
+            name,
+            name == BASE or k == 2,
+            problem=f"kitchen_{k}",
+            note=note,
+            measures=() if name == BASE else measures,
+        )
+        for k in range(3)
+        for name in (BASE, "S_modify")
+    ]
+    run = told_run(tmp_path / "run", "policy", trials, specs={})
+    run.shift.mkdir()
+    for trial in range(1, 6, 2):
+        before, after = (np.full((120, 160, 3), grey, np.uint8) for grey in (90, 90 + 10 * trial))
+        write_change([(before, after), (before[::2, ::2], after[::2, ::2])], change_file(run.shift, f"{trial:04d}"))
+    sizes = "".join(f"{trial:04d},{camera},0.{trial},0,0\n" for trial in (1, 3, 5) for camera in ("agent", "wrist"))
+    (run.shift / "visual_change.csv").write_text(f"trial,camera,pixels,mean,bodies\n{sizes}")
+    journal = read_journal(run.journal)
+    write_page(run_page(run, journal, compute_results(journal)), run.path / "report.html")
+    with opened(run.path / "report.html", size, "#shift") as page:
+        table = page.locator("table.modifications")
+        assert table.locator("tbody").evaluate_all("all => all.map(one => one.dataset.became)") == [
+            "lost",
+            "lost",
+            "same",
+        ]
+        assert "30.0" in table.locator("tbody").first.inner_text(), "the larger of both that are lost"
+        assert table.locator("img").count() == 0
+        table.locator(".open").first.click()
+        assert [drawn(image) for image in table.locator("img:visible").all()] == [True]
+        assert overflow(page) == 0
+        table.locator("a[href='#trial-0003']").click()
+        assert page.locator("#trial-0003 .detail").is_visible()
 
 
 @WIDTHS
