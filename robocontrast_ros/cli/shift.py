@@ -81,7 +81,7 @@ def shift(
     )
     place = to or folder.shift
     make_folder(place)
-    table = write_changes(changes, place)
+    tables = write_changes(changes, found, place)
     for trial, own in groupby(changes, attrgetter("trial")):
         write_change([change.images for change in own], change_file(place, trial))
     first = [c for c in changes if c.camera == changes[0].camera]
@@ -92,6 +92,7 @@ def shift(
         for what, image in zip(("base", "changed"), c.images, strict=True)
     ]
     draw_shown(shown, place / "changes.png")
-    console.path("table", table)
+    for table in tables:
+        console.path("table", table)
     console.path("picture", place / "changes.png")
     console.path("picture of each", change_file(place, "TRIAL"))

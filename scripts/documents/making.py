@@ -17,11 +17,13 @@ from typing import Any
 
 import polars as pl
 
+from robocontrast_ros.analysis.estimates.observation_shift import shifts_of
 from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.estimates.understanding import Understanding, understanding_of
 from robocontrast_ros.analysis.figures.charts import draw_overview
 from robocontrast_ros.analysis.figures.objects import LOOKS, draw_looks, draw_objects
+from robocontrast_ros.analysis.tables.observation_shift import shift_tables
 from robocontrast_ros.analysis.tables.understanding import understanding_tables
 from robocontrast_ros.cli import fast
 from robocontrast_ros.configuration.settings import parse_settings
@@ -185,11 +187,44 @@ def check(picture: str) -> Callable[[str, Path], Made]:
     return make
 
 
+def shift(command: str, work: Path) -> Made:
+    """Run a fast session of modifications or chains, or continue it; keep its numbers of observation-space shift."""
+    began = time.monotonic()
+    results, _ = _session(command, work)
+    seconds = round(time.monotonic() - began)
+    return Made(_shift_values(results, command), results.summary.seed, measured={"seconds": seconds})
+
+
+def shift_with_sizes(picture: str) -> Callable[[str, Path], Made]:
+    """Return what does the same as ``shift``, measures how large the changes look, and shows some (`shift RUN`)."""
+
+    def make(command: str, work: Path) -> Made:
+        results, run = _session(command, work)
+        _execute(["robocontrast", "shift", str(run.path)])
+        sizes = {name: pl.read_csv(run.shift / f"{name}.csv") for name in ("visual_change", "size_and_loss")}
+        values = _shift_values(results, command) | _kept(sizes)
+        files = {picture: pictures.photograph(run.shift / "changes.png", 1200)}
+        return Made(values, results.summary.seed, files)
+
+    return make
+
+
+def _shift_values(results: Results, command: str) -> dict[str, Any]:
+    found = shifts_of(results)
+    if found is None:
+        raise MakingError(f"'{command}' has neither modifications nor chains")
+    return _kept(shift_tables(found))
+
+
 def understood(found: Understanding) -> dict[str, Any]:
     """Return the tables of a check of understanding."""
+    return _kept(understanding_tables(found))
+
+
+def _kept(tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
     return {
         name: {"columns": table.columns, "rows": [list(row) for row in table.iter_rows()]}
-        for name, table in understanding_tables(found).items()
+        for name, table in tables.items()
     }
 
 

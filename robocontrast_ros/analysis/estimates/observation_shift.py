@@ -267,7 +267,7 @@ def shifts_of(results: Results) -> Shifts | None:
         for name in shifting(trials):
             pairs = pairs_of(trials, name)
             if len(pairs):
-                shifts.append(_shift(policy, name, symbols.get(name, name), pairs))
+                shifts.append(shift_of(policy, name, symbols.get(name, name), pairs))
         if (found := _chains(results, policy, trials)) is not None:
             chains.append(found)
     return Shifts(tuple(shifts), tuple(chains)) if shifts or chains else None
@@ -299,7 +299,8 @@ def pooled_of(pairs: pl.DataFrame) -> PooledShift:
     return pooled_shift(*(pairs[name].to_numpy() for name in columns), draws())
 
 
-def _shift(policy: str, name: str, symbol: str, pairs: pl.DataFrame) -> Shift:
+def shift_of(policy: str, name: str, symbol: str, pairs: pl.DataFrame) -> Shift:
+    """Return the shift of a policy by a perturbation, of a table of pairs as ``pairs_of`` returns it, not empty."""
     counted = pairs.group_by("skill", maintain_order=True).agg(
         pl.col("success_of_base", "success").sum(), pl.len(), pl.col("cluster").n_unique()
     )

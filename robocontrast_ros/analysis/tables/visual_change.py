@@ -13,10 +13,11 @@ from robocontrast_ros.analysis.tables.block import Column
 from robocontrast_ros.analysis.tables.frames import columns_of, frame, write_files
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.images.difference import MEASURES, VisualChange
+from robocontrast_ros.statistics.estimate import Estimate
 
 if TYPE_CHECKING:
     # It imports a simulator, which readers of the file do not need.
-    from robocontrast_ros.analysis.estimates.visual_change import SeenChange
+    from robocontrast_ros.analysis.estimates.visual_change import SeenChange, SizeAndLoss
 
 NAME = "visual_change"
 
@@ -41,15 +42,31 @@ _FILE = (
 
 COLUMNS: Columns = columns_of(_FILE)
 
+LOSS = "size_and_loss"
 
-def write_changes(changes: Sequence[SeenChange], folder: Path) -> Path:
-    """Write ``visual_change.csv``, a row a trial and camera, into a folder; return the file.
+_OF_LOSS = (
+    Column("camera", kind=str, meaning="name of the camera"),
+    Column("measure", kind=str, meaning="measure of the size: a column of visual_change.csv"),
+    Column("pairs", lambda row: row.correlation.pairs, kind=int, meaning="pairs of trials"),
+    Column(
+        "rho",
+        lambda row: row.correlation.rho,
+        kind=Estimate,
+        meaning="Spearman's correlation of size and lost success, within each problem",
+    ),
+    Column("p", lambda row: row.correlation.p, kind=float, meaning="of a test by permutation within each problem"),
+)
+
+LOSS_COLUMNS: Columns = columns_of(_OF_LOSS)
+
+
+def write_changes(changes: Sequence[SeenChange], losses: Sequence[SizeAndLoss], folder: Path) -> tuple[Path, ...]:
+    """Write ``visual_change.csv``, a row a trial and camera, and ``size_and_loss.csv`` into a folder; return both.
 
     Raises:
         DiskError: it cannot be written.
     """
-    (file,) = write_files(folder, {NAME: frame(_FILE, changes)})
-    return file
+    return write_files(folder, {NAME: frame(_FILE, changes), LOSS: frame(_OF_LOSS, losses)})
 
 
 def read_changes(folder: Path) -> dict[str, dict[str, VisualChange]]:

@@ -47,6 +47,10 @@ TABLE = "table"
 
 TABLE_TYPE = "kitchen_table"
 
+PUSHED = 0.001
+"""Farther than this nothing else may move when a thing comes to rest [m]. All else stays exactly, so that one that has
+been pushed would overlap the new thing, and both would fly apart."""
+
 TRIES = 5
 """How often several modifications are drawn, at most."""
 
@@ -334,9 +338,11 @@ class KitchenModifications:
         if rested is None:
             return "the scene does not come to rest"
         far = {a.name: a.pose.distance_to(b.pose) for a, b in zip(put, rested, strict=True)}
-        loose = max(far, key=far.__getitem__)
-        if far[loose] > self._p.drawing.settled:
-            return f"'{loose}' does not stay where it is put"
+        if far.pop(name) > self._p.drawing.settled:
+            return f"'{name}' does not stay where it is put"
+        pushed = max(far, key=far.__getitem__)
+        if far[pushed] > PUSHED:
+            return f"it pushes '{pushed}'"
         there = put.moved(name, rested[name].pose)
         kept = Atom(modification.atom.predicate, (name, holder))
         if holder in there and not self._predicates.holds(kept, there):
