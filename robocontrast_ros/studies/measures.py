@@ -363,28 +363,29 @@ class PooledRpd(OfPerturbation):
 
 @record
 class DifficultyAndHarm(OfPerturbation):
-    """Whether the harder families are harmed more: hypothesis I of seed 003 (section VI), over the study's families.
+    """Whether the harder skills are harmed more: hypothesis I of seed 003 (section VI).
 
-    Of each family, ORI and MOD are the shares of its instances that have a score of 1, seeds pooled.
+    A skill is a problem, or a family where instances are of no problem. Of each, ORI and MOD are the shares of its
+    instances that have a score of 1, seeds pooled.
     """
 
     WORDS = (
-        "Spearman's rho of ORI and RPD of the {0.perturbation} trials of {of} over families, minus its expectation if "
+        "Spearman's rho of ORI and RPD of the {0.perturbation} trials of {of} over skills, minus its expectation if "
         "each loses the same share"
     )
     kind: Literal["difficulty"] = "difficulty"
 
     def estimate(self, evidence: Evidence) -> Estimate:
-        """Return the difference (``statistics.difficulty``); the interval is of families drawn with replacement."""
+        """Return the difference (``statistics.difficulty``); the interval is of skills drawn with replacement."""
         counts: dict[str, Array] = {}
         for seed in evidence.seeds:
             trials, run = seed.run.sessions[self.label], seed.run
             chosen = (trials.is_base, trials.perturbation == self.perturbation)
             means = np.stack([trials.by_instance(each, run.size) for each in chosen], axis=-1)
-            for family, pair in zip(run.family, means, strict=True):
+            for skill, pair in zip(run.skill, means, strict=True):
                 if not np.isnan(pair).any():
-                    counts[family] = np.add(counts.get(family, np.zeros(3)), [*(pair == 1.0), 1.0])
-        pairs = [Pair(*map(int, counts[family])) for family in sorted(counts)]
+                    counts[skill] = np.add(counts.get(skill, np.zeros(3)), [*(pair == 1.0), 1.0])
+        pairs = [Pair(*map(int, counts[skill])) for skill in sorted(counts)]
         found = difficulty(pairs, np.random.default_rng(ORDERS_SEED))
         ends = (found.rho.mean, found.rho.low, found.rho.high)
         if found.by_chance is None:

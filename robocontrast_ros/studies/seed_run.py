@@ -102,7 +102,15 @@ class Trials:
 
 
 class SeedRun:
-    """All sessions of one policy and one seed."""
+    """All sessions of one policy and one seed.
+
+    Attributes:
+        standard: label of the standard evaluation.
+        size: number of base instances.
+        family: of the instruction of each, shape (size,).
+        skill: name of the problem of each; its family if it is of none, shape (size,).
+        sessions: label of a strategy -> its trials.
+    """
 
     def __init__(
         self,
@@ -135,6 +143,9 @@ class SeedRun:
         bases = counting.filter(pl.col("perturbation") == BASE)
         families_of = dict(bases.select("base_id", "family").iter_rows())
         self.family = np.array([families_of.get(name, "") for name in order])
+        # Kept tables of studies without problems have no such column.
+        problems = dict(bases.select("base_id", "problem").iter_rows()) if "problem" in bases.columns else {}
+        self.skill = np.array([problems.get(name) or families_of.get(name, "") for name in order])
         families, perturbations = (sorted(counting[key].unique()) for key in ("family", "perturbation"))
         longest = float(counting["optimal_path_length_m"].max() or 1.0)
         self.sessions: dict[str, Trials] = {}

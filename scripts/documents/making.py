@@ -60,7 +60,7 @@ OF_STUDY = (
 )
 """Columns of a study's trials that are kept, beside the task's metric."""
 
-OF_SCENES = ("repeat", "instruction", "proof")
+OF_SCENES = ("repeat", "instruction", "problem", "proof")
 """The same of a study that names further scores or has claims about measures of scenes: policies are compared by them,
 trial by trial."""
 

@@ -436,21 +436,22 @@ def test_rpd_of_a_policy_that_never_fails_has_no_interval_and_of_one_that_always
         assert RPD.estimate(Evidence([run], 50, 200, np.random.default_rng(0))) == Estimate(mean)
 
 
-def test_difficulty_is_the_correlation_over_families_beyond_what_chance_makes():
-    rng, families, seeds = np.random.default_rng(5), 16, []
+def test_difficulty_is_the_correlation_over_skills_beyond_what_chance_makes():
+    rng, skills, seeds = np.random.default_rng(5), 16, []
     for _ in range(2):
         rows = []
-        for i in range(10 * families):
-            rate = 0.3 + 0.7 * (i % families) / (families - 1)
+        for i in range(10 * skills):
+            rate = 0.3 + 0.7 * (i % skills) / (skills - 1)
             # Only what is solved less often than always is harmed, the more the harder it is.
             outcomes = (("base", rate), ("P", rate * (rate - 0.3) / 0.7))
             for strategy, (perturbation, share) in product(("standard", "contrast"), outcomes):
                 if (strategy, perturbation) != ("standard", "P"):
-                    rows.append((strategy, f"x{i:04d}", perturbation, f"f{i % families:02d}", rng.random() < share))
-        names = ("strategy", "base_id", "perturbation", "family", "success")
+                    rows.append((strategy, f"x{i:04d}", perturbation, f"p{i % skills:02d}", rng.random() < share))
+        names = ("strategy", "base_id", "perturbation", "problem", "success")
         table = pl.DataFrame(rows, names, orient="row").with_columns(
             *(pl.lit(1.0).alias(n) for n in ("optimal_path_length_m", "setup_cost", "setup_metres", "setup_seconds")),
             counts=pl.lit(True),
+            family=pl.lit("put_on"),
             success=pl.col("success").cast(pl.Float64),
         )
         table = table.with_columns(pl.col("setup_cost").cum_sum().over("strategy").alias("cumulative_cost"))
@@ -458,12 +459,12 @@ def test_difficulty_is_the_correlation_over_families_beyond_what_chance_makes():
     found = DifficultyAndHarm(of=("contrast",), perturbation="P").estimate(
         Evidence(seeds, 50, 200, np.random.default_rng(0))
     )
-    counts = np.zeros((families, 3), int)
+    counts = np.zeros((skills, 3), int)
     for run in seeds:
         trials = run.sessions["contrast"]
         base, changed = (trials.by_instance(m, run.size) for m in (trials.is_base, trials.perturbation == "P"))
-        for family, one, other in zip(run.family, base, changed, strict=True):
-            counts[int(family[1:])] += (int(one), int(other), 1)
+        for skill, one, other in zip(run.skill, base, changed, strict=True):
+            counts[int(skill[1:])] += (int(one), int(other), 1)
     by_hand = difficulty([Pair(*map(int, row)) for row in counts], np.random.default_rng(0))
     assert found.mean == pytest.approx(by_hand.rho.mean - by_hand.by_chance)
     assert found.low < found.mean < found.high < 0.0 and by_hand.p < 0.01
