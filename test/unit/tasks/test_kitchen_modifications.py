@@ -154,6 +154,24 @@ def test_what_is_added_touches_nothing_and_stays(drawn):
     assert models[scene[added].model].category not in BACKGROUND
 
 
+@given(DRAWN)
+def test_scenes_with_several_additions_rest_when_they_are_set_up(drawn):
+    name, seed = drawn
+    answer = modify(instance(name), seed, ("add", "contain"), 3)
+    if isinstance(answer, Perturbed):
+        scene = answer.instance.scene
+        rested = TASK.modifications.settle(scene)
+        assert max(a.pose.distance_to(b.pose) for a, b in zip(scene, rested, strict=True)) < 0.005
+
+
+def test_what_would_push_another_thing_aside_is_not_put_there():
+    base = instance("kitchen_3_pan_on_stove")
+    edits = ["contain (On popcorn_1 frying_pan)", "contain (On chocolate_pudding_1 frying_pan)"]
+    both = load_perturbation({"name": "S_modify", "edits": edits}, "test", "p")
+    answer = both.apply(TASK, base, base.scene, np.random.default_rng(0))
+    assert isinstance(answer, NotApplicable) and f"'{edits[1]}': it pushes 'popcorn_1'" in answer.reason
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_does_what_its_name_says(kind):
     name = {"contain": "living_room_6_pudding_left_of_plate"}.get(kind, "kitchen_1_open_top_drawer")
