@@ -84,7 +84,15 @@ KITCHEN = (
         for name in ("drawing", "goals", "library", "parameters", "planner", "predicates", "task")
     ),
 )
-LEARNED_IN_KITCHEN = ("config/policies/kitchen_*state.yaml", "models/kitchen_bc*/*.pt")
+SHIFTED = (
+    *KITCHEN,
+    "config/kitchen/modifications.yaml",
+    "config/policies/kitchen_*state.yaml",
+    "config/policies/kitchen_blind.yaml",
+    "models/kitchen_bc*/*.pt",
+    "robocontrast_ros/tasks/bddl/modifications.py",
+    "robocontrast_ros/tasks/kitchen/modifying.py",
+)
 STATE_ON_TABLE = ("config/policies/tabletop_state.yaml", "models/tabletop_bc/*.pt")
 SIGHT_ON_TABLE = ("config/policies/tabletop_camera.yaml", "models/tabletop_bc/*.pt")
 
@@ -196,6 +204,7 @@ STOPPING = (
     "test/support/wall_clock_line.py",
 )
 
+CHANGES = "docs/images/kitchen_changes.jpg"
 CAMERA_SCENES = "docs/images/camera_judge.jpg"
 
 RECIPES = (
@@ -401,8 +410,29 @@ RECIPES = (
     # come out; kitchen_c1 of the oracle has two instances of each skill, so that it can show no shift within 0.05.
     _study(
         "observation_shift",
-        (*KITCHEN, *LEARNED_IN_KITCHEN, "config/kitchen/modifications.yaml", "config/policies/kitchen_blind.yaml"),
+        SHIFTED,
         small_of="robocontrast study observation_shift_small --processes 2",
+    ),
+    *(
+        replace(
+            _session(
+                f"kitchen_c3_{policy}",
+                Pace.LONG,
+                f"robocontrast evaluate kitchen_c3 --fast --policy kitchen_{policy}",
+                SHIFTED,
+            ),
+            make=making.shift,
+        )
+        for policy in ("state", "modified_state", "oracle", "blind")
+    ),
+    Recipe(
+        "kitchen_c2_state",
+        Pace.LONG,
+        "robocontrast evaluate kitchen_c2 --fast --policy kitchen_state",
+        making.shift_with_sizes(CHANGES),
+        (*SHIFTED, "config/sessions/kitchen_c2.yaml"),
+        (CHANGES,),
+        small="--max-trials 6",
     ),
     # Sizes were written down before any of these trials was run, such that of 13 perturbations those that change
     # nothing can be shown to be harmless; they are shown however they come out.

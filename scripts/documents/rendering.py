@@ -2,10 +2,10 @@ r"""Put values from results into Markdown documents, where a comment asks for th
 
     <!--{ expression }-->its value<!--{}-->
 
-The expression is Jinja's; the functions of ``tables`` are known in it, and the macros of ``sentences.md.j2``. GitHub
-shows only what stands between the two comments. Where the first comment has a line of its own, the value is a
-block: tables, lists and paragraphs, which are wrapped. Within a line, no comment may begin the line, because Markdown
-then takes all of that line as HTML.
+The expression is Jinja's; the functions of ``tables`` and ``shift_tables`` are known in it, and the macros of
+``sentences.md.j2``. GitHub shows only what stands between the two comments. Where the first comment has a line of its
+own, the value is a block: tables, lists and paragraphs, which are wrapped. Within a line, no comment may begin the
+line, because Markdown then takes all of that line as HTML.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import jinja2
 
-from scripts.documents import tables
+from scripts.documents import shift_tables, tables
 from scripts.documents.results import ROOT
 
 MARKED = re.compile(r"<!--\{(?P<expression>(?!\}-->).+?)\}-->(?P<text>.*?)<!--\{\}-->", re.DOTALL)
@@ -44,9 +44,10 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         autoescape=False,
     )
-    for name, function in inspect.getmembers(tables, inspect.isfunction):
-        if not name.startswith("_"):
-            environment.globals[name] = function
+    for module in (tables, shift_tables):
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            if not name.startswith("_"):
+                environment.globals[name] = function
     macros = environment.get_template("sentences.md.j2").module
     environment.globals |= {name: macro for name, macro in vars(macros).items() if not name.startswith("_")}
     return environment

@@ -706,6 +706,11 @@ def _study(folder: Path, name: str) -> tuple[Study, study_results.StudyResults]:
     return load_study(values["study"]), study_analysis(values["study"], packed, sessions_of_study(values)).results
 
 
+def study_of(name: str) -> Study:
+    """Return the study of a result."""
+    return _study(Source.folder, name)[0]
+
+
 def study_summary(name: str) -> str:
     """Return what the study's own summary says, from its strategies on."""
     text = summary_of_study(*_study(Source.folder, name))
