@@ -84,7 +84,7 @@ def sizes_table(name: str) -> str:
 def size_and_loss_table(name: str) -> str:
     """Return the correlation of size and lost success, a row a camera and measure."""
     lines = [
-        (row["camera"], row["measure"], row["pairs"], _signed(_estimate(row, "rho")), PValue(row["p"]))
+        (row["camera"], row["measure"], row["pairs"], between(_estimate(row, "rho")), PValue(row["p"]))
         for row in _kept(name, "size_and_loss").iter_rows(named=True)
     ]
     return markdown(plain(["camera", "size", "pairs", "rho", "p"], lines))
@@ -106,7 +106,7 @@ def _chains(rows: list[dict[str, Any]]) -> str:
                 " · ".join(f"{rate:.2f}" for rate in alone) or "-",
                 *(tables.estimate(_estimate(row, "success")) for row in own),
                 "-" if first["upper_bound"] is None else f"{first['upper_bound']:.2f}",
-                UNDEFINED if dubr.mean is None else _signed(dubr),
+                UNDEFINED if dubr.mean is None else between(dubr),
             )
         )
     head = ["chain" if any(line[2] != "-" for line in lines) else "policy", "n", "alone"]
@@ -119,10 +119,6 @@ def _rows(name: str) -> list[dict[str, Any]]:
 
 def _estimate(row: dict[str, Any], name: str) -> Estimate:
     return Estimate(*(row[f"{name}_{end}"] for end in ("mean", "low", "high")))
-
-
-def _signed(found: Estimate) -> str:
-    return "-" if found.mean is None else between(found)
 
 
 def _kept(name: str, table: str) -> pl.DataFrame:
