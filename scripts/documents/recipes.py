@@ -425,14 +425,20 @@ RECIPES = (
         )
         for policy in ("state", "modified_state", "oracle", "blind")
     ),
+    replace(
+        _session(
+            "kitchen_c2_state", Pace.LONG, "robocontrast evaluate kitchen_c2 --fast --policy kitchen_state", SHIFTED
+        ),
+        make=making.shift,
+    ),
     Recipe(
-        "kitchen_c2_state",
+        "kitchen_c1_state",
         Pace.LONG,
-        "robocontrast evaluate kitchen_c2 --fast --policy kitchen_state",
+        "robocontrast evaluate kitchen_c1 --fast --policy kitchen_state --size 132",
         making.shift_with_sizes(CHANGES),
-        (*SHIFTED, "config/sessions/kitchen_c2.yaml"),
+        (*SHIFTED, "config/sessions/kitchen_c1.yaml"),
         (CHANGES,),
-        small="--max-trials 6",
+        small_of="robocontrast evaluate kitchen_c1 --fast --policy kitchen_state --size 4",
     ),
     # Sizes were written down before any of these trials was run, such that of 13 perturbations those that change
     # nothing can be shown to be harmless; they are shown however they come out.
