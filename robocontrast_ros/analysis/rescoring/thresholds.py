@@ -232,10 +232,12 @@ def rescore(
 
     steps, stopped, fault = before.steps, before.stopped, before.fault
     every_step = len(samples) == steps + 1
+    # A trial's own limit, what earlier skills of its chain left of pooled steps, is none of the task's thresholds.
+    limit, own_limit = (recording.trial.step_limit or one.step_limit for one in (task, own))
     # A lower limit ends the trial at its last control step, without another action of the policy.
-    cut = task.step_limit < own.step_limit and steps >= task.step_limit
+    cut = limit < own_limit and steps >= limit
     if cut:
-        samples, steps, stopped, fault = samples[: task.step_limit + 1], task.step_limit, False, Fault.NONE
+        samples, steps, stopped, fault = samples[: limit + 1], limit, False, Fault.NONE
     scorer = EpisodeScorer.for_instance(task, instance, recording.start_scene)
     ended = False
     for step, sample in enumerate(samples):
@@ -251,7 +253,7 @@ def rescore(
         if cut and not every_step:
             reason = "its control steps cannot be told apart, and the step limit is lower"
         elif not cut:
-            reason = _censored(own, task, recorded, before, stop_on_success)
+            reason = _censored(own_limit, limit, recorded, before, stop_on_success)
     scores = Scores.of(result)
     rescored = replace(
         unknown,
@@ -277,18 +279,18 @@ def rescore(
     )
 
 
-def _censored(own: Task, other: Task, recorded: TrialResult | None, before: TrialResult, stop_on_success: bool) -> str:
-    """Return why the trial would have ended later than its recording; empty when it would not."""
+def _censored(own: int, other: int, recorded: TrialResult | None, before: TrialResult, stop_on_success: bool) -> str:
+    """Return why the trial would have ended later than its recording, given both step limits; empty if it would not."""
     if recorded is None:
         return "its bag ends before it does"
     if recorded.fault.of_policy or recorded.stopped:
         return ""
-    if recorded.steps >= other.step_limit:
+    if recorded.steps >= other:
         return ""
     if before.success == 1.0 and stop_on_success:
         return "it ended at success under its own thresholds"
-    if recorded.steps >= own.step_limit:
-        return f"it ended at its own step limit of {own.step_limit}"
+    if recorded.steps >= own:
+        return f"it ended at its own step limit of {own}"
     return ""
 
 

@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -92,7 +92,7 @@ def live(
         sample = Sample((steps + 1) * 10**8, scene, tool)
         samples.append(sample)
         progress = scorer.update(sample)
-        if (progress.success and stop_on_success) or steps == task.step_limit:
+        if (progress.success and stop_on_success) or steps == (trial.step_limit or task.step_limit):
             result = scorer.result(steps=steps)
             break
     else:
@@ -218,6 +218,16 @@ def test_a_trial_that_ran_into_its_step_limit_is_censored_under_a_higher_one_alo
     assert higher.low.success == 0.0 and higher.high.success == 1.0
     lower = lived.under(other("step_limit=2"), tight.task)
     assert (lower.status, lower.steps, lower.low.success) == ("known", 2, 0.0)
+
+
+def test_a_trial_with_a_step_limit_of_its_own_keeps_it_under_another_one_of_the_task(block_trial):
+    trial = replace(block_trial, step_limit=4)
+    lived = live(TASK, trial, pushed(trial))
+    assert lived.result.steps == 4
+    for limit in (2, 6, 300):
+        rescored = lived.under(other(f"step_limit={limit}"))
+        assert (rescored.status, rescored.steps, rescored.reason) == ("known", 4, "")
+        assert same(told(rescored.low), scores(lived.result))
 
 
 def test_a_step_limit_below_a_fault_of_the_policy_takes_the_fault_away(block_trial):
