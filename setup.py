@@ -198,6 +198,7 @@ setup(
         "robocontrast_ros.recipes": [
             "film_bc = robocontrast_ros.training.film_bc.recipe:FilmBcFile",
             "kitchen = robocontrast_ros.training.kitchen.recipe:KitchenFile",
+            "kitchen_sight = robocontrast_ros.training.kitchen.sight_recipe:KitchenSightFile",
             "prompted = robocontrast_ros.training.prompted.recipe:PromptedRecipeFile",
             "tabletop = robocontrast_ros.training.tabletop.recipe:TabletopFile",
         ],

@@ -93,6 +93,7 @@ SHIFTED = (
     "robocontrast_ros/tasks/bddl/modifications.py",
     "robocontrast_ros/tasks/kitchen/modifying.py",
 )
+SEEN_SHIFTED = (*SHIFTED, "config/policies/kitchen_camera.yaml", "models/kitchen_camera/*.pt")
 STATE_ON_TABLE = ("config/policies/tabletop_state.yaml", "models/tabletop_bc/*.pt")
 SIGHT_ON_TABLE = ("config/policies/tabletop_camera.yaml", "models/tabletop_bc/*.pt")
 
@@ -428,6 +429,16 @@ RECIPES = (
     replace(
         _session(
             "kitchen_c2_state", Pace.LONG, "robocontrast evaluate kitchen_c2 --fast --policy kitchen_state", SHIFTED
+        ),
+        make=making.shift,
+    ),
+    # Asked before any modified scene was shown to it: is the shift of the policy that sees larger?
+    replace(
+        _session(
+            "kitchen_c1_camera",
+            Pace.LONG,
+            "robocontrast evaluate kitchen_c1 --fast --policy kitchen_camera",
+            SEEN_SHIFTED,
         ),
         make=making.shift,
     ),

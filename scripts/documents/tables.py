@@ -46,6 +46,7 @@ from robocontrast_ros.tasks.language_table.goals import FAMILIES as OF_BOARD
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES as OF_TABLE
 from robocontrast_ros.training.card import validation
 from robocontrast_ros.training.kitchen.card import Data as KitchenData
+from robocontrast_ros.training.kitchen.card import SightData
 from robocontrast_ros.training.tabletop.card import Data
 from scripts.documents.results import RESULTS, ROOT, Result, read_result
 
@@ -468,7 +469,7 @@ def perturbed_families_table(*names: str) -> str:
 def trained_on(model: str) -> str:
     """Return what the networks of a folder of ``models/`` were trained on, from what ``robocontrast train`` wrote."""
     data = _card(model)["data"]
-    kind = KitchenData if model.startswith("kitchen") else Data
+    kind = {"kitchen_bc": KitchenData, "kitchen_camera": SightData}.get(model, Data)
     return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}).described()
 
 

@@ -1,4 +1,4 @@
-"""The learned policies ``kitchen_state`` behind the policy protocol."""
+"""The learned policies ``kitchen_state`` and ``kitchen_camera`` behind the policy protocol."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from torch import Tensor
 
 from robocontrast_ros.policies.kitchen_bc.network import STEP, TURN, Choices, KitchenNetwork, Situation, executed, meant
 from robocontrast_ros.policies.kitchen_bc.rotations import between
+from robocontrast_ros.policies.kitchen_bc.sight import KitchenSight
 from robocontrast_ros.policies.kitchen_bc.things import Things, things_of
+from robocontrast_ros.policies.kitchen_bc.tracking import Watcher
 from robocontrast_ros.policies.networks import one_thread
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
@@ -21,20 +23,28 @@ comes to rest, and where it rests is where its limits have left the commands."""
 
 
 class KitchenBc:
-    """Moves a joint or carries a thing as the oracle does, given its instruction and the true poses of all things.
+    """Moves a joint or carries a thing as the oracle does, given its instruction and the things' true or seen poses.
 
     What the instruction means is decided in the first scene of a trial. The same instruction and observations give the
     same actions on every processor; the trial's seed has no effect.
     """
 
-    def __init__(self, description: PolicyDescription, network: KitchenNetwork, encoder: SentenceEncoder) -> None:
-        """Take the network and the sentence encoder."""
+    def __init__(
+        self,
+        description: PolicyDescription,
+        network: KitchenNetwork,
+        encoder: SentenceEncoder,
+        sight: KitchenSight | None = None,
+    ) -> None:
+        """Take the network and the sentence encoder; without a network that sees, the ground truth is used."""
         self._description, self._name, self._encoder = description, description.name, encoder
+        self._sight = None if sight is None else sight.eval().double()
         self._network = network.eval().double()
         self._text: str | None = None
         self._begin()
 
     def _begin(self) -> None:
+        self._watcher = None if self._sight is None else Watcher(self._sight, self._network.catalogue)
         self._asked: tuple[Tensor, Tensor, Tensor] | None = None
         self._stood: Tensor | None = None
         self._grasped: Tensor | None = None
@@ -44,7 +54,7 @@ class KitchenBc:
         self._gripper = self._handled = OPEN
 
     def describe(self) -> PolicyDescription:
-        """Return the description: it answers with displacements of the tool, and needs the ground truth."""
+        """Return the description: it answers with displacements of the tool, and needs a camera or the ground truth."""
         return self._description
 
     def reset(self, instruction: str, seed: int) -> None:
@@ -58,7 +68,7 @@ class KitchenBc:
         """Return the next displacement [m], rotation vector [rad] and gripper command, shape (1, 7).
 
         Raises:
-            ValueError: reset was not called, the scene or the gripper is missing, or a thing is unknown.
+            ValueError: reset was not called, the scene, the image or the gripper is missing, or a thing is unknown.
         """
         if self._text is None:
             raise ValueError(f"{self._name}: act before reset; call reset(instruction, seed) first")
@@ -116,9 +126,11 @@ class KitchenBc:
         return network.act(situation, known, network.goal(situation, choices, phase), phase)
 
     def _things(self, observation: Observation) -> Things:
-        if observation.scene is None:
-            raise ValueError(f"{self._name}: the observation has no scene; it needs the ground truth")
         try:
+            if self._watcher is not None:
+                return self._watcher.update(observation, self._gripper == CLOSED)
+            if observation.scene is None:
+                raise ValueError("the observation has no scene; it needs the ground truth")
             return things_of(observation.scene, self._network.catalogue, shipped_fixtures())
         except ValueError as error:
             raise ValueError(f"{self._name}: {error}") from None

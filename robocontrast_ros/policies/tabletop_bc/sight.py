@@ -130,6 +130,7 @@ class Sight(Network):
 
     PARTS: ClassVar = {"kinds": Kinds}
     HALF = True
+    SEARCHED: ClassVar = SEARCHED
 
     def __init__(self, kinds: Kinds) -> None:
         """Make a network, with random weights, for things of some kinds."""
@@ -151,7 +152,7 @@ class Sight(Network):
 
     def places(self, top: Tensor) -> Places:
         """Return the places of things in windows of ``TOP``, uint8, shape (n, rows, columns, 3)."""
-        row, column, rows, columns = SEARCHED
+        row, column, rows, columns = self.SEARCHED
         near = self.near(self._cells(top[:, row : row + rows, column : column + columns]))
         out = self.places_head(torch.cat([near, self.far(near)], dim=1))
         return Places(out[:, 0], out[:, 1:])
@@ -170,7 +171,7 @@ class Sight(Network):
             front: window of ``FRONT``, likewise.
         """
         tops, fronts = (torch.from_numpy(np.ascontiguousarray(image))[None] for image in (top, front))
-        middles, heat = _peaks(self.places(tops), min(MOST, len(self.kinds.names)))
+        middles, heat = peaks(self.places(tops), min(MOST, len(self.kinds.names)))
         if not len(heat):
             return ()
         corners = torch.from_numpy(square_corners(middles))
@@ -183,7 +184,7 @@ class Sight(Network):
             Thing(
                 int(model),
                 *(float(value) for value in positions[index]),
-                self._yaw(turn[index, self.kinds.types[model]], self.kinds.symmetry[model]),
+                yaw_seen(turn[index, self.kinds.types[model]], self.kinds.symmetry[model]),
                 float(heat[index]),
                 float(likely[index, model]),
             )
@@ -197,21 +198,24 @@ class Sight(Network):
         cells = cells.reshape(count, rows // STRIDE, columns // STRIDE, STRIDE**2 * 3).permute(0, 3, 1, 2)
         return cells.to(self.offset_head.weight.dtype) / 127.5 - 1.0
 
-    @staticmethod
-    def _yaw(turn: NDArray[np.float64], symmetry: int) -> float:
-        if symmetry == 0:
-            return 0.0
-        # Head and tail may look alike although the axis is clear, so twice the angle gives the axis.
-        axis = np.arctan2(turn[3], turn[2]) / 2.0
-        forward = turn[0] * np.cos(axis) + turn[1] * np.sin(axis)
-        return float((axis if forward >= 0.0 else axis - np.copysign(np.pi, axis)) / symmetry)
+
+def yaw_seen(turn: NDArray[np.float64], symmetry: int) -> float:
+    """Return the yaw [rad] of a thing from the numbers that ``Look`` has of its turn, shape (4,)."""
+    if symmetry == 0:
+        return 0.0
+    # Head and tail may look alike although the axis is clear, so twice the angle gives the axis.
+    axis = np.arctan2(turn[3], turn[2]) / 2.0
+    forward = turn[0] * np.cos(axis) + turn[1] * np.sin(axis)
+    return float((axis if forward >= 0.0 else axis - np.copysign(np.pi, axis)) / symmetry)
 
 
-def _peaks(places: Places, most: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def peaks(
+    places: Places, most: int, searched: tuple[int, int, int, int] = SEARCHED
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the middles of things in one image and their heat, the hottest ones if there are more than ``most``.
 
     Returns:
-        Column and row [whole pixels of TOP's window], shape (k, 2), and heat, 0 to 1, shape (k,).
+        Column and row [whole pixels of the window], shape (k, 2), and heat, 0 to 1, shape (k,).
     """
     heat = places.heat[:1].double().sigmoid()
     highest = functional.max_pool2d(heat, 3, stride=1, padding=1)
@@ -222,18 +226,18 @@ def _peaks(places: Places, most: int) -> tuple[NDArray[np.int64], NDArray[np.flo
         row, column, hot = row[kept], column[kept], hot[kept]
     offset = places.offset[0, :, row, column].double().T
     cells = torch.stack([column, row], -1) + offset
-    pixels = cells_to_pixels(cells.numpy())
+    pixels = cells_to_pixels(cells.numpy(), searched)
     return np.rint(pixels).astype(np.int64), hot.numpy()
 
 
-def cells_to_pixels(cells: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return columns and rows of TOP's window [pixel] at columns and rows of cells, shape (..., 2)."""
-    return cells * STRIDE + (STRIDE - 1) / 2 + np.array([SEARCHED[1], SEARCHED[0]])
+def cells_to_pixels(cells: NDArray[np.float64], searched: tuple[int, int, int, int] = SEARCHED) -> NDArray[np.float64]:
+    """Return columns and rows of a window [pixel] at columns and rows of cells of what is searched, shape (..., 2)."""
+    return cells * STRIDE + (STRIDE - 1) / 2 + np.array([searched[1], searched[0]])
 
 
-def pixels_to_cells(pixels: NDArray[np.float64]) -> NDArray[np.float64]:
+def pixels_to_cells(pixels: NDArray[np.float64], searched: tuple[int, int, int, int] = SEARCHED) -> NDArray[np.float64]:
     """Return the inverse of ``cells_to_pixels``."""
-    return (pixels - np.array([SEARCHED[1], SEARCHED[0]]) - (STRIDE - 1) / 2) / STRIDE
+    return (pixels - np.array([searched[1], searched[0]]) - (STRIDE - 1) / 2) / STRIDE
 
 
 def square_corners(middles: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -252,7 +256,7 @@ def square_corners(middles: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def squares(images: Tensor, corners: Tensor, index: Tensor | None = None) -> Tensor:
-    """Return squares of images, shape (k, SQUARE, SQUARE, 3).
+    """Return squares of images, shape (k, SQUARE, SQUARE, 3); beyond an image its edge goes on.
 
     Args:
         images: shape (n, rows, columns, 3).
@@ -260,8 +264,8 @@ def squares(images: Tensor, corners: Tensor, index: Tensor | None = None) -> Ten
         index: of the image of each, shape (k,); None for the first.
     """
     side = torch.arange(SQUARE)
-    rows = (corners[:, 1, None] + side)[:, :, None]
-    columns = (corners[:, 0, None] + side)[:, None, :]
+    rows = (corners[:, 1, None] + side).clamp(0, images.shape[1] - 1)[:, :, None]
+    columns = (corners[:, 0, None] + side).clamp(0, images.shape[2] - 1)[:, None, :]
     index = torch.zeros(len(corners), dtype=torch.int64) if index is None else index
     return images[index[:, None, None], rows, columns]
 

@@ -19,9 +19,7 @@ from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.policies.networks import Batch, joined
 from robocontrast_ros.policies.tabletop_bc.cameras import TOP
 from robocontrast_ros.policies.tabletop_bc.sight import (
-    COLUMNS,
     OFFSET,
-    ROWS,
     Kinds,
     Look,
     Places,
@@ -120,18 +118,18 @@ class SightTrainer(EpochTrainer[Sight]):
             look = self.network.look(squares(top, corners[0], image), squares(front, corners[1], image))
         cells = torch.from_numpy(pixels_to_cells(middles)).float()
         offset = torch.from_numpy((middles - about) / OFFSET).float()
-        turn = self._turn(models, poses[:, 2])
+        turn = turn_of(self._symmetry[models], poses[:, 2])
         chosen = look.turn.float()[torch.arange(len(models)), self._types[models]]
         return place_loss(Places(places.heat.float(), places.offset.float()), image, cells) + look_loss(
             Look(look.models.float(), look.offset.float(), chosen), models, offset, turn
         )
 
-    def _turn(self, models: Tensor, yaw: Tensor) -> Tensor:
-        """Return cosine and sine of yaw times symmetry, and of twice that; 0 for round things, shape (k, 4)."""
-        times = self._symmetry[models]
-        angle = times * yaw
-        turn = torch.stack([angle.cos(), angle.sin(), (2 * angle).cos(), (2 * angle).sin()], dim=-1)
-        return (turn * (times > 0)[:, None]).float()
+
+def turn_of(times: Tensor, yaw: Tensor) -> Tensor:
+    """Return cosine and sine of yaw times symmetry, and of twice that; 0 for round things, shape (k, 4)."""
+    angle = times * yaw
+    turn = torch.stack([angle.cos(), angle.sin(), (2 * angle).cos(), (2 * angle).sin()], dim=-1)
+    return (turn * (times > 0)[:, None]).float()
 
 
 def place_loss(places: Places, image: Tensor, cells: Tensor) -> Tensor:
@@ -144,7 +142,7 @@ def place_loss(places: Places, image: Tensor, cells: Tensor) -> Tensor:
         image: index of the image of each of k things, shape (k,).
         cells: column and row of its middle [cells], shape (k, 2).
     """
-    columns, rows = torch.arange(COLUMNS), torch.arange(ROWS)
+    rows, columns = (torch.arange(size) for size in places.heat.shape[1:])
     off = cells[:, None, None, :] - torch.stack(torch.meshgrid(columns, rows, indexing="xy"), dim=-1)
     nearest = (off.abs() <= 0.5).all(dim=-1)
     around = (-(off**2).sum(-1) / (2 * SPREAD**2)).exp()

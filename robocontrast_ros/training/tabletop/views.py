@@ -11,7 +11,6 @@ import functools
 import math
 from dataclasses import dataclass
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
@@ -19,24 +18,15 @@ from pydantic import Field
 from robocontrast_ros.configuration import record, resolve_uri
 from robocontrast_ros.domain import Instruction, Pose, Scene
 from robocontrast_ros.domain.geometry import Vector3
-from robocontrast_ros.images.rendering import Camera
-from robocontrast_ros.policies.tabletop_bc.cameras import FRONT, HEIGHT, TOP, WIDTH
-from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
-from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.policies.tabletop_bc.cameras import FRONT, TOP
+from robocontrast_ros.robots.kinematics import Unreachable
 from robocontrast_ros.system.processes import Stopped, stopping
 from robocontrast_ros.tasks.tabletop.hand import ToolPlace, grasp_place
 from robocontrast_ros.tasks.tabletop.parameters import check_objects
 from robocontrast_ros.tasks.tabletop.scenes import NoRoom, SceneDraw
 from robocontrast_ros.tasks.tabletop.task import Tabletop
 from robocontrast_ros.training.shards import Stored
-from robocontrast_ros.worlds.mujoco.arm import Arm
-from robocontrast_ros.worlds.mujoco.bodies import Bodies
-from robocontrast_ros.worlds.mujoco.cameras import Cameras
-from robocontrast_ros.worlds.mujoco.composition import Spawned, compose, robot_prefix
-from robocontrast_ros.worlds.mujoco.entities import EntityState
-
-HIDDEN = 5
-"""Group of geoms that MuJoCo does not draw unless asked to."""
+from robocontrast_ros.training.studio import Studio
 
 LIFTED = 0.03
 """Least height of a thing in the hand that is off the table [m]."""
@@ -106,35 +96,15 @@ def _photographer(task: str, robot: str, objects: tuple[int, int] | None) -> Pho
     return Photographer(Tabletop.from_file(resolve_uri(task), objects), robot)
 
 
-class Photographer:
-    """A table with one robot and all things of a task, of which a scene shows some. Use it from one thread."""
+class Photographer(Studio):
+    """A table with one robot and all things of a task."""
 
     def __init__(self, task: Tabletop, robot: str) -> None:
         """Compile the world, which takes half a minute: most of it draws the things' textures."""
-        profile = load_profile(robot)
-        self._task, self._profile = task, profile
+        super().__init__(task.scenes, robot, task.library, (TOP, FRONT))
+        self._task = task
         self._draw = SceneDraw(task.parameters, task.library, task.planner, lambda scene: scene)
-        self._kinematics = Kinematics(profile)
-        arm = Arm(profile, task.scenes.start_position)
-        things = [Spawned(name, model.uri, "", None, Pose(), model) for name, model in sorted(task.library.items())]
-        world = resolve_uri(task.scenes.world)
-        model, roots = compose(world, profile.name, arm.mjcf(), things)
-        self._bodies = Bodies(model, roots)
-        prefix = robot_prefix(profile.name)
-        arm.bind(model, self._bodies.data, prefix)
-        self._start = self._kinematics.posture(task.scenes.start_position)
-        self._arm = [model.joint(prefix + name).qposadr[0] for name in profile.joint_names]
-        self._fingers = [model.joint(prefix + joint.name).qposadr[0] for joint in profile.end_effector.joints]
-        self._cameras = Cameras([Camera(view.name, WIDTH, HEIGHT) for view in (TOP, FRONT)], prefix, str(world))
-        self._cameras.bind(self._bodies)
         self.names = tuple(name for name, thing in task.library.items() if not thing.fixed)
-        owner = model.body_rootid[model.geom_bodyid]
-        self._geoms = {name: np.flatnonzero(owner == self._bodies.body(name)) for name in task.library}
-        self._group = model.geom_group.copy()
-
-    def close(self) -> None:
-        """Free the renderer."""
-        self._cameras.close()
 
     def views(self, parameters: ViewParameters, rng: np.random.Generator) -> StoredViews:
         """Return the images of one file."""
@@ -160,28 +130,6 @@ class Photographer:
                 models[index, slot] = self.names.index(item.name)
                 poses[index, slot] = *item.pose.xy, item.pose.yaw
         return StoredViews(np.array(self.names), np.stack(tops), np.stack(fronts), models, poses, at_start)
-
-    def image(
-        self, scene: Scene, posture: tuple[float, ...] | None = None, width: float | None = None
-    ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """Return the windows of ``top`` and ``front`` on a scene.
-
-        Args:
-            scene: things of the task, at most one of each.
-            posture: of the arm's joints [rad]; None for its start.
-            width: between the finger tips [m]; None for wide open.
-        """
-        bodies, hand = self._bodies, self._profile.end_effector
-        shown = {item.name: item for item in scene}
-        for name, geoms in self._geoms.items():
-            bodies.model.geom_group[geoms] = self._group[geoms] if name in shown else HIDDEN
-        for name, item in shown.items():
-            bodies.put(name, EntityState(item.pose))
-        bodies.data.qpos[self._arm] = self._start if posture is None else posture
-        bodies.data.qpos[self._fingers] = hand.positions(hand.greatest_width if width is None else width)
-        mujoco.mj_kinematics(bodies.model, bodies.data)
-        mujoco.mj_camlight(bodies.model, bodies.data)
-        return tuple(view.cut(self._cameras.render(view.name)) for view in (TOP, FRONT))
 
     def _scene(self, rng: np.random.Generator) -> Scene:
         """Draw a scene; another one if there is no room for all things."""

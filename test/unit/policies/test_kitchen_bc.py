@@ -46,6 +46,16 @@ class TestContract(PolicyContract):
         return load_configured("policies", FILE)
 
 
+class TestCameraContract(PolicyContract):
+    task = "kitchen"
+
+    def parameter_file(self):
+        return resolve_uri("package://robocontrast_ros/config/policies/kitchen_camera.yaml")
+
+    def make(self):
+        return load_configured("policies", self.parameter_file())
+
+
 @pytest.fixture(scope="module")
 def task():
     return load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/kitchen.yaml"))
