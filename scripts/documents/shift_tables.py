@@ -70,6 +70,30 @@ def each_chain_table(name: str) -> str:
     return _chains([row for row in _rows(name) if row["chain"] != "all"])
 
 
+def of_sessions_table(*names: str) -> str:
+    """Return ORI, MOD and pooled RPD of results of sessions: a row a result and perturbation."""
+    lines = [
+        (
+            f"`{row['policy']}`",
+            row["perturbation"],
+            row["pairs"],
+            f"{row['original']:.2f}",
+            f"{row['modified']:.2f}",
+            between(_estimate(row, "pooled_rpd")),
+        )
+        for name in names
+        for row in _of_all_kinds(name)
+    ]
+    return markdown(plain(["policy", "perturbation", "pairs", "ORI", "MOD", "pooled RPD"], lines))
+
+
+def alone(name: str) -> str:
+    """Return how many trials of a result's session are solved in their own scenes: ``40/44``."""
+    first = next(iter(_of_all_kinds(name)))["perturbation"]
+    skills = _kept(name, "observation_shift_skills").filter(pl.col("perturbation") == first)
+    return f"{skills['original'].sum()}/{skills['trials'].sum()}"
+
+
 def sizes_table(name: str) -> str:
     """Return how large changes look, by kind and camera: means over trials [%]."""
     changes = _kept(name, "visual_change")
@@ -111,6 +135,10 @@ def _chains(rows: list[dict[str, Any]]) -> str:
         )
     head = ["chain" if any(line[2] != "-" for line in lines) else "policy", "n", "alone"]
     return markdown(plain([*head, "1 skill", "2 skills", "3 skills", "UB", "DUBR"], lines))
+
+
+def _of_all_kinds(name: str) -> list[dict[str, Any]]:
+    return _kept(name, "observation_shift").filter(pl.col("kind") == "all").to_dicts()
 
 
 def _rows(name: str) -> list[dict[str, Any]]:

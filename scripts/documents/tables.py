@@ -469,7 +469,7 @@ def perturbed_families_table(*names: str) -> str:
 def trained_on(model: str) -> str:
     """Return what the networks of a folder of ``models/`` were trained on, from what ``robocontrast train`` wrote."""
     data = _card(model)["data"]
-    kind = {"kitchen_bc": KitchenData, "kitchen_camera": SightData}.get(model, Data)
+    kind = SightData if model == "kitchen_camera" else KitchenData if model.startswith("kitchen_bc") else Data
     return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}).described()
 
 
