@@ -308,7 +308,7 @@ class KitchenModifications:
         part = Names(text, self._kitchen.types).thing(atom.arguments[0], self._things)
         joint = self._things.parts[scene[part].model].joint
         wanted = place_in_state(joint, STATES[atom.predicate], rng)
-        if self._neighbourhood.bears(part, scene):
+        if any(other.predicate in (IN, ON) and other.arguments[1] == atom.arguments[0] for other in text.init):
             return f"something is in '{part}'"
         if not self._neighbourhood.is_free(part, scene, self._things.position(scene, part), wanted):
             return f"something is in the sweep of '{part}'"

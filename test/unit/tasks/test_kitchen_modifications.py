@@ -155,9 +155,9 @@ def test_what_is_added_touches_nothing_and_stays(drawn):
 
 
 @given(DRAWN)
-def test_scenes_with_several_additions_rest_when_they_are_set_up(drawn):
+def test_scenes_with_several_modifications_rest_when_they_are_set_up(drawn):
     name, seed = drawn
-    answer = modify(instance(name), seed, ("add", "contain"), 3)
+    answer = modify(instance(name), seed, count=3)
     if isinstance(answer, Perturbed):
         scene = answer.instance.scene
         rested = TASK.modifications.settle(scene)
@@ -170,6 +170,16 @@ def test_what_would_push_another_thing_aside_is_not_put_there():
     both = load_perturbation({"name": "S_modify", "edits": edits}, "test", "p")
     answer = both.apply(TASK, base, base.scene, np.random.default_rng(0))
     assert isinstance(answer, NotApplicable) and f"'{edits[1]}': it pushes 'popcorn_1'" in answer.reason
+
+
+def test_a_drawer_with_something_in_it_stays_open():
+    base = instance("kitchen_4_bowl_on_cabinet")
+    edits = ["add (In onion_1 cabinet_bottom_region)", "toggle (Close cabinet_bottom_region)"]
+    one = load_perturbation({"name": "S_modify", "edits": edits[:1]}, "test", "p")
+    assert isinstance(one.apply(TASK, base, base.scene, np.random.default_rng(0)), Perturbed)
+    both = load_perturbation({"name": "S_modify", "edits": edits}, "test", "p")
+    answer = both.apply(TASK, base, base.scene, np.random.default_rng(0))
+    assert isinstance(answer, NotApplicable) and "something is in 'cabinet/bottom_drawer'" in answer.reason
 
 
 @pytest.mark.parametrize("kind", KINDS)
