@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from robocontrast_ros.domain import ObjectState, Pose, Scene
+from robocontrast_ros.domain.words import name_in_words
 
 
 @dataclass(frozen=True)
@@ -20,11 +21,14 @@ class ObjectEstimate:
         yaw_std: standard deviation of the yaw, up to ``turns`` [rad]; NaN without a pose.
         turns: equally spaced turns about z that look the same: the yaw is one of these.
         unsure: reasons for a person to look, each a sentence without the object's name; empty if nothing but the height
-            is in doubt.
+            of an object, or the state of a part, is in doubt.
         hidden: share of the object that something hides, 0 to 1.
         shifts: its shifts along x and y by one standard deviation of each of the calibration's errors [m]: a part of
             ``position_std`` that all objects share. Empty if the calibration does not matter.
         others: its poses at other heights that explain the picture as well.
+        ends: of a part on a joint: its poses at the least and the greatest position that the picture allows. Empty for
+            what is no part.
+        states: of a part: the states of its joint from one of these ends to the other.
     """
 
     name: str
@@ -37,6 +41,8 @@ class ObjectEstimate:
     hidden: float = 0.0
     shifts: tuple[tuple[float, float], ...] = ()
     others: tuple[Pose, ...] = ()
+    ends: tuple[Pose, ...] = ()
+    states: tuple[str, ...] = ()
 
     @property
     def certain(self) -> bool:
@@ -47,12 +53,13 @@ class ObjectEstimate:
     def reasons(self) -> tuple[str, ...]:
         """Reasons for a person to look, each a sentence without the object's name."""
         heights = (f"it may stand at a height of {_mm(self.pose)} or of {_mm(other)} mm" for other in self.others[:1])
-        return (*self.unsure, *heights)
+        states = (f"it may be {' or '.join(self.states)}",) if len(self.states) > 1 else ()
+        return (*self.unsure, *heights, *states)
 
     @property
     def words(self) -> tuple[str, ...]:
         """The same as lines for people."""
-        return tuple(f"{self.name.replace('_', ' ')}: {reason}" for reason in self.reasons)
+        return tuple(f"{name_in_words(self.name)}: {reason}" for reason in self.reasons)
 
 
 @dataclass(frozen=True)

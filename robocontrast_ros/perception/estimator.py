@@ -10,10 +10,14 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.domain import ObjectState, Pose, Scene, whole_of
+from robocontrast_ros.domain.words import name_in_words
+from robocontrast_ros.objects.frames import compose
+from robocontrast_ros.objects.joints import Joint, part_pose
 from robocontrast_ros.perception.blocks import BlockFinder, Found
 from robocontrast_ros.perception.camera import CalibratedCamera
 from robocontrast_ros.perception.estimate import ObjectEstimate, SceneEstimate
+from robocontrast_ros.perception.parts import SeenWhole, place_part
 from robocontrast_ros.perception.pictures import problems_of
 from robocontrast_ros.perception.solids import SolidBlock
 from robocontrast_ros.perception.tags import (
@@ -50,6 +54,7 @@ class SceneEstimator:
         tags: Mapping[str, Sequence[ObjectTag]] | None = None,
         blocks: Mapping[str, SolidBlock] | None = None,
         supports: Mapping[str, Sequence[Support]] | None = None,
+        joints: Mapping[str, Joint] | None = None,
         fixed_tags: Sequence[ObjectTag] = (),
         given: Collection[str] = (),
         table: float = 0.0,
@@ -57,7 +62,8 @@ class SceneEstimator:
     ) -> None:
         """Take the known facts of the scene.
 
-        An object with tags is found by them; one without, by its model's colour and outline.
+        An object with tags is found by them; one without, by its model's colour and outline. A part on a joint is found
+        by its tags, relative to its object.
 
         Args:
             camera: the camera of the pictures.
@@ -65,6 +71,7 @@ class SceneEstimator:
             tags: name in the scene -> tags on it.
             blocks: model -> block, for those without tags.
             supports: model -> places for something else on it, or in it.
+            joints: model of a moving part -> its joint; the scene has the part's object, too.
             fixed_tags: tags that are fixed to the world, with their poses in its frame: they show whether the camera is
                 still at its calibrated pose.
             given: names of objects that are not looked for and are as expected, such as the table itself.
@@ -72,10 +79,11 @@ class SceneEstimator:
             region: least x and y, and greatest x and y, of the objects' places [m]; None for everything in view.
 
         Raises:
-            ValueError: an object has neither tags nor a block, a tag is named twice, or a name is in no scene.
+            ValueError: an object has neither tags nor a block, a tag is named twice, a name is in no scene, or a part
+                is without its object.
         """
         self._camera, self._expected, self._given = camera, expected, frozenset(given)
-        tags, blocks = tags or {}, blocks or {}
+        tags, blocks, self._joints = tags or {}, blocks or {}, joints or {}
         if strange := sorted(self._given - set(expected.names)):
             raise ValueError(
                 f"given: got {', '.join(strange)}, expected names of the scene: {', '.join(expected.names)}"
@@ -88,6 +96,8 @@ class SceneEstimator:
                 raise ValueError(
                     f"{item.name}: it has no tag and is no known block; fix a tag to it and name it in `tags`"
                 )
+            if item.model in self._joints and whole_of(item.name) not in expected:
+                raise ValueError(f"{item.name}: it is a part of '{whole_of(item.name)}', which is not in the scene")
         all_tags = [t for own in (*self._tags.values(), fixed_tags) for t in own]
         numbers = [tag.number for tag in all_tags]
         if twice := sorted({number for number in numbers if numbers.count(number) > 1}):
@@ -116,20 +126,29 @@ class SceneEstimator:
         seen = self._reader.read(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY))
         placed = self._placed(seen)
         found = self._finder.find(image)
-        objects = []
-        for item in self._expected:
+        objects: dict[str, ObjectEstimate] = {}
+        # The place of a part depends on that of its object.
+        for item in sorted(self._expected, key=self._on_joint):
             if item.name in self._given:
-                objects.append(self._as_expected(item.name))
+                objects[item.name] = self._as_expected(item.name)
+            elif self._on_joint(item):
+                objects[item.name] = self._part(item, objects[whole_of(item.name)], seen)
             elif item.name in self._tags:
-                objects.append(self._tagged(item.name, placed.get(item.name), seen))
+                objects[item.name] = self._tagged(item.name, placed.get(item.name), seen)
             else:
-                objects.append(self._block(item.name, found[item.name]))
-        return SceneEstimate(tuple(objects), self._misfits(placed, found, seen), self._camera.frame_id)
+                objects[item.name] = self._block(item.name, found[item.name])
+        in_order = tuple(objects[name] for name in self._expected.names)
+        return SceneEstimate(in_order, self._misfits(placed, found, seen), self._camera.frame_id)
+
+    def _on_joint(self, item: ObjectState) -> bool:
+        return item.model in self._joints
 
     def _placed(self, seen: SeenTags) -> dict[str, Placed]:
         """Return the places of tagged objects; first those on the table, then those on others."""
         placed: dict[str, Placed] = {}
         for name, own in self._tags.items():
+            if self._on_joint(self._expected[name]):
+                continue
             found = place(self._camera, own, seen.corners, (), self._table)
             if found is not None:
                 placed[name] = found
@@ -164,15 +183,10 @@ class SceneEstimator:
         return ObjectEstimate(name, item.model, item.pose, 0.0, 0.0)
 
     def _tagged(self, name: str, placed: Placed | None, seen: SeenTags) -> ObjectEstimate:
-        model, own = self._expected[name].model, self._tags[name]
-        twice = [tag.number for tag in own if tag.number in seen.twice]
-        reasons = tuple(f"two tags of number {number} are in the picture; take one away" for number in twice)
+        model = self._expected[name].model
+        reasons = self._twice(name, seen)
         if placed is None:
-            if not reasons:
-                numbers = " and ".join(str(tag.number) for tag in own)
-                be = "is" if len(own) == 1 else "are"
-                reasons = (f"its tag {numbers} {be} not seen: hidden, out of the picture, or too small in it",)
-            return _unseen(name, model, reasons)
+            return _unseen(name, model, reasons or self._hidden(name))
         own, shifts = self._with_calibration(placed.position_std, placed.pose)
         return ObjectEstimate(
             name,
@@ -184,6 +198,60 @@ class SceneEstimator:
             shifts=shifts,
             others=placed.others,
         )
+
+    def _part(self, item: ObjectState, whole: ObjectEstimate, seen: SeenTags) -> ObjectEstimate:
+        """Return the estimate of a moving part of an object."""
+        joint, holder = self._joints[item.model], f"the {name_in_words(whole.name)}"
+        reasons = self._twice(item.name, seen)
+        if whole.pose is None:
+            return _unseen(item.name, item.model, (f"{holder}, which it is a part of, is not seen",))
+        errors = None if whole.name in self._given else self._errors(whole, seen)
+        placed = place_part(self._camera, joint, whole.pose, self._tags[item.name], seen.corners, errors)
+        if placed is None:
+            return _unseen(item.name, item.model, reasons or self._hidden(item.name))
+        if not placed.fits:
+            moved = f"{holder} may have been moved, or the camera"
+            reasons += (f"its tag is {placed.off:.0f} pixels from where its joint can bring it; {moved}",)
+        if placed.small:
+            reasons += (f"its tag is small in the picture ({placed.side:.0f} pixels)",)
+        if whole.reasons:
+            reasons += (f"the camera is not certain of {holder}, which it is a part of",)
+        pose, *ends = (
+            part_pose(whole.pose, joint, position) for position in (placed.position, placed.low, placed.high)
+        )
+        states = (joint.state(position) for position in (placed.low, placed.position, placed.high))
+        hinge = joint.type == "hinge"
+        arm = math.dist(joint.pose(placed.position + 1e-4).position, joint.pose(placed.position).position) / 1e-4
+        return ObjectEstimate(
+            item.name,
+            item.model,
+            pose,
+            placed.std * arm,
+            placed.std if hinge else 0.0,
+            unsure=reasons,
+            ends=tuple(ends),
+            states=tuple(dict.fromkeys(states)),
+        )
+
+    def _errors(self, whole: ObjectEstimate, seen: SeenTags) -> SeenWhole:
+        """Return the errors of the pose of an object that is found by its tags."""
+        shared = sum(x * x + y * y for x, y in whole.shifts) / 2.0
+        own = [tag.position for tag in self._tags[whole.name] if tag.number in seen.corners]
+        x, y, z = (sum(values) / len(own) for values in zip(*own, strict=True))
+        # The calibration shifts the object as it shifts its tags, which are where the camera sees it.
+        shifts = self._camera.shifts(compose(whole.pose, Pose((x, y, z))).position)
+        return SeenWhole(math.sqrt(max(whole.position_std**2 - shared, 0.0)), whole.yaw_std, shifts)
+
+    def _twice(self, name: str, seen: SeenTags) -> tuple[str, ...]:
+        """Return the doubts about an object whose tags are seen several times."""
+        twice = (tag.number for tag in self._tags[name] if tag.number in seen.twice)
+        return tuple(f"two tags of number {number} are in the picture; take one away" for number in twice)
+
+    def _hidden(self, name: str) -> tuple[str, ...]:
+        """Return the reason that no tag of an object is seen."""
+        own = self._tags[name]
+        numbers, be = " and ".join(str(tag.number) for tag in own), "is" if len(own) == 1 else "are"
+        return (f"its tag {numbers} {be} not seen: hidden, out of the picture, or too small in it",)
 
     def _block(self, name: str, found: Found | None) -> ObjectEstimate:
         model = self._expected[name].model

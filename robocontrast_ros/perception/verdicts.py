@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.domain.words import name_in_words
 from robocontrast_ros.perception.camera import Floats
 from robocontrast_ros.perception.estimate import ObjectEstimate, SceneEstimate
 
@@ -54,6 +55,7 @@ def verdict(goal: Goal, estimate: SceneEstimate, names: Iterable[str]) -> Verdic
     It is certain if no object of the goal is in doubt, and the answer stays the same when each of them is moved and
     turned by three standard deviations: alone, by its uncertainty relative to the others; with the others, by the shift
     of all by the calibration's error. If an object may be at different heights, the answer has to be the same at each.
+    A part on a joint is moved along that alone, to both ends of what the picture allows.
 
     Args:
         goal: goal of the task.
@@ -64,7 +66,7 @@ def verdict(goal: Goal, estimate: SceneEstimate, names: Iterable[str]) -> Verdic
         KeyError: an object was not looked for.
     """
     concerned = [estimate[name] for name in dict.fromkeys(names)]
-    doubts = (*estimate.problems, *(f"{o.name.replace('_', ' ')}: {reason}" for o in concerned for reason in o.unsure))
+    doubts = (*estimate.problems, *(f"{name_in_words(o.name)}: {reason}" for o in concerned for reason in o.unsure))
     if any(o.pose is None for o in concerned):
         return Verdict(None, doubts)
     scene = estimate.scene
@@ -84,6 +86,9 @@ def verdict(goal: Goal, estimate: SceneEstimate, names: Iterable[str]) -> Verdic
 def _moved(scene: Scene, concerned: Sequence[ObjectEstimate]) -> Iterator[Scene]:
     own = [max(o.position_std**2 - _spread(o.shifts).trace() / 2.0, 0.0) for o in concerned]
     for item in concerned:
+        yield from (scene.moved(item.name, end) for end in item.ends)
+        if item.ends:
+            continue
         apart = max((_spread(_apart(item, other)) for other in concerned), key=np.trace)
         for x, y in _around(sum(own), apart):
             yield _shifted(scene, [item], x, y)

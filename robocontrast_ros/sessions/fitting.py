@@ -10,7 +10,7 @@ from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, make_plugin, plugin_names, resolve_uri
 from robocontrast_ros.configuration.files import known_names
-from robocontrast_ros.domain import ScoreSpec, whole_of
+from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.episodes.judging import Judge
 from robocontrast_ros.episodes.scoring import Score
 from robocontrast_ros.episodes.scoring.standard import Success
@@ -202,24 +202,6 @@ def check_tolerances(
     if unknown := next((model for model in parameters.operator.tolerances if model not in models), None):
         where = origin(f"operator.tolerances.{unknown}")[:2]
         raise ConfigurationError.unknown(*where, unknown, models, f"object of the task '{task.name}'")
-
-
-def check_seen_parts(
-    parameters: SessionParameters, task: Task, world: LoadedWorld, origin: Callable[[str], Origin]
-) -> None:
-    """Refuse a camera that reads the scenes of a task with drawers or doors: it does not see how far they are open.
-
-    Args:
-        parameters: of the session.
-        task: of the session.
-        world: of the session.
-        origin: where a key was written.
-    """
-    part = next((model for model in task.scenes.models if whole_of(model)), "")
-    if part and world.features.camera:
-        expected = f"a backend without a camera for a task with moving parts, such as '{part}'"
-        cure = "Take `operator`: the person sets drawers and doors, and judges."
-        raise ConfigurationError(*origin("world.backend")[:2], parameters.world.backend, expected, cure)
 
 
 def check_port(robot: RobotProfile, robot_file: Path, world: LoadedWorld) -> None:

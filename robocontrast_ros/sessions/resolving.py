@@ -35,7 +35,6 @@ from robocontrast_ros.sessions.fitting import (
     check_port,
     check_robot_fits_task,
     check_robot_reaches,
-    check_seen_parts,
     check_shown_camera,
     check_tolerances,
     check_transports,
@@ -282,7 +281,6 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     parameters = with_cameras(parameters, robot, wanted, origin("cameras"), files["robot"], scenery)
     check_shown_camera(parameters, world, origin)
     check_tolerances(parameters, task, world, origin)
-    check_seen_parts(parameters, task, world, origin)
     check_answer_time(parameters, world, origin)
     check_composed(parameters, world, origin)
     for family in parameters.test_set.families or ():

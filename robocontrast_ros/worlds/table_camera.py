@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, parse_record, read_yaml, record, resolve_uri
-from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
+from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene, whole_of
 from robocontrast_ros.images.tag_families import USUAL
-from robocontrast_ros.objects import library_of
+from robocontrast_ros.objects import library_of, moving_parts
 from robocontrast_ros.perception import (
     CalibratedCamera,
     ObjectEstimate,
@@ -28,12 +28,12 @@ from robocontrast_ros.perception import (
 from robocontrast_ros.perception.estimator import nearest_turn
 from robocontrast_ros.perception.pictures import problems_of
 from robocontrast_ros.perception.plates import supports, tags_for
-from robocontrast_ros.strategies.effort import Tolerance
+from robocontrast_ros.strategies.effort import Tolerance, with_whole_in_place
 from robocontrast_ros.tasks.protocol import Goal, PartlySeenGoal, StagedGoal, Task
 from robocontrast_ros.worlds.backends import TableReading
 
 Tags = Mapping[str, Sequence[ObjectTag]]
-"""Name of an object -> tags on it."""
+"""Model of an object, or of a moving part -> tags on it, in its frame."""
 
 
 @record
@@ -118,8 +118,8 @@ class TableCamera:
         Args:
             task: the task of the objects on the table.
             camera: the camera over the table.
-            tags: tags on the objects; None for the standard ones. An object without a tag is recognised by its colour
-                and outline.
+            tags: tags on the objects and their moving parts; None for the standard ones, of which parts have none. An
+                object without a tag is recognised by its colour and outline.
             fixed_tags: tags on the table, with their poses in the world frame: they show whether the camera was moved.
         """
         self._task, self._camera = task, camera
@@ -129,7 +129,9 @@ class TableCamera:
         self._fixed_tags = tuple(fixed_tags)
         self._supports = supports(library.values())
         self._fixed = {name for name, model in library.items() if model.fixed}
-        self._blocks = {name: read_block(resolve_uri(uri)) for name, uri in models.items() if name not in library}
+        self._joints = {name: part.joint for name, part in moving_parts(models.values()).items()}
+        no_blocks = {*library, *self._joints}
+        self._blocks = {name: read_block(resolve_uri(uri)) for name, uri in models.items() if name not in no_blocks}
         corners = np.array(task.backdrop.floor) if task.backdrop else None
         self._region = None if corners is None else (tuple(corners.min(axis=0)), tuple(corners.max(axis=0)))
         self._estimate: SceneEstimate | None = None
@@ -140,17 +142,19 @@ class TableCamera:
 
         The scene includes other objects of the task that are seen in the region of objects, by their tag, or with
         certainty by their colour and outline. An object is unsure if it is not seen, or has no tag and is no known
-        block.
+        block. One that its file calls fixed is taken to be as expected if it has no tag. A moving part is found by its
+        tags on its joint.
 
         Args:
             image: RGB, shape (rows, columns, 3).
             expected: the objects that should be on the table, at their last known poses.
         """
-        given = [o.name for o in expected if o.model in self._fixed]
-        untold = [o.name for o in expected if o.name not in given and not self._told(o)]
+        several = self._several(expected)
+        given = [o.name for o in expected if self._stands_fast(o)]
+        untold = [o.name for o in expected if o.name not in given and (o.model in several or not self._told(o))]
         given_all = [*given, *untold]
         others = self._others(expected)
-        tagged = tuple(o for o in others if self._tags.get(o.name))
+        tagged = tuple(o for o in others if self._tags.get(o.model))
         estimate = self._estimated(image, expected, tagged, given_all)
         seen = tuple(o for o in tagged if self._on_table(estimate[o.name].pose))
         if len(tagged) < len(others):
@@ -161,7 +165,7 @@ class TableCamera:
                 estimate, seen = wider, (*seen, *certain)
         seen = () if estimate.problems else seen
         names = {*expected.names, *(o.name for o in seen)}
-        known = (_without_tag(o) if o.name in untold else o for o in estimate.objects if o.name in names)
+        known = (_untold(o, o.model in several) if o.name in untold else o for o in estimate.objects if o.name in names)
         self._estimate = estimate = replace(estimate, objects=tuple(known))
         self._misfits = () if problems_of(image, self._camera.intrinsics) else estimate.problems
         doubted = (o for o in estimate.objects if o.name in expected and not o.certain)
@@ -174,12 +178,17 @@ class TableCamera:
             found = estimate[item.name]
             pose = item.pose if found.pose is None else _turned_as(found.pose, found.turns, item.pose)
             objects.append(ObjectState(item.name, item.model, pose))
-        return TableReading(Scene(tuple(objects), expected.frame_id, expected.robot), unsure, deviations)
+        scene = Scene(tuple(objects), expected.frame_id, expected.robot)
+        for item in expected:
+            if estimate[item.name].pose is None and whole_of(item.name) in scene:
+                # A part that is not seen stays in its object.
+                scene = scene.moved(item.name, with_whole_in_place(expected, scene, item.name))
+        return TableReading(scene, unsure, deviations)
 
     def unseen(self, expected: Scene, reason: str) -> TableReading:
-        """Return the reading without a picture: all objects are unsure for this reason, except fixed ones."""
+        """Return the reading without a picture: all objects are unsure for this reason, except fixed, untagged ones."""
         self._estimate = None
-        return TableReading(expected, {o.name: reason for o in expected if o.model not in self._fixed})
+        return TableReading(expected, {o.name: reason for o in expected if not self._stands_fast(o)})
 
     def problems(self, image: NDArray[np.uint8]) -> tuple[str, ...]:
         """Return the problems of a picture, or else the last problems of the calibration, in words.
@@ -210,9 +219,10 @@ class TableCamera:
         estimator = SceneEstimator(
             self._camera,
             replace(expected, objects=(*expected, *others)),
-            tags=self._tags,
+            tags={o.name: self._tags[o.model] for o in (*expected, *others) if self._tags.get(o.model)},
             blocks=self._blocks,
             supports=self._supports,
+            joints=self._joints,
             fixed_tags=self._fixed_tags,
             given=given,
             region=self._region,
@@ -222,7 +232,8 @@ class TableCamera:
     def _others(self, expected: Scene) -> tuple[ObjectState, ...]:
         """Return the recognisable objects of the task that should not be there."""
         known = [name for name in self._task.scenes.models if name in self._blocks or self._tags.get(name)]
-        return tuple(ObjectState(name, name, Pose()) for name in known if name not in {*expected.names, *self._fixed})
+        no_others = {*expected.names, *(o.model for o in expected), *self._fixed, *self._joints}
+        return tuple(ObjectState(name, name, Pose()) for name in known if name not in no_others)
 
     def _on_table(self, pose: Pose | None) -> bool:
         """Return whether an object is seen, and is in the region of objects."""
@@ -231,9 +242,18 @@ class TableCamera:
         (x0, y0), (x1, y1) = self._region
         return x0 <= pose.xy[0] <= x1 and y0 <= pose.xy[1] <= y1
 
+    def _stands_fast(self, item: ObjectState) -> bool:
+        """Return whether an object is taken to be as expected: its file calls it fixed, and no tag shows its place."""
+        return item.model in self._fixed and not self._tags.get(item.model)
+
     def _told(self, item: ObjectState) -> bool:
         """Return whether an object can be recognised by a tag, or by its colour and outline."""
-        return bool(self._tags.get(item.name)) or item.model in self._blocks
+        return bool(self._tags.get(item.model)) or item.model in self._blocks
+
+    def _several(self, expected: Scene) -> set[str]:
+        """Return the tagged models of which a scene has several: their tags have the same numbers."""
+        models = [o.model for o in expected if self._tags.get(o.model)]
+        return {model for model in models if models.count(model) > 1}
 
 
 def seen_verdict(goal: Goal, estimate: SceneEstimate, names: Iterable[str]) -> Verdict:
@@ -250,13 +270,17 @@ def seen_verdict(goal: Goal, estimate: SceneEstimate, names: Iterable[str]) -> V
     unseen = ""
     if isinstance(goal, PartlySeenGoal):
         unseen = goal.unseen(said.success)
-    elif isinstance(goal, StagedGoal):
+    elif isinstance(goal, StagedGoal) and (len(goal.subgoals) > 1 or goal.stop_required):
         unseen = "The goal has several steps, and a picture of the end does not show them."
     return replace(said, doubts=(*said.doubts, unseen)) if unseen else said
 
 
-def _without_tag(item: ObjectEstimate) -> ObjectEstimate:
-    reason = "the camera cannot recognise it: it has no tag in the file of the tags"
+def _untold(item: ObjectEstimate, several: bool) -> ObjectEstimate:
+    """Return an object that the camera cannot recognise; ``several``: because there are others of its model."""
+    reason = "it has no tag in the file of the tags"
+    if several:
+        reason = "there are several of its kind, whose tags have the same number"
+    reason = f"the camera cannot recognise it: {reason}"
     return replace(item, pose=None, position_std=math.nan, yaw_std=math.nan, unsure=(reason,))
 
 

@@ -144,7 +144,7 @@ def compose(
         mjcf: the robot's model.
         objects: the spawned objects.
         looks: as in ``object_spec``.
-        tags: object's name -> tags on it, which are only seen.
+        tags: object's name or model, or ``OBJECT/PART`` -> tags on it, which are only seen.
 
     Raises:
         InvalidModel: a part is no MJCF model, or they do not fit together.
@@ -162,7 +162,7 @@ def compose(
             parts.append(part)
             body = part.worldbody.first_body()
             if looks and tags:
-                add_plates(part, body, tags.get(entity.name, ()))
+                _add_tags(part, body, entity, tags)
             x, y, z, w = entity.initial.orientation
             body.name = body.name or entity.name
             # The compiler derives the solver's constants from the poses of bodies. A movable body is put to its pose
@@ -177,6 +177,16 @@ def compose(
         return spec.compile(), roots
     except ValueError as error:
         raise InvalidModel(f"{world}: {_first_line(error)}") from None
+
+
+def _add_tags(
+    spec: mujoco.MjSpec, body: mujoco.MjsBody, entity: Spawned, tags: Mapping[str, Sequence[ObjectTag]]
+) -> None:
+    """Fix the tags of an object to its body, and those of its moving parts to theirs."""
+    model = entity.name if entity.model is None else entity.model.model
+    for each in [body, *body.find_all("body")]:
+        part = "" if each is body else f"{PART}{each.name}"
+        add_plates(spec, each, tags.get(f"{entity.name}{part}") or tags.get(f"{model}{part}") or ())
 
 
 def robot_prefix(robot: str) -> str:

@@ -97,7 +97,8 @@ class World:
                 home posture, or the world model's start of a base.
             cameras: cameras of the world model or of the robot that will be rendered, with their resolutions.
             physics_step: simulated time of one physics step [s]; None for the world model's step.
-            tags: name of an object -> tags that cameras see on it once it is spawned; None for no tags.
+            tags: name or model of an object, or ``OBJECT/PART`` -> tags that cameras see on it once it is spawned; None
+                for no tags.
 
         Raises:
             ResourceNotFound: the world file cannot be read.
