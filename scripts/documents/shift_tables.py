@@ -87,13 +87,6 @@ def of_sessions_table(*names: str) -> str:
     return markdown(plain(["policy", "perturbation", "pairs", "ORI", "MOD", "pooled RPD"], lines))
 
 
-def alone(name: str) -> str:
-    """Return how many trials of a result's session are solved in their own scenes: ``40/44``."""
-    first = next(iter(_of_all_kinds(name)))["perturbation"]
-    skills = _kept(name, "observation_shift_skills").filter(pl.col("perturbation") == first)
-    return f"{skills['original'].sum()}/{skills['trials'].sum()}"
-
-
 def sizes_table(name: str) -> str:
     """Return how large changes look, by kind and camera: means over trials [%]."""
     changes = _kept(name, "visual_change")
