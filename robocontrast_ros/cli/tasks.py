@@ -79,9 +79,12 @@ def modifications(
     console, kitchen, vocabulary, rows = Console(), _kitchen(), ramg.read_vocabulary(), []
     for file in problem_files(files):
         problem = read_problem(file, [kitchen.first_unbuildable])
-        table = next(
-            name for name, kind in problem.fixtures.items() if not kitchen.types.fixtures[kind].is_part_of_skills
-        )
+        known = kitchen.types.fixtures
+        tables = [name for name, kind in problem.fixtures.items() if not known[kind].is_part_of_skills]
+        if not tables:
+            kinds = ", ".join(kind for kind, fixture in known.items() if not fixture.is_part_of_skills)
+            raise ConfigurationError(str(file), "fixtures", ", ".join(problem.fixtures.values()), f"a table: {kinds}")
+        table = tables[0]
         places = [Region(f"{ramg.FREE_PLACE}_{k + 1}", table, ((0.0, 0.0, 0.0, 0.0),)) for k in range(free)]
         problem = replace(problem, regions=(*problem.regions, *places))
         if problem.goal[0].predicate in SIDES:

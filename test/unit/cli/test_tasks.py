@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from here import command_here
 from kitchen_problems import BOWL_ON_PLATE
 from shown_tables import shown_rows
 
-from robocontrast_ros.tasks.bddl import parse_bddl, read_problem, write_yaml_problem
+from robocontrast_ros.tasks.bddl import Atom, Region, parse_bddl, read_problem, write_yaml_problem
 from robocontrast_ros.tasks.bddl.modifications import KINDS
 
 HEADINGS = ("what", "number", "which")
@@ -112,3 +113,20 @@ def test_a_goal_that_no_skill_brings_about_is_one_line(folder):
     code, shown = command_here("tasks", "modifications", folder / "in.bddl")
     assert code == 2 and len(shown.strip().splitlines()) == 1
     assert "in.bddl: `goal`: got 'no skill brings (On wooden_cabinet_1 plate_1)" in shown
+
+
+def test_a_problem_without_a_table_is_one_line(folder):
+    problem = read_problem(folder / "bowl.bddl")
+    (table,) = (name for name, kind in problem.fixtures.items() if kind == "kitchen_table")
+    # All stands on the top of the cabinet.
+    regions = tuple(region for region in problem.regions if region.target != table)
+    regions = (*regions, Region("side", "wooden_cabinet_1", ((0.0, 0.0, 0.1, 0.1),)))
+    fixtures = {name: kind for name, kind in problem.fixtures.items() if name != table}
+    places = {region.full_name for region in regions}
+    kept = (a for a in problem.init if a.arguments[0] not in problem.fixtures and a.arguments[0] not in places)
+    states = (a for a in problem.init if a.arguments[0] in places)
+    init = (*(Atom("On", (a.arguments[0], "wooden_cabinet_1_top_side")) for a in kept), *states)
+    write_yaml_problem(folder / "none.yaml", replace(problem, fixtures=fixtures, regions=regions, init=init))
+    code, shown = command_here("tasks", "modifications", folder / "none.yaml")
+    assert code == 2 and len(shown.strip().splitlines()) == 1
+    assert "none.yaml: `fixtures`: got 'wooden_cabinet', expected a table: kitchen_table, living_room_table" in shown
