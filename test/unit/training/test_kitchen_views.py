@@ -109,6 +109,7 @@ def test_a_shard_depends_on_parameters_and_number_alone(photographer, views):
         assert np.array_equal(values, getattr(again, name)), name
 
 
+@pytest.mark.long
 def test_the_recipe_makes_a_policy_that_sees(task_file, tmp_path, photographer):
     recipe = yaml.safe_load(RECIPE_FILE.read_text())
     recipe["task"] = str(task_file)
