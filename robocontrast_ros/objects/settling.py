@@ -26,6 +26,10 @@ STILL = 0.002
 REST, LONGEST = 0.1, 2.0
 """Time for which everything has to be at rest, and longest wait for that [s]."""
 
+DEEPEST = 0.002
+"""Farther than this nothing at rest reaches into another thing or the floor [m]: weight alone presses it in by a tenth
+of that. Things put into each other can be at rest, held there by forces that cancel out."""
+
 
 @dataclass(frozen=True)
 class Settled:
@@ -35,12 +39,14 @@ class Settled:
         scene: the scene, each movable object at its place of rest.
         still: whether everything came to rest.
         duration: simulated time until then [s].
+        overlap: how far a thing reaches into another one or the floor, at most [m].
         physics: the physics engine, with its version.
     """
 
     scene: Scene
     still: bool
     duration: float
+    overlap: float = 0.0
     physics: str = PHYSICS
 
 
@@ -77,7 +83,8 @@ def settle(scene: Scene, library: Mapping[str, ObjectModel], world: str = WORLD)
     poses = {name: _pose(data.joint(joint).qpos.tolist()) for name, joint in joints.items()}
     objects = tuple(replace(item, pose=poses.get(item.name, item.pose)) for item in scene)
     still = calm * model.opt.timestep >= REST
-    return Settled(replace(scene, objects=objects), still, steps * float(model.opt.timestep))
+    overlap = -min(data.contact.dist.tolist(), default=0.0)
+    return Settled(replace(scene, objects=objects), still, steps * float(model.opt.timestep), max(0.0, overlap))
 
 
 def compiled(scene: Scene, library: Mapping[str, ObjectModel], world: str, looks: bool = False) -> mujoco.MjModel:

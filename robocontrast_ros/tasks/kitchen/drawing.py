@@ -13,6 +13,7 @@ from shapely import Polygon
 from robocontrast_ros.domain import PART, ObjectState, Pose, Scene
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.objects.joints import Joint, part_pose
+from robocontrast_ros.objects.settling import DEEPEST
 from robocontrast_ros.tasks.bddl import Atom, Flaw, Problem, Region
 from robocontrast_ros.tasks.bddl.kitchen import TypesRecord
 from robocontrast_ros.tasks.bddl.problem import IN, ON
@@ -22,7 +23,7 @@ from robocontrast_ros.tasks.kitchen.predicates import STATES
 from robocontrast_ros.tasks.tabletop import shapes
 
 Settle = Callable[[Scene], Scene | None]
-"""Returns a scene after it has come to rest; None if it does not."""
+"""Returns a scene after it has come to rest; None if it does not, or something is inside another thing then."""
 
 
 class NoScene(Exception):
@@ -188,7 +189,7 @@ class ProblemScenes:
         room = shapes.placed(area, where).buffer(-self._p.placing.inset)
         model, taken = self._things.models[names.model(name)], []
         for other, pose in drawn.poses.items():
-            if other in names.problem.objects and pose.position[2] >= where.position[2] + ground - 1e-6:
+            if other in names.problem.objects and pose.position[2] >= where.position[2] + ground - DEEPEST:
                 taken.append(shapes.footprint(self._things.models[names.model(other)], pose))
         left, low, right, high = room.bounds if not room.is_empty else (0.0, 0.0, 0.0, 0.0)
         for attempt in range(self._p.drawing.place_draws):

@@ -60,7 +60,7 @@ class KitchenModifications:
 
     Attributes:
         kinds: kinds of modifications.
-        settle: returns a scene at rest; None if it does not come to rest.
+        settle: returns a scene at rest; None if it does not come to rest, or something is inside another thing then.
     """
 
     kinds = KINDS
@@ -336,7 +336,7 @@ class KitchenModifications:
         put = replace(rest, objects=tuple(objects))
         rested = self.settle(put)
         if rested is None:
-            return "the scene does not come to rest"
+            return f"'{name}' does not come to rest there, or is inside another thing"
         far = {a.name: a.pose.distance_to(b.pose) for a, b in zip(put, rested, strict=True)}
         if far.pop(name) > self._p.drawing.settled:
             return f"'{name}' does not stay where it is put"

@@ -14,7 +14,7 @@ from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.objects import SHIPPED, ObjectModel, find_model, load_library
-from robocontrast_ros.objects.settling import settle
+from robocontrast_ros.objects.settling import DEEPEST, settle
 from robocontrast_ros.objects.views import SceneViews
 from robocontrast_ros.tasks.base import ModelScenes
 from robocontrast_ros.tasks.tabletop import shapes
@@ -34,9 +34,9 @@ class NoRoom(Exception):
 
 
 def at_rest(scene: Scene, library: Library, world: str) -> Scene | None:
-    """Return a scene that physics has moved to rest; None if something keeps moving."""
+    """Return a scene that physics has moved to rest; None if something keeps moving, or is inside something else."""
     settled = settle(scene, library, world)
-    return settled.scene if settled.still else None
+    return settled.scene if settled.still and settled.overlap <= DEEPEST else None
 
 
 def views_of(parameters: TabletopParameters, library: Library, source: str = "") -> SceneViews:

@@ -10,8 +10,9 @@ import yaml
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import ObjectState, Pose, Scene
 from robocontrast_ros.objects import load_library
-from robocontrast_ros.objects.settling import PHYSICS, settle
+from robocontrast_ros.objects.settling import DEEPEST, PHYSICS, WORLD, settle
 from robocontrast_ros.objects.validation import examine
+from robocontrast_ros.tasks.tabletop.scenes import at_rest
 
 LIBRARY = load_library()
 TYPES = {model.type: model for model in reversed(LIBRARY.values()) if not model.fixed}
@@ -62,6 +63,20 @@ def test_what_floats_falls_and_what_stands_on_another_stays():
     # The order of the objects decides nothing.
     again = settle(Scene(tuple(reversed(scene.objects))), LIBRARY)
     assert [again.scene[name] for name in scene.names] == list(settled.scene)
+
+
+def test_what_is_stuck_in_another_thing_is_still_and_its_overlap_says_so():
+    def with_a_berry(z):
+        wrench = ObjectState("wrench", "blue_wrench", Pose((0.4, 0.0, 0.0)))
+        return Scene((TABLE, wrench, ObjectState("berry", "red_strawberry", Pose((0.4, 0.0, z)))))
+
+    stuck = settle(with_a_berry(0.0), LIBRARY)
+    assert stuck.still
+    assert stuck.overlap > 2 * DEEPEST
+    assert at_rest(with_a_berry(0.0), LIBRARY, WORLD) is None
+    above = settle(with_a_berry(LIBRARY["blue_wrench"].size[2]), LIBRARY)
+    assert above.still
+    assert above.overlap < DEEPEST / 10
 
 
 def test_a_ball_that_is_dropped_on_a_slope_of_another_is_not_called_still_too_early():
