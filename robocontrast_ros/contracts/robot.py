@@ -126,6 +126,16 @@ class RobotContract:
                 f"the safety filter passes a hold on as it is; of {command} it made {checked}",
             )
 
+    def test_its_safety_filter_sees_no_jump_of_a_robot_that_is_where_it_was_sent(self) -> None:
+        """A robot that was sent nowhere, or stands where it was told to stay, did not spring."""
+        world = self.embedded()
+        state, safety = self.state(world), make_safety_filter(self.profile(), PERIOD)
+        for command in (None, stop_command(self.profile(), world.reading(), PERIOD)):
+            if command is not None:
+                safety.held(command)
+            jump = safety.sprung(state, world.reading())
+            promise(jump is None, f"`sprung` is None for a robot that stands still; got {jump}")
+
     def test_every_action_space_that_it_offers_refuses_what_is_no_action(self) -> None:
         """The action has another size, or is not finite; the robot can be stopped then."""
         world = self.embedded()

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from robocontrast_ros.domain import Fault, Observed, Pose, Progress, RobotState, Segment
+from robocontrast_ros.domain import Fault, Intervention, Observed, Pose, Progress, RobotState, Segment
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.loop import EpisodeRequest
 from robocontrast_ros.episodes.ports import Images, Pacer, PendingAnswer, PolicyConnection, RobotPort, Surroundings
@@ -19,7 +19,7 @@ from robocontrast_ros.policies.segments import as_told
 from robocontrast_ros.policies.serving.runner import image_digest
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.homing import farthest_joint
-from robocontrast_ros.robots.readings import CheckedEstimator, ImpossibleReading
+from robocontrast_ros.robots.readings import CheckedEstimator, ImpossibleReading, TooFar
 from robocontrast_ros.robots.safety.filter import SafetyFilter
 from robocontrast_ros.robots.state_estimation import NotAtStart, Reading
 
@@ -178,11 +178,20 @@ class EpisodeAssembly:
         self._pacer.step()
 
     def observe(self, after: int) -> Observation:
-        """Return the first observation later than a time [ns], without images, which only the policy is shown."""
+        """Return the first observation later than a time [ns], without images, which only the policy is shown.
+
+        A robot that the policy pressed against something may spring to its target: then the policy is at fault.
+        """
         try:
-            robot = self._estimator.update(self._robot.state(after))
+            reading = self._robot.state(after)
+            robot = self._estimator.update(reading)
         except ImpossibleReading as error:
-            raise BenchFault(Fault.ROBOT_FAULT, str(error)) from None
+            jump = self._safety.sprung(self._state, reading) if isinstance(error, TooFar) else None
+            if jump is None:
+                raise BenchFault(Fault.ROBOT_FAULT, str(error)) from None
+            self._intervene((jump,))
+            detail = f"{jump.words}: it was pressed against something, and sprang"
+            raise PolicyFault(Fault.POLICY_UNSAFE, detail) from None
         except NotAtStart as error:
             raise BenchFault(Fault.ROBOT_NOT_READY, str(error)) from None
         except ValueError as error:
@@ -234,12 +243,15 @@ class EpisodeAssembly:
         """Send a command, which answers the last observation, as far as the safety filter lets it pass."""
         checked = self._safety.check(command, self._state, self._surroundings.person_near)
         if checked.interventions:
-            self.interventions.update(each.kind for each in checked.interventions)
-            self._surroundings.intervened(self._stamp, checked.interventions)
+            self._intervene(checked.interventions)
         if checked.command is None:
             stopping = next(each for each in checked.interventions if each.action == "stop")
             raise PolicyFault(Fault.POLICY_UNSAFE, stopping.words)
         self._robot.command(checked.command, self._stamp)
+
+    def _intervene(self, interventions: tuple[Intervention, ...]) -> None:
+        self.interventions.update(each.kind for each in interventions)
+        self._surroundings.intervened(self._stamp, interventions)
 
     def hold(self, command: RobotCommand) -> None:
         """End a motion by the controller's command to stop and stay."""

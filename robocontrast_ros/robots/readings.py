@@ -36,6 +36,10 @@ class ImpossibleReading(ValueError):
     """The robot cannot be at its place in a reading; the text names joint, value, limit and cure."""
 
 
+class TooFar(ImpossibleReading):
+    """The place in a reading is finite, but too far from the one before."""
+
+
 @dataclass(frozen=True)
 class Axis:
     """One number of a reading that is used.
@@ -162,7 +166,7 @@ class ReadingCheck:
         time = min(passed, REFUSED) if refused and passed <= BELIEVED else passed
         allowed = FASTER * axis.speed * (time + axis.late)
         if way > allowed:
-            raise ImpossibleReading(
+            raise TooFar(
                 f"'{axis.name}' is read as {value:.4f}, {passed:.4f} s after {last:.4f}: {way:.4f} {axis.unit} away, "
                 f"and at most {allowed:.4f} is possible at {axis.speed:.4g} {axis.unit}/s: does a second node publish "
                 "the same topic (`ros2 topic info -v`), or was the driver started again?"

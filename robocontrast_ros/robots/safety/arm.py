@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryComm
 from robocontrast_ros.robots.controllers.arm import workspace_margins
 from robocontrast_ros.robots.kinematics import Kinematics
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
+from robocontrast_ros.robots.readings import FASTER
 from robocontrast_ros.robots.safety.filter import AxisMotion, Bound, Checked, greatest_share, stops
 from robocontrast_ros.robots.state_estimation import JointReading, Reading
 
@@ -32,6 +34,7 @@ class ArmFilter:
         self._limits, self._names, self._period = limits, profile.joint_names, period
         self._kinematics = Kinematics(profile)
         count = len(profile.joints)
+        self._reach = FASTER * period * np.array([joint.velocity for joint in profile.joints])
         self._motion = AxisMotion(
             self._names,
             [Bound.of(limits.velocity, "rad/s", joint.velocity) for joint in profile.joints],
@@ -53,6 +56,18 @@ class ArmFilter:
         if isinstance(command, JointTrajectoryCommand) and set(command.names) == set(self._names):
             self._motion.rest()
             self._to = self._from = self._ordered(command, np.zeros(len(self._names)))
+
+    def sprung(self, state: RobotState, reading: Reading) -> Intervention | None:
+        """Return the jump to its target of a joint that was farther from it than it gets in a control period."""
+        if self._to is None or not isinstance(reading, JointReading):
+            return None
+        away = np.abs(self._to - np.asarray(state.joint_positions, dtype=float))
+        worst = int(np.argmax(away - self._reach))
+        name, value, limit = self._names[worst], float(away[worst]), float(self._reach[worst])
+        after = dict(zip(reading.names, reading.positions, strict=True)).get(name, math.inf)
+        if value <= limit or abs(self._to[worst] - after) >= value:
+            return None
+        return Intervention("jump", name, value, limit, "rad", "stop")
 
     def homing(self, reading: Reading, person_near: bool) -> tuple[float, Intervention | None]:
         """Return the share of the homing speed, and the force if it is too great: then the arm stops."""

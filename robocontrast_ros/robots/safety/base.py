@@ -48,6 +48,10 @@ class BaseFilter:
         """Take the base to be at rest."""
         self._motion.rest()
 
+    def sprung(self, state: RobotState, reading: Reading) -> Intervention | None:
+        """Return None: a base is driven by velocities."""
+        return None
+
     def homing(self, reading: Reading, person_near: bool) -> tuple[float, Intervention | None]:
         """Return the share of its speed while a person is near; nothing else limits it on its way."""
         return self._limits.reduced_speed if person_near else 1.0, None

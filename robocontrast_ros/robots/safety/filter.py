@@ -57,6 +57,16 @@ class SafetyFilter(Protocol):
     def held(self, command: RobotCommand) -> None:
         """Record a command to stop and stay, which is never refused."""
 
+    def sprung(self, state: RobotState, reading: Reading) -> Intervention | None:
+        """Return the jump by which a robot came free that its commands had pressed against something; None if none did.
+
+        It goes to its target faster than it can drive.
+
+        Args:
+            state: the robot's state before.
+            reading: the reading after it, which is too far away.
+        """
+
     def homing(self, reading: Reading, person_near: bool) -> tuple[float, Intervention | None]:
         """Return the limits of the robot's way to the start of an episode, or to its posture of rest.
 
