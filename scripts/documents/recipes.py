@@ -424,7 +424,7 @@ RECIPES = (
             _session(
                 f"kitchen_c3_{policy}",
                 Pace.LONG,
-                f"robocontrast evaluate kitchen_c3 --fast --policy kitchen_{policy}",
+                f"robocontrast evaluate kitchen_c3 --fast --policy kitchen_{policy} --size 40",
                 SHIFTED,
             ),
             make=making.shift,
@@ -434,6 +434,15 @@ RECIPES = (
     replace(
         _session(
             "kitchen_c2_state", Pace.LONG, "robocontrast evaluate kitchen_c2 --fast --policy kitchen_state", SHIFTED
+        ),
+        make=making.shift,
+    ),
+    replace(
+        _session(
+            "kitchen_c1_camera",
+            Pace.LONG,
+            "robocontrast evaluate kitchen_c1 --fast --policy kitchen_camera --size 88",
+            (*SHIFTED, *SEEN_IN_KITCHEN),
         ),
         make=making.shift,
     ),
