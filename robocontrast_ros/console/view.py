@@ -21,6 +21,8 @@ STAGES = (
 )
 """Possible failures of a trial, in the order in which they happen; the person picks the first."""
 
+ENDED_BY_PERSON = "You ended it: the goal is reached."
+
 
 def view_as_json(view: ConsoleView, tables: TableMap, session: str, practice: bool) -> Any:
     """Return a state as JSON for the page.
@@ -89,7 +91,7 @@ def view_as_json(view: ConsoleView, tables: TableMap, session: str, practice: bo
         draft = view.draft
         shown["judge"] = {
             "counts": question.counts,
-            "ended": question.ended,
+            "ended": ENDED_BY_PERSON if view.reached else question.ended,
             "detail": question.detail,
             "reached": view.reached,
             "subgoals": question.subgoals,

@@ -18,9 +18,11 @@ from vln_scenes import APARTMENT
 
 from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
 from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
+from robocontrast_ros.configuration import dump_record, read_yaml, resolve_uri
 from robocontrast_ros.console.questions import ROBOT
 from robocontrast_ros.console.table_map import TableMap
-from robocontrast_ros.domain import Fault
+from robocontrast_ros.domain import Fault, Start
+from robocontrast_ros.perception import ObjectTag
 from robocontrast_ros.runs.events import Paused, SetUp, TrialCorrected, TrialFinished, TrialSkipped, TrialVoid
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.worlds.table_camera import standard_tags
@@ -511,3 +513,73 @@ def test_a_person_moves_furniture_brings_the_robot_to_its_start_and_records_a_wa
     (recorded,) = resolve(of_file).evaluation().test_set()
     assert recorded.instruction.text == "go as we have walked" and recorded.instruction.meant == trials.notes["words"]
     assert np.abs(np.array(recorded.reference_path) - walked).max() < 0.05
+
+
+class InTheKitchen(Trials):
+    """Ends a trial when the robot has done its skill, and looks at what has to be set up before it."""
+
+    def __init__(self, chromium, link, put_down):
+        super().__init__(chromium, link)
+        self.put_down = put_down
+
+    def at_set_up(self, done, state):
+        self.notes.setdefault("set-ups", []).append((done, [move["id"] for move in state["set_up"]["moves"]]))
+        super().at_set_up(done, state)
+
+    def at_start(self, done, state):
+        self.put_down.unlink(missing_ok=True)
+        super().at_start(done, state)
+
+    def at_running(self, done, state):
+        self.person.until("state.allowed.includes('reached') || state.phase !== 'running'")
+        wait_until(lambda: self.put_down.exists() or self.person.phase != "running", "the end of the trial")
+        if self.person.phase == "running":
+            self.person.page.wait_for_timeout(1000)
+            self.person.page.evaluate("send('reached')")
+
+    def at_judge(self, done, state):
+        assert state["judge"]["ended"] in ("You ended it: the goal is reached.", "The time was over.")
+        self.person.tap('[data-outcome="true"]')
+        self.person.tap_primary()
+
+
+TO_THE_FRONT = (0.5, 0.5, 0.5, 0.5)
+"""Orientation of a tag that looks along x of its part, with its upper edge upwards."""
+
+
+@pytest.mark.long
+def test_a_person_practises_a_chain_of_skills_in_the_kitchen_whose_drawers_have_tags(tmp_path, chromium):
+    workplace = Workplace(tmp_path)
+    (tmp_path / "told.yaml").write_text("policy: told_oracle:ToldKitchenOracle\n")
+    shipped = read_yaml(resolve_uri("package://robocontrast_ros/config/sessions/kitchen_c3.yaml"))
+    content = shipped | {
+        # A person ends each trial; on a busy machine the robot gets less done in a control period.
+        "task": workplace.short_task(600, "kitchen"),
+        "policy": str(tmp_path / "told.yaml"),
+        "test_set": {"size": 1, "chains": [["kitchen_1_open_top_drawer", "kitchen_1_bowl_on_cabinet"]]},
+        "cameras": [{"name": "agent", "width": 1280, "height": 960}],
+        "world": {"backend": "operator_camera", "pacing": "wall_clock", "judge": "camera"},
+    }
+    own = standard_tags(resolve(workplace.session(**content)).task.scenes.models.values())
+    for number, drawer in enumerate(("bottom", "middle", "top"), 300):
+        place = {"position": (-0.022, 0.075, 0.0), "orientation": TO_THE_FRONT}
+        own |= {f"brown_cabinet/{drawer}_drawer": (ObjectTag(number=number, size=0.04, **place),)}
+    written = {name: [dump_record(tag) for tag in tags] for name, tags in own.items()}
+    (tmp_path / "tags.yaml").write_text(yaml.safe_dump({"tags": written}))
+    # The person is asked after each trial, so that the chain goes on whatever a busy machine makes of the first skill.
+    session = workplace.session(**content, operator=OPERATOR | {"tags": "tags.yaml"})
+    put_down = tmp_path / "put_down"
+    run, trials, output = played(workplace, lambda link: InTheKitchen(chromium, link, put_down), session)
+    finished = of(run, TrialFinished)
+    assert [trial.trial.start for trial in finished] == [Start.FULL_RESET, Start.FULL_RESET, Start.ROBOT_ALONE]
+    assert [trial.judgement.success for trial in finished] == [True] * 3
+    _, opened, chained = finished
+    part = opened.trial.instance.instruction.get("target")
+    left = opened.result.final_scene
+    assert chained.trial.instance.scene[part].pose == left[part].pose, "the drawer is where the camera sees it"
+    assert chained.cost == 0.0
+    assert 2 not in [done for done, _ in trials.notes["set-ups"]], "between skills nothing is set up"
+    assert not any("drawer" in line for line in trials.notes["wrong set-up"]), "the camera sees that they are closed"
+    assert "kitchen_1_open_top_drawer" in output and "DUBR" in output
+    scored = list(score_recorded(find_recorded([run])))
+    assert [score.equal for score in scored] == [True] * 3, [score.problem for score in scored]
