@@ -288,6 +288,7 @@ def _print_object_tags(task_name: str, to: Path, family: str) -> None:
     """
     import yaml
 
+    from robocontrast_ros.domain import PART, whole_of
     from robocontrast_ros.domain.words import counted
     from robocontrast_ros.images.rendering import RenderingUnavailable
     from robocontrast_ros.images.tag_families import FAMILIES
@@ -317,11 +318,14 @@ def _print_object_tags(task_name: str, to: Path, family: str) -> None:
         raise ConfigurationError(
             "command line", "--objects", task_name, expected, "The camera recognises its objects by colour and outline."
         )
-    tagged = [(library[name], own) for name, own in tags.items()]
+    tagged = [(name, library[whole_of(name) or name], own) for name, own in tags.items()]
     pictures, console = {}, Console()
     try:
         with console.status("drawing …"):
-            pictures = {model.model: pictures_of(model, own) for model, own in tagged}
+            pictures = {
+                name: pictures_of(model, own, name.removeprefix(f"{model.model}{PART}") if whole_of(name) else "")
+                for name, model, own in tagged
+            }
     except RenderingUnavailable as error:
         console.say(f"The pages have no pictures of the objects: {error}")
     files = _write_pages(tag_pages(tagged, pictures, DOTS_PER_INCH), to)
@@ -332,9 +336,10 @@ def _print_object_tags(task_name: str, to: Path, family: str) -> None:
         "# turned: a quaternion x, y, z, w.\n"
     )
     write_file(beside, said + yaml.safe_dump(content, sort_keys=False, default_flow_style=None))
-    number = sum(map(len, tags.values()))
+    number, parts = sum(map(len, tags.values())), sum(bool(whole_of(name)) for name in tags)
+    of_what = counted(len(tags) - parts, "object") + (f" and {counted(parts, 'moving part')}" if parts else "")
     console.say(
-        f"{', '.join(map(str, files))}: {counted(number, 'tag')} for {counted(len(tags), 'object')}.\n"
+        f"{', '.join(map(str, files))}: {counted(number, 'tag')} for {of_what}.\n"
         "Print it in its true size (100 %), and measure the line of 100 mm. Glue the tags on stiff card, cut them out "
         f"with their white border, and fix them as the pages say.\n{beside}: the same for `operator.tags`. Where a tag "
         "is elsewhere on your object, or of another size, change it there.",

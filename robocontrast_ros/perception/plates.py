@@ -11,8 +11,11 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from robocontrast_ros.domain import PART
+from robocontrast_ros.domain.geometry import Quaternion, Vector3
 from robocontrast_ros.images.tag_families import USUAL, dictionary, in_words, last_number, modules
-from robocontrast_ros.objects import ObjectModel
+from robocontrast_ros.objects import MovingPart, ObjectModel
+from robocontrast_ros.perception.part_tags import places_on
 from robocontrast_ros.perception.tags import ObjectTag, Support
 
 THICK = 0.0005
@@ -21,6 +24,8 @@ GAP = 0.004
 """Gap between an object and a plate beside it [m]."""
 GOLDEN = math.pi * (3.0 - math.sqrt(5.0))
 """Angle between the cards of one object and of the next [rad]: few of its multiples are near each other."""
+LARGER = 1.5, 1.25, 1.0
+"""Sizes of tags on fronts, as multiples of those on objects; the first that has room is taken."""
 FINE = 16
 """Pixels of a module in the texture."""
 
@@ -92,10 +97,11 @@ def tags_for(
     """Return tags for objects of a library, numbered in their order: model -> tags.
 
     An object that carries no other has one on top. An object with a top or a cavity, which the other object would
-    cover, has cards that reach out from under it, and one on top unless it is hollow there.
+    cover, has cards that reach out from under it, and one on top unless it is hollow there. Drawers and doors,
+    ``OBJECT/PART``, have them on their fronts, with numbers after those of all objects.
 
     Args:
-        models: the objects; fixtures get none.
+        models: the objects; fixtures get none but on their parts.
         size: side of the black square [m].
         first: number of the first tag; a lower one if the family has too few numbers after it.
         family: family of the tags.
@@ -104,17 +110,34 @@ def tags_for(
         ValueError: there are more tags than the family has numbers.
     """
     width, last = _with_border(size, family), last_number(family)
-    places = {m.model: _places(m, width, index) for index, m in enumerate(models) if not m.fixed}
+    models = tuple(models)
+    level = (0.0, 0.0, 0.0, 1.0)
+    places = {
+        m.model: [(size, at, level) for at in _places(m, width, index)] for index, m in enumerate(models) if not m.fixed
+    }
+    for model in models:
+        for part in model.joints:
+            if on_front := _on_front(part, size, family):
+                places[f"{model.model}{PART}{part.name}"] = on_front
     number = last + 1 - sum(map(len, places.values()))
     if number < 0:
         raise ValueError(f"the objects need {last + 1 - number} tags, and {in_words(family)} has {last + 1}")
     number, found = min(first, number), dict[str, tuple[ObjectTag, ...]]()
     for model, own in places.items():
         found[model] = tuple(
-            ObjectTag(number=number + k, size=size, position=at, family=family) for k, at in enumerate(own)
+            ObjectTag(number=number + k, size=side, position=at, orientation=turn, family=family)
+            for k, (side, at, turn) in enumerate(own)
         )
         number += len(own)
     return found
+
+
+def _on_front(part: MovingPart, size: float, family: str) -> list[tuple[float, Vector3, Quaternion]]:
+    """Return size, position and orientation of the tags on a part: the largest that have room, for it is seen askew."""
+    for side in (round(size * share, 4) for share in LARGER):
+        if places := places_on(part, _with_border(side, family)):
+            return [(side, *place) for place in places]
+    return []
 
 
 def _places(model: ObjectModel, width: float, index: int) -> Sequence[tuple[float, float, float]]:

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+from robocontrast_ros.domain import whole_of
 from robocontrast_ros.images.boards import INCH, RULER
 from robocontrast_ros.images.portraits import portrait
 from robocontrast_ros.images.tag_families import in_words, modules
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.objects.mjcf import object_spec
+from robocontrast_ros.perception.part_tags import place_on_front
 from robocontrast_ros.perception.plates import add_plates, picture, with_border
 from robocontrast_ros.perception.tags import ObjectTag
 
@@ -31,16 +33,21 @@ PICTURE = 30.0
 SMALL, LARGE = 2.5, 3.2
 """Heights of letters [mm]."""
 GREY = (120, 120, 120)
+PART_YAW = math.radians(150.0)
+"""Turn of an object in the pictures of its parts: its front is seen."""
 
-Tagged = tuple[ObjectModel, Sequence[ObjectTag]]
-"""An object and the tags on it."""
+Tagged = tuple[str, ObjectModel, Sequence[ObjectTag]]
+"""Name of an object, or of a part of it, as in ``tags_for``; the object; the tags on it."""
 
 
-def pictures_of(model: ObjectModel, tags: Sequence[ObjectTag], size: int = 192) -> tuple[Picture, ...]:
+def pictures_of(model: ObjectModel, tags: Sequence[ObjectTag], part: str = "", size: int = 192) -> tuple[Picture, ...]:
     """Return pictures of an object with its x axis to the right: without its tags and, if it has several, with them.
+
+    Of a part there is one, of the front of its object, with the tags.
 
     Args:
         model: the object.
+        part: name of its part that has the tags; empty if the object itself has them.
         tags: the tags on it.
         size: side of the pictures [pixel].
 
@@ -51,10 +58,11 @@ def pictures_of(model: ObjectModel, tags: Sequence[ObjectTag], size: int = 192) 
         RenderingUnavailable: OpenGL does not work on this machine.
     """
     found = []
-    for plates in ((), tags) if len(tags) > 1 else ((),):
+    for plates in (tags,) if part else ((), tags) if len(tags) > 1 else ((),):
         spec = object_spec(model)
-        add_plates(spec, spec.worldbody.first_body(), plates)
-        found.append(portrait(spec, -math.pi / 2.0, size))
+        whole = spec.worldbody.first_body()
+        add_plates(spec, next(body for body in whole.find_all("body") if body.name == part) if part else whole, plates)
+        found.append(portrait(spec, PART_YAW if part else -math.pi / 2.0, size))
     return tuple(found)
 
 
@@ -65,10 +73,10 @@ def tag_pages(
 
     Args:
         tagged: the objects and their tags.
-        pictures: model -> its pictures, as from ``pictures_of``; a missing model has none on the page.
+        pictures: name -> its pictures, as from ``pictures_of``; a missing one has none on the page.
         dots_per_inch: resolution of the pages.
     """
-    families = ", ".join(dict.fromkeys(in_words(tag.family) for _, own in tagged for tag in own))
+    families = ", ".join(dict.fromkeys(in_words(tag.family) for *_, own in tagged for tag in own))
     page = _Page(1, dots_per_inch, families)
     for row in _rows(tagged):
         if not page.has_room(row):
@@ -78,8 +86,10 @@ def tag_pages(
     yield page.image
 
 
-def place_in_words(tag: ObjectTag, model: ObjectModel) -> str:
-    """Return the place of a tag on its object, in words."""
+def place_in_words(tag: ObjectTag, model: ObjectModel, of_part: bool = False) -> str:
+    """Return the place of a tag on its object, or on a part of that, in words."""
+    if of_part:
+        return place_on_front(tag)
     x, y, z = tag.position
     if z >= model.size[2]:
         return "flat on top, over the middle"
@@ -104,7 +114,7 @@ def _rows(tagged: Sequence[Tagged]) -> Iterator[list[Tagged]]:
     """Return the objects whose tags are beside each other."""
     row: list[Tagged] = []
     for item in tagged:
-        if row and sum(_size(tags)[0] + GAP for _, tags in (*row, item)) - GAP > PAGE[0] - 2.0 * LEFT:
+        if row and sum(_size(tags)[0] + GAP for *_, tags in (*row, item)) - GAP > PAGE[0] - 2.0 * LEFT:
             yield row
             row = []
         row.append(item)
@@ -122,26 +132,28 @@ class _Page:
         self._draw.rectangle((x, y, x + self._dots(1e3 * RULER)[0] - 1, y + self._dots(0.5)[0] - 1), fill="black")
         self._write(LEFT + 1e3 * RULER + GAP, FOOT - 1.0, f"100 mm. {families}. Page {number}.", SMALL)
         self._write(LEFT, FOOT + 2.0, "Print at 100 %, and measure the line. Cut along the grey lines.", SMALL)
-        turned = "The arrow on a tag points along the object's x axis, which is to the right in the pictures."
+        turned = (
+            "The arrow on a tag points along the object's x axis, right in the pictures; on a front it points right."
+        )
         self._write(LEFT, FOOT + 2.0 + LINE, turned, SMALL)
 
     def has_room(self, row: Sequence[Tagged]) -> bool:
-        return self._next == TOP or self._next + max(_size(tags)[1] for _, tags in row) <= FOOT - GAP
+        return self._next == TOP or self._next + max(_size(tags)[1] for *_, tags in row) <= FOOT - GAP
 
     def add(self, row: Sequence[Tagged], pictures: Mapping[str, Sequence[Picture]]) -> None:
         left = LEFT
-        for model, tags in row:
+        for name, model, tags in row:
             for tag in tags:
-                self._add_tag(left, tag, model)
+                self._add_tag(left, tag, name, model)
                 left += _width(tag) + GAP
-            for index, shown in enumerate(pictures.get(model.model, ())):
+            for index, shown in enumerate(pictures.get(name, ())):
                 side = self._dots(PICTURE)[0]
                 small = Image.fromarray(shown).resize((side, side), Image.Resampling.LANCZOS)
                 self.image.paste(small, self._dots(left, self._next + index * PICTURE))
             left += PICTURE + GAP
-        self._next += max(_size(tags)[1] for _, tags in row) + GAP
+        self._next += max(_size(tags)[1] for *_, tags in row) + GAP
 
-    def _add_tag(self, left: float, tag: ObjectTag, model: ObjectModel) -> None:
+    def _add_tag(self, left: float, tag: ObjectTag, name: str, model: ObjectModel) -> None:
         top, width = self._next, _width(tag)
         (x, y), side = self._dots(left, top), self._dots(width)[0]
         drawn = cv2.resize(picture(tag, 64), (side, side), interpolation=cv2.INTER_AREA)
@@ -157,10 +169,10 @@ class _Page:
         ]
         self._draw.polygon([self._dots(*point) for point in arrow], fill=GREY)
         self._write(
-            left + 0.15 * border, top + width - 0.5 * border, f"{tag.number} {_words(model)}", 0.36 * border, GREY
+            left + 0.15 * border, top + width - 0.5 * border, f"{tag.number} {_words(name)}", 0.36 * border, GREY
         )
-        self._write(left, top + width + 0.6, f"{tag.number} {_words(model)}", LARGE)
-        self._write(left, top + width + 0.9 + LINE, place_in_words(tag, model), SMALL)
+        self._write(left, top + width + 0.6, f"{tag.number} {_words(name)}", LARGE)
+        self._write(left, top + width + 0.9 + LINE, place_in_words(tag, model, bool(whole_of(name))), SMALL)
         place = ", ".join(f"{axis} {1e3 * value:.0f}" for axis, value in zip("xyz", tag.position, strict=True))
         self._write(left, top + width + 0.6 + 2.0 * LINE, f"{place} mm", SMALL)
 
@@ -173,5 +185,5 @@ class _Page:
         return tuple(round(length * self._scale) for length in lengths)
 
 
-def _words(model: ObjectModel) -> str:
-    return model.model.replace("_", " ")
+def _words(name: str) -> str:
+    return name.replace("_", " ")

@@ -118,7 +118,7 @@ class TableCamera:
         Args:
             task: the task of the objects on the table.
             camera: the camera over the table.
-            tags: tags on the objects and their moving parts; None for the standard ones, of which parts have none. An
+            tags: tags on the objects and their moving parts; None for the standard ones, of which knobs have none. An
                 object without a tag is recognised by its colour and outline.
             fixed_tags: tags on the table, with their poses in the world frame: they show whether the camera was moved.
         """

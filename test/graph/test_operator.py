@@ -18,11 +18,10 @@ from vln_scenes import APARTMENT
 
 from robocontrast_ros.analysis.rescoring.recorded_trials import find_recorded
 from robocontrast_ros.analysis.rescoring.scores_from_bags import score_recorded
-from robocontrast_ros.configuration import dump_record, read_yaml, resolve_uri
+from robocontrast_ros.configuration import read_yaml, resolve_uri
 from robocontrast_ros.console.questions import ROBOT
 from robocontrast_ros.console.table_map import TableMap
 from robocontrast_ros.domain import Fault, Start
-from robocontrast_ros.perception import ObjectTag
 from robocontrast_ros.runs.events import Paused, SetUp, TrialCorrected, TrialFinished, TrialSkipped, TrialVoid
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.worlds.table_camera import standard_tags
@@ -543,10 +542,6 @@ class InTheKitchen(Trials):
         self.person.tap_primary()
 
 
-TO_THE_FRONT = (0.5, 0.5, 0.5, 0.5)
-"""Orientation of a tag that looks along x of its part, with its upper edge upwards."""
-
-
 @pytest.mark.long
 def test_a_person_practises_a_chain_of_skills_in_the_kitchen_whose_drawers_have_tags(tmp_path, chromium):
     workplace = Workplace(tmp_path)
@@ -560,14 +555,8 @@ def test_a_person_practises_a_chain_of_skills_in_the_kitchen_whose_drawers_have_
         "cameras": [{"name": "agent", "width": 1280, "height": 960}],
         "world": {"backend": "operator_camera", "pacing": "wall_clock", "judge": "camera"},
     }
-    own = standard_tags(resolve(workplace.session(**content)).task.scenes.models.values())
-    for number, drawer in enumerate(("bottom", "middle", "top"), 300):
-        place = {"position": (-0.022, 0.075, 0.0), "orientation": TO_THE_FRONT}
-        own |= {f"brown_cabinet/{drawer}_drawer": (ObjectTag(number=number, size=0.04, **place),)}
-    written = {name: [dump_record(tag) for tag in tags] for name, tags in own.items()}
-    (tmp_path / "tags.yaml").write_text(yaml.safe_dump({"tags": written}))
     # The person is asked after each trial, so that the chain goes on whatever a busy machine makes of the first skill.
-    session = workplace.session(**content, operator=OPERATOR | {"tags": "tags.yaml"})
+    session = workplace.session(**content, operator=OPERATOR)
     put_down = tmp_path / "put_down"
     run, trials, output = played(workplace, lambda link: InTheKitchen(chromium, link, put_down), session)
     finished = of(run, TrialFinished)

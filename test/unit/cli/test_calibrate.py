@@ -195,7 +195,9 @@ def printed(tmp_path_factory):
 def test_printed_tags_are_read_at_their_true_size_with_their_x_axis_to_the_right(family):
     models = load_library(f"{SHIPPED}/{name}.yaml" for name in ("banana", "lemon", "mug", "plate", "stapler"))
     tags = tags_for(models.values(), family=family)
-    pages = [np.array(page.convert("L")) for page in tag_pages([(models[name], own) for name, own in tags.items()], {})]
+    pages = [
+        np.array(page.convert("L")) for page in tag_pages([(name, models[name], own) for name, own in tags.items()], {})
+    ]
     assert len(pages) > 1
     found = {}
     for page in pages:

@@ -28,7 +28,7 @@ from robocontrast_ros.strategies.effort import setup_moves
 from robocontrast_ros.worlds.by_hand import ByHand, SeenTable
 from robocontrast_ros.worlds.mujoco.entities import EntityState
 from robocontrast_ros.worlds.mujoco.world import World
-from robocontrast_ros.worlds.table_camera import TableCamera, load_tags
+from robocontrast_ros.worlds.table_camera import TableCamera, load_tags, standard_tags
 
 TASK = every_kitchen()
 CAMERA = Camera("agent", 1280, 960)
@@ -136,6 +136,26 @@ def test_each_state_of_a_drawer_a_door_and_a_knob_is_seen_and_judged(rendered, p
     assert found == pytest.approx(position, abs=0.0005 if joint.type == "slide" else math.radians(0.5))
     said = reader.verdict(*asked(part))
     assert said.certain and said.success == (state in ("open", "on"))
+
+
+@pytest.fixture(scope="module")
+def printed():
+    """A world whose objects and parts wear the tags that are printed for them."""
+    scenes = TASK.scenes
+    tags = standard_tags(scenes.models.values())
+    world = World(load_profile("franka_hand"), scenes.world, scenes.start_position, [CAMERA], tags=tags)
+    yield Rendered(world)
+    world.close()
+
+
+@pytest.mark.parametrize(("part", "position", "state"), [each for each in STATES if each[0] != KNOB])
+def test_each_state_of_a_drawer_and_a_door_is_seen_by_the_tags_that_are_printed(printed, part, position, state):
+    expected = start(part)
+    _, reading = printed.reads(joint_at(expected, part, position), expected, None)
+    assert part not in reading.unsure
+    found, joint = TASK.things.position(reading.scene, part), TASK.things.joint(expected, part)
+    assert joint.state(found) == state
+    assert found == pytest.approx(position, abs=0.001 if joint.type == "slide" else math.radians(2.0))
 
 
 def test_a_joint_near_the_limit_of_two_states_is_unsure_and_decides_no_goal_that_depends_on_it(rendered):
