@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from robocontrast_ros.domain.geometry import Quaternion, Vector3
 from robocontrast_ros.objects.frames import cross, from_axes, rotate
 from robocontrast_ros.objects.model import MovingPart, Primitive
 from robocontrast_ros.perception.tags import ObjectTag
-
-Vector = tuple[float, float, float]
 
 FROM_THE_FRONT = 0.3
 """Least horizontal part of the direction in which a hand comes to a part with a front: a knob on a plate has none."""
@@ -27,7 +26,7 @@ MOST = 2
 """Tags on a part, at most: one of them may be hidden."""
 LIFT = 0.001
 """Distance of a tag from what is under it: its card is thick [m]."""
-UP: Vector = (0.0, 0.0, 1.0)
+UP: Vector3 = (0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -43,15 +42,15 @@ class _Front:
         flush: (how far it stands out, its area) of what is under a tag.
     """
 
-    normal: Vector
-    right: Vector
+    normal: Vector3
+    right: Vector3
     depth: float
     area: NDArray[np.float64]
     handles: tuple[NDArray[np.float64], ...]
     flush: tuple[tuple[float, NDArray[np.float64]], ...]
 
 
-def places_on(part: MovingPart, width: float) -> list[tuple[Vector, tuple[float, float, float, float]]]:
+def places_on(part: MovingPart, width: float) -> list[tuple[Vector3, Quaternion]]:
     """Return places for square tags on the front of a part: position [m] and orientation in the part's frame.
 
     A tag on a door is as far from the hinge as there is room, one on a drawer as far from its handle.
@@ -89,6 +88,8 @@ def place_on_front(tag: ObjectTag) -> str:
     across, up = sum(a * b for a, b in zip(right, tag.position, strict=True)), tag.position[2]
     words = [f"{abs(across) * 1000:.0f} mm {'right' if across > 0 else 'left'}"] if abs(across) >= 0.0005 else []
     words += [f"{abs(up) * 1000:.0f} mm {'above' if up > 0 else 'under'}"] if abs(up) >= 0.0005 else []
+    if not words:
+        return "upright, over its handle"
     return f"upright, {', '.join(words)}{'' if words[-1].endswith(('above', 'under')) else ' of'} its handle"
 
 
@@ -132,7 +133,7 @@ def _reach(each: Primitive) -> NDArray[np.float64]:
     return turned @ np.array((radius, radius, length))
 
 
-def _out(each: Primitive, normal: Vector) -> float:
+def _out(each: Primitive, normal: Vector3) -> float:
     """Return how far a primitive reaches along the normal [m]."""
     return float(np.asarray(each.pose.position) @ normal + _reach(each) @ np.abs(normal))
 
@@ -154,7 +155,7 @@ def _worth(at: NDArray[np.float64], half: float, front: _Front, part: MovingPart
     return min((_apart(at, half, area) for area in front.handles), default=0.0)
 
 
-def _position(at: NDArray[np.float64], half: float, front: _Front) -> Vector:
+def _position(at: NDArray[np.float64], half: float, front: _Front) -> Vector3:
     under: Sequence[float] = [out for out, area in front.flush if _apart(at, half, area) < 0.0]
     out = front.depth + max(under, default=0.0) + LIFT
     axes = zip(front.normal, front.right, UP, strict=True)

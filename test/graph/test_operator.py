@@ -145,6 +145,15 @@ class Trials:
             self.person.page.wait_for_timeout(500)
 
 
+def end_when_put_down(person, put_down):
+    """End a running trial when its policy says, by a file, that it has put its target down."""
+    person.until("state.allowed.includes('reached') || state.phase !== 'running'")
+    wait_until(lambda: put_down.exists() or person.phase != "running", "the end of the trial")
+    if person.phase == "running":
+        person.page.wait_for_timeout(1000)
+        person.page.evaluate("send('reached')")
+
+
 class Eventful(Trials):
     """What happens on a bad day."""
 
@@ -322,11 +331,7 @@ class AtTheTable(Eventful):
 
     def at_running(self, done, state):
         super().at_running(done, state)
-        self.person.until("state.allowed.includes('reached') || state.phase !== 'running'")
-        wait_until(lambda: self.put_down.exists() or self.person.phase != "running", "the end of the trial")
-        if self.person.phase == "running":
-            self.person.page.wait_for_timeout(1000)
-            self.person.page.evaluate("send('reached')")
+        end_when_put_down(self.person, self.put_down)
 
     def at_judge(self, done, state):
         Trials.at_judge(self, done, state)
@@ -530,11 +535,7 @@ class InTheKitchen(Trials):
         super().at_start(done, state)
 
     def at_running(self, done, state):
-        self.person.until("state.allowed.includes('reached') || state.phase !== 'running'")
-        wait_until(lambda: self.put_down.exists() or self.person.phase != "running", "the end of the trial")
-        if self.person.phase == "running":
-            self.person.page.wait_for_timeout(1000)
-            self.person.page.evaluate("send('reached')")
+        end_when_put_down(self.person, self.put_down)
 
     def at_judge(self, done, state):
         assert state["judge"]["ended"] in ("You ended it: the goal is reached.", "The time was over.")

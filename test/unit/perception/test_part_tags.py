@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,7 @@ def test_its_place_is_told_from_the_handle_as_somebody_before_it_sees_it():
     right, left = TAGS["brown_cabinet/top_drawer"]
     assert place_on_front(right) == "upright, 80 mm right of its handle"
     assert place_on_front(left) == "upright, 80 mm left of its handle"
+    assert place_on_front(replace(right, position=(-0.022, 0.0, 0.0))) == "upright, over its handle"
     assert [place_on_front(tag) for tag in TAGS["white_microwave/door"]] == [
         "upright, 48 mm left, 65 mm under its handle",
         "upright, 128 mm left, 65 mm under its handle",
