@@ -23,11 +23,13 @@ from robocontrast_ros.domain import Fault
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.graph.parameters.rollout import RolloutParameters
 from robocontrast_ros.nodes.conversions.domain import time_to_msg
+from robocontrast_ros.nodes.rollout import guard
 from robocontrast_ros.nodes.rollout.guard import Guard, GuardedRobot
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
 from robocontrast_ros.nodes.rollout.robot import TopicRobot
 from robocontrast_ros.nodes.rollout.surroundings import TopicSurroundings
+from robocontrast_ros.nodes.runtime.executor import LOOK
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED
 from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.robots.profile import load_profile
@@ -127,6 +129,20 @@ def test_an_episode_that_was_stopped_moves_nothing_after_the_release_and_the_nex
         rig.robot.command(rig.command(0.2), rig.stamp)
         rig.wait(lambda: len(rig.commands) == 2)
     assert rig.commands[1] == pytest.approx(rig.command(0.2).positions)
+
+
+def test_messages_that_come_while_the_guard_is_made_are_taken(monkeypatch):
+    class Slow(guard.StopMonitor):
+        def __init__(self, *args) -> None:
+            super().__init__(*args)
+            wait_until(lambda: not self.silent, "the watchdog is heard")
+            time.sleep(2 * LOOK)
+
+    monkeypatch.setattr(guard, "StopMonitor", Slow)
+    with own_domain(), spun_node("others") as others, spun_node("client") as client:
+        rig = Rig(others, client)
+        rig.say(stopped=True)
+        rig.guard.close()
 
 
 def test_a_stop_between_two_episodes_is_over_when_it_is_released(rig):

@@ -25,14 +25,14 @@ class StopMonitor:
         limit: silence of the watchdog after which it counts as lost [s].
     """
 
-    def __init__(self, node: Node, watchdog: str, limit: float, changed: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, node: Node, watchdog: str, limit: float, changed: Callable[[str], None] = lambda _: None) -> None:
         """Subscribe.
 
         Args:
             node: the node of the subscription.
             watchdog: the watchdog's name, for messages.
             limit: first value of ``limit`` [s].
-            changed: called when a stop begins or ends.
+            changed: called with ``reason`` when a stop begins or ends, perhaps before this object is returned.
         """
         self._watchdog, self.limit, self._changed = watchdog, limit, changed
         self._condition = threading.Condition()
@@ -97,4 +97,4 @@ class StopMonitor:
             self._heard = time.monotonic()
             self._condition.notify_all()
         if before is None or before.stopped != message.stopped:
-            self._changed()
+            self._changed(self.reason)

@@ -45,14 +45,15 @@ class Guard:
         self._period, self._limit = parameters.control_period, parameters.heartbeat_limit
         self._robot, self._inbox, self._watchdog = robot, inbox, parameters.watchdog
         self._publisher = node.create_publisher(Heartbeat, "heartbeat", STATE)
-        self.monitor = StopMonitor(node, parameters.watchdog, self._limit, self._changed)
         self._step, self._turns, self._waiting_since = 0, 0, 0
         self._sequence, self._abandoned, self._last = 0, False, time.monotonic()
         self._refused = ""
+        self._ended, self._due_now, self.commanding = False, threading.Event(), threading.Lock()
+        self._phase = Phase.IDLE
+        # Messages may come from here on, in another thread.
+        self.monitor = StopMonitor(node, parameters.watchdog, self._phase.silence(self._limit), self._changed)
         inbox.refusal = lambda: (self._refused or self.monitor.reason) if self._phase.moves else ""
         inbox.needed = lambda: self._phase.moves
-        self._ended, self._due_now, self.commanding = False, threading.Event(), threading.Lock()
-        self._enter(Phase.IDLE)
         self._thread = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
 
     def start(self, timeout: float) -> None:
@@ -177,9 +178,9 @@ class Guard:
                     self._stop()
         self._publish(Phase.ENDED)
 
-    def _changed(self) -> None:
-        """React to the beginning or the end of a stop."""
-        if reason := self.monitor.reason:
+    def _changed(self, reason: str) -> None:
+        """React to the beginning of a stop, for a reason, or to its end."""
+        if reason:
             if self._phase.moves:
                 self._refused = reason
             self._robot.stop_sending()
