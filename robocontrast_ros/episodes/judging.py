@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from robocontrast_ros.domain import Judgement, Scene, TestInstance
+from robocontrast_ros.episodes.composed import ComposedProgress
+from robocontrast_ros.tasks.composed import ComposedGoal
 from robocontrast_ros.tasks.protocol import AT_ONCE, DescribedGoal, Goal, Holding, StagedGoal, Task
 
 
@@ -172,6 +174,8 @@ def goal_progress(goal: Goal, start: Scene, hold_steps: int) -> Judging:
     Raises:
         KeyError: the scene lacks an object that the goal needs.
     """
+    if isinstance(goal, ComposedGoal):
+        return ComposedProgress(goal, start, hold_steps)
     kind = StagedProgress if isinstance(goal, StagedGoal) else DistanceProgress
     return kind(goal, start, hold_steps)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -283,10 +284,9 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     check_tolerances(parameters, task, world, origin)
     check_answer_time(parameters, world, origin)
     check_composed(parameters, world, origin)
-    for family in parameters.test_set.families or ():
-        if family not in (known := (*task.families, *task.problems)):
-            where, kind = origin("test_set.families")[:2], "family or problem" if task.problems else "family"
-            raise ConfigurationError.unknown(*where, family, known, f"{kind} of the task '{task.name}'")
+    if parameters.test_set.families:
+        test_set = replace(parameters.test_set, families=_families(parameters.test_set.families, task, origin))
+        parameters = replace(parameters, test_set=test_set)
     for number, chain in enumerate(parameters.test_set.chains or ()):
         where = origin(f"test_set.chains.{number}")[:2]
         if task.sample_chain is None:
@@ -326,6 +326,22 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         recorded=recorded,
         blind_files=blind_files,
     )
+
+
+def _families(names: tuple[str, ...], task: Task, origin: Origin) -> tuple[str, ...]:
+    """Return the families and problems of a task that a test set names; one with a ``*`` means all that it matches.
+
+    Raises:
+        ConfigurationError: one is unknown, or matches none.
+    """
+    known, found = (*task.families, *task.problems), dict[str, None]()
+    for name in names:
+        matching = fnmatch.filter(known, name) if "*" in name else [name] if name in known else []
+        if not matching:
+            where, kind = origin("test_set.families")[:2], "family or problem" if task.problems else "family"
+            raise ConfigurationError.unknown(*where, name, known, f"{kind} of the task '{task.name}'")
+        found.update(dict.fromkeys(matching))
+    return tuple(found)
 
 
 def _with_recorded(

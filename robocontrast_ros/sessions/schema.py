@@ -60,8 +60,8 @@ class TestSetParameters:
     families: tuple[str, ...] | None = Field(
         default=None,
         min_length=1,
-        description="families of the task, or names of its problems, to draw from in turn; if left out, the task "
-        "chooses them",
+        description="families of the task, or names of its problems, to draw from in turn; `*` stands for any "
+        "characters; if left out, the task chooses them",
     )
     chains: tuple[tuple[str, ...], ...] | None = Field(
         default=None,

@@ -25,7 +25,9 @@ class StopMonitor:
         limit: silence of the watchdog after which it counts as lost [s].
     """
 
-    def __init__(self, node: Node, watchdog: str, limit: float, changed: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, node: Node, watchdog: str, limit: float, changed: Callable[[str], None] = lambda _: None
+    ) -> None:
         """Subscribe.
 
         Args:

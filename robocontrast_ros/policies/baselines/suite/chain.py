@@ -1,0 +1,87 @@
+"""The skill of the suite's oracle: the planned subtasks one after the other, each planned anew where it begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robocontrast_ros.domain import Instruction, Pose, Scene
+from robocontrast_ros.policies.baselines.kitchen import joints
+from robocontrast_ros.policies.baselines.kitchen.carrying import KitchenHandler
+from robocontrast_ros.policies.baselines.kitchen.joints import JointHandler
+from robocontrast_ros.policies.baselines.tabletop import handling
+from robocontrast_ros.policies.baselines.tabletop.parameters import HandlingParameters
+from robocontrast_ros.tasks.bddl import Atom
+from robocontrast_ros.tasks.kitchen.predicates import STATES
+from robocontrast_ros.tasks.suite import Suite
+from robocontrast_ros.tasks.suite.goals import SuiteGoal
+from robocontrast_ros.tasks.suite.planner import SuitePlanner
+
+
+@dataclass(frozen=True)
+class _OneStep:
+    """A subtask as the skill of a single thing sees its task."""
+
+    atom: Atom
+    suite: Suite
+
+    @property
+    def planner(self) -> SuitePlanner:
+        return self.suite.planner
+
+    @property
+    def goals(self) -> _OneStep:
+        return self
+
+    def goal(self, instruction: Instruction, start: Scene) -> SuiteGoal:
+        return self.suite.goals.of(self.atom, start)
+
+
+class Chain:
+    """Carries out subtasks in the order of the plan, one step at a time."""
+
+    def __init__(self, instruction: Instruction, start: Scene, task: Suite, parameters: HandlingParameters) -> None:
+        """Plan.
+
+        Raises:
+            NoPlan: there is no plan; its text has the reason.
+            ValueError: the instruction is of no task.
+        """
+        self._task, self._p = task, parameters
+        self._waiting = [step.atom for step in task.planner.steps(task.tree_of(instruction), start)]
+        self._begin(start)
+
+    def _begin(self, scene: Scene) -> None:
+        step = _OneStep(self._waiting.pop(0), self._task)
+        said = step.planner.instruction(step.atom, scene)
+        self._goal = step.goal(said, scene)
+        if step.atom.predicate in STATES:
+            self._skill = JointHandler(said, scene, step.planner, self._p)
+        else:
+            self._skill = KitchenHandler(said, scene, step, self._p)
+
+    def step(self, tool: Pose, width: float, scene: Scene) -> NDArray[np.float64]:
+        """Return the next action: displacement [m], rotation vector [rad], both in `world`, gripper; shape (7,).
+
+        Args:
+            tool: pose of the tool.
+            width: distance between the fingers [m].
+            scene: the scene as it is.
+
+        Raises:
+            NoPlan: the next subtask has no plan any more.
+        """
+        if self._waiting and self._is_done(tool, scene):
+            self._begin(scene)
+        return self._skill.step(tool, width, scene)
+
+    def _is_done(self, tool: Pose, scene: Scene) -> bool:
+        """Return whether the subtask is fulfilled, and the hand has left the thing."""
+        intent = self._skill.intent
+        if intent is None or not self._goal.satisfied(scene):
+            return False
+        if isinstance(self._skill, JointHandler):
+            return intent.phase is joints.Phase.DONE
+        return intent.phase is handling.Phase.RETREAT and intent.above - tool.position[2] <= self._p.funnel

@@ -1,0 +1,116 @@
+"""What is wrong with a task of the suite, by its scene: its words, its goal, its things, its plan."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import shapely
+
+from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import Scene, whole_of
+from robocontrast_ros.tasks.composed import leaves
+from robocontrast_ros.tasks.kitchen.library import Things
+from robocontrast_ros.tasks.suite.files import VARIANTS, SuiteTask
+from robocontrast_ros.tasks.suite.predicates import PICKED_UP, SuitePredicates
+from robocontrast_ros.tasks.tabletop import shapes
+from robocontrast_ros.tasks.tabletop.referring import ANYTHING, APART, SIZES, Expression, nouns, resolve
+
+SAID = {"on your left": "left", "on your right": "right", "nearest to you": "nearest", "farthest from you": "farthest"}
+"""End of an expression -> the place that it says."""
+
+TOUCHING = 1e-4
+"""Depth to which two outlines may overlap [m]: less than rounding and weight."""
+
+
+def expression(phrase: str, things: Things) -> Expression:
+    """Return an expression such as ``large red bowl on your left``.
+
+    Raises:
+        ValueError: its words are unknown; the text says what was expected.
+    """
+    rest, place = phrase, ""
+    for end, side in SAID.items():
+        if rest.endswith(f" {end}"):
+            rest, place = rest.removesuffix(f" {end}"), side
+    known = {noun for model in things.models.values() if not model.fixed for noun in nouns(model)} | {ANYTHING}
+    size = next((size for size in SIZES if rest.startswith(f"{size} ")), "")
+    rest = rest.removeprefix(f"{size} ") if size else rest
+    colour = next((m.colour for m in things.models.values() if m.colour and rest.startswith(f"{m.colour} ")), "")
+    noun = rest.removeprefix(f"{colour} ") if colour and rest not in known else rest
+    if noun not in known:
+        raise ValueError(f"[small|large] [COLOUR] NOUN [{'|'.join(SAID)}], with a noun of the object library")
+    return Expression(noun, colour if noun != rest else "", size, place)
+
+
+def unclear(task: SuiteTask, scene: Scene, things: Things, apart: float = APART) -> ConfigurationError | None:
+    """Return the error for the first expression that does not mean in a scene what it should; None if all do."""
+    said = " ".join(task.texts.values()).lower()
+    movable = {name: model for name, model in things.models.items() if not model.fixed}
+    for phrase, meant in task.words.items():
+        try:
+            found = resolve(expression(phrase, things), scene, movable, apart)
+        except ValueError as error:
+            return task.error(f"words.{phrase}", phrase, str(error))
+        if set(found) != set(meant):
+            got = ", ".join(found) or "nothing"
+            return task.error(f"words.{phrase}", got, f"{', '.join(meant)} alone", "Use words that fit nothing else.")
+        if phrase.lower() not in said:
+            return task.error(f"words.{phrase}", phrase, "words of the instruction, in one of its variants")
+    named = {name for names in task.words.values() for name in names}
+    for name in task.named:
+        if name not in named and things.models[scene[name].model].fixed is False:
+            return task.error("words", sorted(task.words), f"an expression that means {name}, which the goal is about")
+    return None
+
+
+def first_error(task: SuiteTask, things: Things, predicates: SuitePredicates) -> ConfigurationError | None:
+    """Return the first thing that is wrong with a task, without physics and without planning; None if nothing is."""
+    scene = task.scene
+    for state in scene:
+        if state.model not in things.models:
+            return ConfigurationError.unknown(
+                str(task.file), f"things.{state.name}.model", state.model, things.models, "object"
+            )
+    for one, other in overlapping(scene, things):
+        return ConfigurationError(str(task.file), f"things.{one}", f"inside '{other}'", "things that do not overlap")
+    for name in task.named:
+        if name not in scene:
+            return task.error("goal", name, f"things of the scene: {', '.join(scene.names)}")
+    for atom in leaves(task.tree):
+        try:
+            predicates.check(atom, scene)
+        except ValueError as error:
+            return task.error("goal", str(error), "predicates that make sense of these things")
+        if atom.predicate != PICKED_UP and predicates.holds(atom, scene):
+            return task.error("goal", f"{atom}, which holds already", "subtasks that are not done at the start")
+    for first, second in itertools.combinations(VARIANTS, 2):
+        if task.texts[first].lower() == task.texts[second].lower():
+            return task.error(f"instruction.{second}", task.texts[second], f"other words than those of '{first}'")
+    return unclear(task, scene, things)
+
+
+def overlapping(scene: Scene, things: Things) -> Iterator[tuple[str, str]]:
+    """Yield pairs of upright things whose outlines and heights overlap, and of which neither holds the other."""
+    standing = [o for o in scene if things.is_thing(o.model) and not whole_of(o.name) and shapes.is_upright(o.pose)]
+    areas = {o.name: shapes.footprint(things.models[o.model], o.pose).buffer(-TOUCHING) for o in standing}
+    for one, other in itertools.combinations(standing, 2):
+        (low, high), (bottom, top) = (shapes.heights(things.models[o.model], o.pose) for o in (one, other))
+        if min(high, top) - max(low, bottom) < TOUCHING or not areas[one.name].intersects(areas[other.name]):
+            continue
+        lower, upper = (one, other) if low <= bottom else (other, one)
+        holder = things.models[lower.model]
+        place = holder.cavity or holder.top
+        if place is None or not shapely.covers(shapes.placed(place.polygon, lower.pose), areas[upper.name]):
+            yield one.name, other.name
+
+
+def said_twice(tasks: Iterator[SuiteTask]) -> ConfigurationError | None:
+    """Return the error for a text that two tasks of one scene have with different goals; None if there is none."""
+    known: dict[str, SuiteTask] = {}
+    for task in tasks:
+        for variant, text in task.texts.items():
+            other = known.setdefault(text.lower(), task)
+            if other.tree != task.tree:
+                return task.error(f"instruction.{variant}", text, f"words that do not also ask for '{other.name}'")
+    return None

@@ -1,0 +1,238 @@
+"""Draw the suite's scenes and choose their tasks: `python -m scripts.suite config/suite`.
+
+A task is kept if its goal is right, its words mean what they should, and the planner has a plan in the stored scene and
+in those drawn about it. No robot and no policy is asked. Of these, those are chosen that bring the shares of
+the difficulties, the attributes and the templates nearest to what is wanted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import shapely
+import yaml
+
+from robocontrast_ros.configuration import load_record, resolve_uri
+from robocontrast_ros.domain import ObjectState, Pose, Scene
+from robocontrast_ros.objects import SHIPPED, load_library
+from robocontrast_ros.objects.settling import PHYSICS
+from robocontrast_ros.tasks.composed import subtasks
+from robocontrast_ros.tasks.kitchen import Kitchen
+from robocontrast_ros.tasks.kitchen.library import Things
+from robocontrast_ros.tasks.kitchen.parameters import KitchenParameters
+from robocontrast_ros.tasks.plans import NoPlan
+from robocontrast_ros.tasks.suite import checks
+from robocontrast_ros.tasks.suite.attributes import LABELS, difficulty
+from robocontrast_ros.tasks.suite.files import VARIANTS, SuiteTask, parse_tree, scene_content, tree_content
+from robocontrast_ros.tasks.suite.task import Suite, SuiteParameters
+from robocontrast_ros.tasks.tabletop import shapes
+from scripts.suite.scenes import KITCHEN, SCENES, SceneSpec
+from scripts.suite.templates import Draft, Words, drafts
+
+SEED = 2
+SHARES = dict(zip(LABELS, (0.53, 0.33, 0.14), strict=True))
+A_SCENE = (3, 4)
+"""Tasks of a scene, in turn."""
+TRIED = 1
+"""Tasks of a template that are tried in a scene."""
+DRAWS = 5
+"""Scenes about the stored one in which a task has to have a plan."""
+GAP, NAMED = 0.035, 2000
+
+
+def main(folder: Path) -> None:
+    """Write the scene files."""
+    parameters = load_record(
+        SuiteParameters, resolve_uri("package://robocontrast_ros/config/tasks/tabletop_suite.yaml")
+    )
+    like = load_record(KitchenParameters, resolve_uri(parameters.like))
+    things = Things.of(load_library((SHIPPED, like.things)).values())
+    rng = np.random.default_rng(SEED)
+    used: Counter[str] = Counter()
+    chosen: list[SuiteTask] = []
+    folder.mkdir(parents=True, exist_ok=True)
+    suite = Suite(parameters, like, things, {})
+    kitchen = Kitchen.from_file(resolve_uri(parameters.like))
+    for name, (problem, tasks) in KITCHEN.items():
+        instance = kitchen.sample_of(problem, rng, name)
+        words = Words(instance.scene, things.models)
+        found, trier = [], Trier(suite, name, instance.scene, rng)
+        for task, default, vague, specific, attributes, goal in tasks:
+            named = [n for n in parse_names(goal) if n in words.things]
+            said = {phrase: list(meant) for n in named for phrase, meant in [_plain(words, n)]}
+            draft = Draft(
+                task, "kitchen", dict(zip(VARIANTS, (default, vague, specific), strict=True)), said, attributes, goal
+            )
+            made = trier.task(draft)
+            if made is None:
+                print(f"{name}: {task} is left out")
+            else:
+                found.append(made)
+        _write(folder / f"{name}.yaml", instance.scene, found)
+        chosen += found
+        print(f"{name}: {', '.join(task.name for task in found)}", flush=True)
+    for index, spec in enumerate(SCENES):
+        scene = _scene(spec, suite, like, rng)
+        words = Words(scene, things.models)
+        every = list(drafts(words, rng))
+        order = [every[k] for k in rng.permutation(len(every))]
+        kinds: Counter[str] = Counter()
+        tried, trier = [], Trier(suite, spec.name, scene, rng)
+        for draft in order:
+            if kinds[draft.kind] < TRIED:
+                task = trier.task(draft)
+                kinds[draft.kind] += 1 if task else 0.34
+                tried += [(draft.kind, task)] if task else []
+        kept = _chosen(tried, chosen, used, A_SCENE[index % len(A_SCENE)])
+        _write(folder / f"{spec.name}.yaml", scene, kept)
+        chosen += kept
+        print(f"{spec.name}: {', '.join(f'{t.name} ({t.difficulty.label})' for t in kept)}", flush=True)
+    labels, attributes = Counter(t.difficulty.label for t in chosen), Counter(a for t in chosen for a in t.attributes)
+    print(len(chosen), dict(labels), dict(attributes), dict(used))
+
+
+def parse_names(goal: Any) -> Iterator[str]:
+    """Yield the names of things in a goal."""
+    if isinstance(goal, str):
+        yield goal
+    elif isinstance(goal, dict):
+        for value in goal.values():
+            yield from parse_names(value)
+    elif isinstance(goal, list):
+        for value in goal:
+            yield from parse_names(value)
+
+
+def _plain(words: Words, name: str) -> tuple[str, tuple[str, ...]]:
+    from scripts.suite.templates import phrase
+
+    usual = words.ways(name)[0]
+    return phrase(usual), words.all_of(usual)
+
+
+def _scene(spec: SceneSpec, suite: Suite, like: KitchenParameters, rng: np.random.Generator) -> Scene:
+    """Draw the places of a scene's things until they are at rest."""
+    inside = {name: holder for holder, names in spec.inside.items() for name in names.split()}
+    looks = [names[0] for names in like.fixtures.kinds.values()]
+    things = suite.things
+    for _ in range(NAMED):
+        poses: dict[str, Pose] = {}
+        areas: list[Any] = []
+        names = sorted(spec.things.split(), key=lambda n: (n in inside, -max(things.models[n].size[:2])))
+        for name in names:
+            model = things.models[name]
+            for _ in range(300):
+                if name in inside:
+                    holder, at = things.models[inside[name]], poses[inside[name]]
+                    place = holder.cavity or holder.top
+                    room = shapes.placed(place.polygon, at).buffer(-0.004)
+                    x0, y0, x1, y1 = room.bounds
+                    ground = place.floor if holder.cavity else place.z
+                else:
+                    room, ground = like.region.box, 0.0
+                    x0, y0, x1, y1 = room.bounds
+                pose = Pose.planar(
+                    rng.uniform(x0, x1), rng.uniform(y0, y1), rng.uniform(-np.pi, np.pi), ground + 0.0005
+                )
+                area = shapes.footprint(model, pose)
+                others = [a for n, a in areas if n != inside.get(name)]
+                if room.covers(area) and (
+                    not others or min(shapely.distance(area, np.array(others, dtype=object))) > GAP
+                ):
+                    poses[name] = pose
+                    areas.append((name, area))
+                    break
+            else:
+                break
+        if len(poses) < len(names):
+            continue
+        order = [names[k] for k in rng.permutation(len(names))]
+        scene = Scene((*(ObjectState(n, n, Pose()) for n in looks), *(ObjectState(n, n, poses[n]) for n in order)))
+        rested = suite.settled(scene)
+        if rested is not None:
+            return replace(rested, objects=tuple(_stored(state) for state in rested))
+    raise SystemExit(f"{spec.name}: no room")
+
+
+def _stored(state: ObjectState) -> ObjectState:
+    ((_, said),) = scene_content(Scene((state,))).items()
+    return ObjectState(state.name, state.model, Pose(tuple(said["pose"][:3]), tuple(said["pose"][3:])))
+
+
+class Trier:
+    """Tries drafts in a scene and in those drawn about it."""
+
+    def __init__(self, suite: Suite, name: str, scene: Scene, rng: np.random.Generator) -> None:
+        """Draw the scenes."""
+        self._suite, self._name, self._scene = suite, name, scene
+        drawn = (suite.settled(suite.moved(scene, rng)) for _ in range(DRAWS))
+        self._scenes = [scene, *(scene for scene in drawn if scene is not None)]
+
+    def task(self, draft: Draft) -> SuiteTask | None:
+        """Return the task of a draft that is right and has a plan in all scenes; None else."""
+        tree = parse_tree(dict(draft.goal), self._name, "goal")
+        texts = " ".join(draft.texts.values())
+        words = {phrase: tuple(meant) for phrase, meant in draft.words.items() if phrase in texts}
+        level = difficulty(subtasks(tree), draft.attributes)
+        name = f"{self._name}/{draft.name}"
+        task = SuiteTask(
+            name, Path(self._name), self._scene, draft.texts, words, tuple(draft.attributes), tree, (), level
+        )
+        things = self._suite.things
+        if checks.first_error(task, things, self._suite.predicates) is not None:
+            return None
+        try:
+            for scene in self._scenes:
+                if checks.unclear(task, scene, things) is not None:
+                    return None
+                self._suite.planner.steps(tree, scene)
+        except NoPlan:
+            return None
+        return task
+
+
+def _chosen(
+    tried: list[tuple[str, SuiteTask]], so_far: list[SuiteTask], used: Counter[str], count: int
+) -> list[SuiteTask]:
+    """Choose a scene's tasks: the label that lacks most, then the attribute and the template that are rarest."""
+    kept: list[SuiteTask] = []
+    while len(kept) < count and tried:
+        every = [*so_far, *kept]
+        best = min(tried, key=partial(_rank, every=every, used=used))
+        tried = [item for item in tried if item is not best]
+        if checks.said_twice(iter([*kept, best[1]])) is None:
+            kept.append(best[1])
+            used[best[0]] += 1
+    return kept
+
+
+def _rank(item: tuple[str, SuiteTask], every: list[SuiteTask], used: Counter[str]) -> tuple[Any, ...]:
+    kind, task = item
+    labels, attributes = Counter(t.difficulty.label for t in every), Counter(a for t in every for a in t.attributes)
+    lacking = SHARES[task.difficulty.label] * (len(every) + 1) - labels[task.difficulty.label]
+    rarest = min((attributes[a] for a in task.attributes), default=len(every) / 4)
+    return -round(lacking), used[kind], rarest, task.name
+
+
+def _write(path: Path, scene: Scene, tasks: list[SuiteTask]) -> None:
+    content = {"physics": PHYSICS, "things": scene_content(scene), "tasks": {}}
+    for task in tasks:
+        content["tasks"][task.name.partition("/")[2]] = {
+            "instruction": dict(task.texts),
+            "words": {phrase: list(meant) for phrase, meant in task.words.items()},
+            "attributes": list(task.attributes),
+            "goal": tree_content(task.tree),
+        }
+    text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=120, allow_unicode=True)
+    path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,202 @@
+"""What stands in the suite's scenes; where it stands is drawn.
+
+Each scene is named, and lists its things; ``inside`` are those that stand in or on another one at the start. Scenes of
+the kitchen are drawn by a problem of it, and their tasks are written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+
+class SceneSpec(NamedTuple):
+    """The things of a scene."""
+
+    name: str
+    things: str
+    inside: Mapping[str, str] = MappingProxyType({})
+
+
+SCENES = (
+    SceneSpec("fruit_bowl", "white_bowl green_basket red_apple banana lemon orange_peach red_mug"),
+    SceneSpec("two_apples", "blue_bowl white_plate red_apple green_apple purple_plum yellow_sponge"),
+    SceneSpec("market", "green_basket brown_tray red_apple yellow_pear orange_carrot red_tomato purple_eggplant"),
+    SceneSpec("salad", "red_bowl white_plate green_cucumber red_tomato yellow_tomato lemon"),
+    SceneSpec("berries", "white_bowl pink_basket red_strawberry purple_plum orange_peach green_pear banana"),
+    SceneSpec("harvest", "brown_tray green_basket red_tomato yellow_tomato purple_eggplant red_apple green_apple"),
+    SceneSpec("five_fruits", "brown_tray red_apple lemon purple_plum orange_peach red_strawberry blue_sponge"),
+    SceneSpec("pantry", "green_basket red_can blue_can red_soup_can brown_pudding_box yellow_sugar_box"),
+    SceneSpec("soups", "brown_tray red_soup_can yellow_soup_can green_soup_can white_milk_carton lemon"),
+    SceneSpec("drinks", "pink_basket red_can green_can blue_can green_water_bottle yellow_sponge"),
+    SceneSpec("boxes", "grey_tray red_gelatin_box green_gelatin_box orange_gelatin_box brown_pudding_box red_apple"),
+    SceneSpec("sauces", "green_basket yellow_mustard_bottle red_mustard_bottle blue_water_bottle red_soup_can banana"),
+    SceneSpec("cans_and_fruit", "green_basket pink_basket red_can blue_can lemon purple_plum"),
+    SceneSpec("toy_box", "green_basket red_cube blue_cube yellow_duck rubiks_cube pink_tennis_ball red_apple"),
+    SceneSpec("ducks", "pink_basket yellow_duck blue_duck pink_duck red_cube white_golf_ball"),
+    SceneSpec("balls", "grey_tray white_golf_ball orange_golf_ball yellow_tennis_ball red_brick blue_cube"),
+    SceneSpec("nursery", "green_basket brown_tray red_brick blue_brick yellow_duck white_golf_ball pink_tennis_ball"),
+    SceneSpec("four_cubes", "red_cube blue_cube green_cube yellow_cube white_plate"),
+    SceneSpec("three_cubes", "red_cube blue_cube yellow_cube green_basket lemon"),
+    SceneSpec("cubes_and_bricks", "red_cube green_cube red_brick green_brick brown_tray"),
+    SceneSpec("towers", "red_cube blue_cube green_cube yellow_brick purple_plum"),
+    SceneSpec("building_site", "blue_cube yellow_cube green_cube blue_brick orange_screwdriver"),
+    SceneSpec("workshop", "brown_tray hammer orange_screwdriver clamp padlock yellow_glue_stick"),
+    SceneSpec("two_tools", "grey_tray blue_screwdriver blue_wrench red_apple black_marker"),
+    SceneSpec("desk", "brown_tray red_marker blue_marker black_stapler yellow_glue_stick white_mug"),
+    SceneSpec("markers", "green_basket red_marker green_marker black_marker black_mouse rubiks_cube"),
+    SceneSpec("living_room", "pink_basket black_remote white_remote white_mouse lemon blue_mug"),
+    SceneSpec("gadgets", "grey_tray black_remote black_mouse red_flashlight red_apple red_cube"),
+    SceneSpec("washing", "red_bowl white_plate pink_soap yellow_sponge blue_sponge red_tomato"),
+    SceneSpec("sink", "brown_tray green_soap blue_sponge orange_cup blue_cup purple_plum"),
+    SceneSpec("cutlery", "white_plate red_fork red_knife blue_spoon green_spoon lemon"),
+    SceneSpec("red_and_blue", "green_basket brown_tray red_cube red_apple blue_cube blue_duck"),
+    SceneSpec("red_and_yellow", "pink_basket grey_tray red_can red_tomato yellow_duck lemon yellow_sponge"),
+    SceneSpec("all_red", "green_basket red_apple red_cube red_soup_can blue_duck yellow_pear"),
+    SceneSpec("full_tray", "brown_tray lemon purple_plum red_cube", {"brown_tray": "lemon red_cube"}),
+    SceneSpec("full_basket", "green_basket red_apple yellow_duck blue_cube", {"green_basket": "yellow_duck"}),
+    SceneSpec("full_plate", "white_plate purple_plum red_strawberry blue_cube", {"white_plate": "red_strawberry"}),
+    SceneSpec(
+        "leftovers",
+        "blue_plate grey_tray orange_peach red_tomato green_brick",
+        {"grey_tray": "orange_peach red_tomato"},
+    ),
+    SceneSpec("two_baskets", "green_basket pink_basket lemon red_cube white_golf_ball"),
+    SceneSpec("two_trays", "brown_tray grey_tray red_tomato red_cube yellow_duck"),
+)
+
+KITCHEN: dict[str, tuple[str, tuple[tuple[str, str, str, str, list[str], Any], ...]]] = {
+    "drawers": (
+        "kitchen_1_bowl_on_plate",
+        (
+            (
+                "open_top_drawer",
+                "open the top drawer",
+                "open the upper drawer",
+                "take the handle of the top drawer of the cabinet and pull the drawer all the way out",
+                ["affordance"],
+                {"open": "cabinet/top_drawer"},
+            ),
+            (
+                "open_bottom_drawer",
+                "open the bottom drawer",
+                "open the lower drawer",
+                "take the handle of the bottom drawer of the cabinet and pull the drawer all the way out",
+                ["affordance"],
+                {"open": "cabinet/bottom_drawer"},
+            ),
+            (
+                "bowl_in_opened_drawer",
+                "open the top drawer and put the bowl in it",
+                "put the bowl in the upper drawer",
+                "pull the top drawer of the cabinet out by its handle, then put the bowl in that drawer",
+                ["affordance", "conjunction"],
+                {"sequence": [{"open": "cabinet/top_drawer"}, {"in": ["black_bowl", "cabinet/top_drawer"]}]},
+            ),
+        ),
+    ),
+    "open_drawer": (
+        "kitchen_10_bowl_in_top_drawer",
+        (
+            (
+                "close_top_drawer",
+                "close the top drawer",
+                "shut the drawer",
+                "push the open top drawer of the cabinet shut",
+                ["affordance"],
+                {"closed": "cabinet/top_drawer"},
+            ),
+        ),
+    ),
+    "stove": (
+        "kitchen_3_pan_on_stove",
+        (
+            (
+                "turn_on_stove",
+                "turn on the stove",
+                "start the stove",
+                "turn the knob of the stove until the stove is on",
+                ["affordance"],
+                {"turned_on": "stove/knob"},
+            ),
+            (
+                "stove_and_pan",
+                "turn on the stove and put the frying pan on it",
+                "get ready to fry",
+                "turn the knob of the stove on, and put the frying pan on its burner",
+                ["affordance", "conjunction"],
+                {"all": [{"turned_on": "stove/knob"}, {"on_top_of": ["frying_pan", "stove"]}]},
+            ),
+            (
+                "stove_and_pot",
+                "turn on the stove and put the moka pot on it",
+                "get ready to make coffee",
+                "turn the knob of the stove on, and put the moka pot on its burner",
+                ["affordance", "conjunction"],
+                {"all": [{"turned_on": "stove/knob"}, {"on_top_of": ["moka_pot", "stove"]}]},
+            ),
+        ),
+    ),
+    "microwave": (
+        "kitchen_7_open_microwave",
+        (
+            (
+                "open_microwave",
+                "open the microwave",
+                "open its door",
+                "take the handle of the microwave's door and pull the door open",
+                ["affordance"],
+                {"open": "microwave/door"},
+            ),
+            (
+                "microwave_and_bowl",
+                "open the microwave and put the bowl on the plate",
+                "get ready to warm the food",
+                "pull the microwave's door open, and put the white bowl on the plate",
+                ["affordance", "conjunction"],
+                {"all": [{"open": "microwave/door"}, {"on_top_of": ["white_bowl", "plate"]}]},
+            ),
+        ),
+    ),
+    "open_microwave": (
+        "kitchen_6_close_microwave",
+        (
+            (
+                "close_microwave",
+                "close the microwave",
+                "shut its door",
+                "push the open door of the microwave shut",
+                ["affordance"],
+                {"closed": "microwave/door"},
+            ),
+        ),
+    ),
+    "hot_stove": (
+        "kitchen_8_turn_off_stove",
+        (
+            (
+                "turn_off_stove",
+                "turn off the stove",
+                "stop the stove",
+                "turn the knob of the stove until the stove is off",
+                ["affordance"],
+                {"turned_off": "stove/knob"},
+            ),
+        ),
+    ),
+    "half_open_cabinet": (
+        "kitchen_4_close_bottom_drawer",
+        (
+            (
+                "close_bottom_drawer",
+                "close the bottom drawer",
+                "shut the drawer",
+                "push the open bottom drawer of the cabinet shut",
+                ["affordance"],
+                {"closed": "cabinet/bottom_drawer"},
+            ),
+        ),
+    ),
+}
+"""Name of a scene -> the problem that draws it, and its tasks."""
