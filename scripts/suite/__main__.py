@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import shapely
-import yaml
 
 from robocontrast_ros.configuration import load_record, resolve_uri
 from robocontrast_ros.domain import ObjectState, Pose, Scene
@@ -30,7 +29,7 @@ from robocontrast_ros.tasks.kitchen.parameters import KitchenParameters
 from robocontrast_ros.tasks.plans import NoPlan
 from robocontrast_ros.tasks.suite import checks
 from robocontrast_ros.tasks.suite.attributes import LABELS, difficulty
-from robocontrast_ros.tasks.suite.files import VARIANTS, SuiteTask, parse_tree, scene_content, tree_content
+from robocontrast_ros.tasks.suite.files import VARIANTS, SuiteTask, parse_tree, scene_content, tree_content, write_scene
 from robocontrast_ros.tasks.suite.task import Suite, SuiteParameters
 from robocontrast_ros.tasks.tabletop import shapes
 from scripts.suite.scenes import KITCHEN, SCENES, SceneSpec
@@ -230,8 +229,7 @@ def _write(path: Path, scene: Scene, tasks: list[SuiteTask]) -> None:
             "attributes": list(task.attributes),
             "goal": tree_content(task.tree),
         }
-    text = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=120, allow_unicode=True)
-    path.write_text(text, encoding="utf-8")
+    write_scene(path, content)
 
 
 if __name__ == "__main__":

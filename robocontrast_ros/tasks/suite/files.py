@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.configuration.loading import parse_record, read_yaml
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
+from robocontrast_ros.system.disk import write_file
 from robocontrast_ros.tasks.bddl import Atom
 from robocontrast_ros.tasks.composed import Group, Mode, Tree, leaves, subtasks
 from robocontrast_ros.tasks.suite.attributes import ATTRIBUTES, Difficulty, difficulty
@@ -242,6 +244,15 @@ def scene_content(scene: Scene) -> dict[str, Any]:
         }
         for state in scene
     }
+
+
+def write_scene(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a scene file, lists of plain values on one line.
+
+    Raises:
+        DiskError: the file cannot be written.
+    """
+    write_file(path, yaml.safe_dump(dict(content), sort_keys=False, default_flow_style=None, width=120))
 
 
 def by_name(tasks: Iterable[SuiteTask]) -> dict[str, SuiteTask]:
