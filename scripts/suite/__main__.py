@@ -37,7 +37,7 @@ from scripts.suite.templates import Draft, Words, drafts
 
 SEED = 2
 SHARES = dict(zip(LABELS, (0.53, 0.33, 0.14), strict=True))
-A_SCENE = (3, 4)
+A_SCENE = (3,)
 """Tasks of a scene, in turn."""
 TRIED = 1
 """Tasks of a template that are tried in a scene."""
@@ -90,7 +90,8 @@ def main(folder: Path) -> None:
                 kinds[draft.kind] += 1 if task else 0.34
                 tried += [(draft.kind, task)] if task else []
         kept = _chosen(tried, chosen, used, A_SCENE[index % len(A_SCENE)])
-        _write(folder / f"{spec.name}.yaml", scene, kept)
+        if kept:
+            _write(folder / f"{spec.name}.yaml", scene, kept)
         chosen += kept
         print(f"{spec.name}: {', '.join(f'{t.name} ({t.difficulty.label})' for t in kept)}", flush=True)
     labels, attributes = Counter(t.difficulty.label for t in chosen), Counter(a for t in chosen for a in t.attributes)
@@ -208,7 +209,7 @@ def _chosen(
         tried = [item for item in tried if item is not best]
         if checks.said_twice(iter([*kept, best[1]])) is None:
             kept.append(best[1])
-            used[best[0]] += 1
+            used[best[0].partition("_")[0]] += 1
     return kept
 
 
@@ -217,7 +218,7 @@ def _rank(item: tuple[str, SuiteTask], every: list[SuiteTask], used: Counter[str
     labels, attributes = Counter(t.difficulty.label for t in every), Counter(a for t in every for a in t.attributes)
     lacking = SHARES[task.difficulty.label] * (len(every) + 1) - labels[task.difficulty.label]
     rarest = min((attributes[a] for a in task.attributes), default=len(every) / 4)
-    return -round(lacking), used[kind], rarest, task.name
+    return -round(lacking), used[kind.partition("_")[0]], rarest, task.name
 
 
 def _write(path: Path, scene: Scene, tasks: list[SuiteTask]) -> None:

@@ -130,6 +130,7 @@ def drafts(words: Words, rng: Any) -> Iterator[Draft]:
         n for n in things if n not in (*held, *flat) and words.model(n).category not in ("bowl", "plate", "container")
     ]
     yield from _singles(words, small, held, flat)
+    yield from _sized(words, small, held, flat)
     yield from _beside(words, small)
     yield from _sets(words, small, held, flat)
     yield from _sorted(words, small, held)
@@ -175,6 +176,37 @@ def _singles(words: Words, small: list[str], held: list[str], flat: list[str]) -
             )
             said = (usual, there, most, best, least)
             yield _draft(words, f"{a}_{prep}_{place}", f"put_{prep}", texts, said, semantic, {key: [a, place]})
+
+
+def _sized(words: Words, small: list[str], held: list[str], flat: list[str]) -> Iterator[Draft]:
+    for a, place in itertools.product(small, held):
+        sized = [e for e in words.ways(a) if e.size and not e.place]
+        if sized and _goes_in(words, a):
+            usual, there, best = sized[0], words.ways(place)[0], words.specific(place)
+            texts = (
+                f"put {the(usual)} in {the(there)}",
+                f"put {the(usual)} {_away('in', place, held, flat, words)}",
+                f"look which of the things is the {phrase(usual)}, pick it up and put it in {the(best)}",
+            )
+            yield _draft(
+                words,
+                f"{_slug(phrase(usual))}_in_{place}",
+                "sized",
+                texts,
+                (usual, there, best),
+                [],
+                {"in": [a, place]},
+            )
+            for b in small:
+                if b != a:
+                    other = words.ways(b)[0]
+                    texts = (
+                        f"put {the(usual)} next to {the(other)}",
+                        f"put {the(usual)} beside {the(other)}",
+                        f"look which of the things is the {phrase(usual)}, pick it up and put it down near {the(other)}",
+                    )
+                    name = f"{_slug(phrase(usual))}_next_to_{b}"
+                    yield _draft(words, name, "sized_beside", texts, (usual, other), ["spatial"], {"next_to": [a, b]})
 
 
 def _beside(words: Words, small: list[str]) -> Iterator[Draft]:

@@ -52,6 +52,13 @@ class TestKitchen(TaskContract):
         return kitchen_instances.fresh()
 
 
+class TestSuite(TaskContract):
+    draws = 4
+
+    def parameter_file(self):
+        return resolve_uri(f"{TASKS}/tabletop_suite.yaml")
+
+
 class OnTheTable(PerturbationContract):
     draws = 5
 
