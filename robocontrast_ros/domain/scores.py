@@ -39,7 +39,7 @@ class ScoreSpec:
     Attributes:
         name: its key in ``TrialResult.scores``, in messages and in the journal.
         symbol: its name in tables and figures, for instance "SPL".
-        unit: "m", "s", …; "count" for whole numbers; "" for a number without dimension.
+        unit: "m", "m/s", …; "count" for whole numbers; "" for a number without dimension.
         low: its least value; minus infinity if there is none.
         high: its greatest value; infinity if there is none.
         better: whether a higher or a lower value is better; empty if neither is.
@@ -81,7 +81,7 @@ class ScoreSpec:
     @property
     def column(self) -> str:
         """Name of its column in tables: with the unit, if it has a dimension."""
-        return self.name if self.unit in ("", "count") else f"{self.name}_{self.unit}"
+        return self.name if self.unit in ("", "count") else f"{self.name}_{self.unit.replace('/', '_per_')}"
 
     @property
     def heading(self) -> str:

@@ -364,6 +364,18 @@ def _check_judge(
         )
 
 
+def check_contacts(scores: Sequence[type[Score]], robot: RobotProfile, robot_file: Path, origin: Origin) -> None:
+    """Refuse a score that would take a robot that reports no contacts for one that touches nothing."""
+    for score in scores:
+        if getattr(score, "needs_contacts", False) and not robot.reports_contacts:
+            raise ConfigurationError(
+                *origin[:2],
+                score.spec.name,
+                f"a score that needs no contacts, because '{robot.name}' ({robot_file}) reports none",
+                "Leave it out, or give the robot a `contacts_topic`.",
+            )
+
+
 def checked_metric(
     named: str | None,
     task: Task,

@@ -33,6 +33,7 @@ from robocontrast_ros.sessions.fitting import (
     check_answer_time,
     check_commands_stay,
     check_composed,
+    check_contacts,
     check_port,
     check_robot_fits_task,
     check_robot_reaches,
@@ -300,6 +301,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         raise ConfigurationError.unknown(*origin("cost")[:2], parameters.cost, COST_MODELS, "cost model")
     strategy: Strategy = make_plugin("strategies", parameters.strategy.name, *origin("strategy.name")[:2])
     scores = load_scores(task, parameters.scores, *origin("scores")[:2])
+    check_contacts(scores, robot, files["robot"], origin("scores"))
     metric = checked_metric(parameters.metric, task, files["task"], scores, strategy, origin)
     if parameters.stop_early is not None:
         early = checked_stop_early(parameters.stop_early, strategy, metric, origin)

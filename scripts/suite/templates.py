@@ -203,7 +203,7 @@ def _sized(words: Words, small: list[str], held: list[str], flat: list[str]) -> 
                     texts = (
                         f"put {the(usual)} next to {the(other)}",
                         f"put {the(usual)} beside {the(other)}",
-                        f"look which of the things is the {phrase(usual)}, pick it up and put it down near {the(other)}",
+                        f"look which of the things is the {phrase(usual)}, pick it up and put it near {the(other)}",
                     )
                     name = f"{_slug(phrase(usual))}_next_to_{b}"
                     yield _draft(words, name, "sized_beside", texts, (usual, other), ["spatial"], {"next_to": [a, b]})

@@ -21,7 +21,7 @@ from robocontrast_ros.analysis.estimates.effort import (
     standard_evaluation,
 )
 from robocontrast_ros.analysis.estimates.judges import judges_of
-from robocontrast_ros.analysis.estimates.summary import Summary, summary_rows
+from robocontrast_ros.analysis.estimates.summary import Summary, outcome_rows, summary_rows
 from robocontrast_ros.analysis.estimates.test_set import (
     NOT_DRAWN,
     Runnable,
@@ -136,6 +136,11 @@ def compute_results(journal: Journal, test_set: Runnable | str = NOT_DRAWN) -> R
         finished=run.end is not None,
         rows=tuple(rows),
         effort=compute_effort(run, table, standard, model),
+        outcomes=tuple(
+            row
+            for policy in policies
+            for row in outcome_rows(table.filter(pl.col("policy") == policy), started.scores, policy)
+        ),
         estimates={
             policy: test_set_estimates(table.filter(pl.col("policy") == policy), test_set, metric)
             for policy in policies

@@ -26,6 +26,9 @@ from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.proportions import clopper_pearson, wilson
 from robocontrast_ros.statistics.unpaired import unpaired_difference
 
+SOLVED, NOT_SOLVED = "solved", "not solved"
+"""Names of the rows of solved trials, and of the others that count."""
+
 STOPPED = "†"
 """Mark of a session that ended as soon as its question was answered (``stop_early``)."""
 
@@ -130,6 +133,7 @@ class Summary:
         finished: whether the session ran to its end.
         rows: ``base``, each perturbation in the order of the session, ``all``; these for each policy, if there is
             more than one.
+        outcomes: for each policy, the rows of all its solved trials and of all that are not solved.
         effort: the run's effort, beside that of a standard evaluation.
         estimates: policy -> the test set's performance as its trials estimate it.
         judges: agreement of the camera and the person; None if no camera judged, or no person did.
@@ -152,6 +156,7 @@ class Summary:
     finished: bool
     rows: tuple[SummaryRow, ...]
     effort: RunEffort
+    outcomes: tuple[SummaryRow, ...] = ()
     estimates: Mapping[str, TestSetEstimates] = field(default_factory=dict)
     judges: Judges | None = None
     corrections: tuple[TrialCorrected, ...] = ()
@@ -252,6 +257,21 @@ def summary_rows(
         )
     rows.append(_row(policy, ALL, ALL, table, sum(skipped.values()), scores))
     return tuple(rows)
+
+
+def outcome_rows(table: pl.DataFrame, scores: Sequence[ScoreSpec], policy: str) -> tuple[SummaryRow, ...]:
+    """Return a row of a policy's solved trials and one of those not solved, without differences to base trials.
+
+    The arguments are those of ``summary_rows``. A row without a trial is left out; none has an estimate of success, by
+    which its trials were chosen.
+    """
+    scores = [spec for spec in scores if spec.column in table.columns]
+    solved = pl.col(find_spec(scores, "success").column).cast(pl.Float64) == 1.0
+    parts = (
+        (name, table.filter(pl.col("counts") & which)) for name, which in ((SOLVED, solved), (NOT_SOLVED, ~solved))
+    )
+    rows = (_row(policy, name, name, part, 0, scores) for name, part in parts if len(part))
+    return tuple(replace(row, scores={**row.scores, "success": NO_ESTIMATE}, success_exact=NO_ESTIMATE) for row in rows)
 
 
 def _row(

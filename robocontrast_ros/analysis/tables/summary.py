@@ -120,12 +120,14 @@ def changes_block(summary: Summary) -> TableBlock:
 
 
 def all_scores_block(summary: Summary) -> TableBlock:
-    """Return the means of all scores."""
+    """Return the means of all scores, also over solved trials and others apart."""
+    rows = (*summary.rows, *summary.outcomes)
     return TableBlock(
         [_symbol("perturbation"), Column("n", lambda row: row.trials), *_scores(summary.scores, brief=True)],
-        summary.rows,
+        [row for policy in summary.policies for row in rows if row.policy == policy],
         title="Mean of all scores",
-        note="95 % intervals. n: trials that count; a mean is over those that have the score.",
+        note="95 % intervals. n: trials that count; a mean is over those that have the score. solved, not solved: all "
+        "trials that are, and that are not; the latter mostly last to the step limit, and so their paths are longer.",
         mark=summary.mark,
         group=policy_column(summary),
         style=style_of,

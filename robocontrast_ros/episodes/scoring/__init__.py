@@ -1,4 +1,7 @@
-"""The scores of a trial: the standard ones, of clutter, of mistakes. The same code scores live and from bags."""
+"""The scores of a trial: the standard ones, of clutter, mistakes, events and motion.
+
+The same code scores live and from bags.
+"""
 
 from robocontrast_ros.episodes.scoring.collisions import CollisionCounter
 from robocontrast_ros.episodes.scoring.joining import Join, Sample, StampJoin, make_join

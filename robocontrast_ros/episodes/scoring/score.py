@@ -59,6 +59,8 @@ class Score(Protocol):
 
     Attributes:
         spec: description of the score.
+        needs_contacts: whether it is wrong for a robot that reports no contacts, for which it is then refused; may be
+            left out.
     """
 
     spec: ClassVar[ScoreSpec]

@@ -78,6 +78,20 @@ def test_the_summary_has_its_mean_with_an_interval_that_needs_no_bounds(turning,
     assert "turning [rad]" in text and "grade" in text
 
 
+def test_all_scores_have_a_mean_over_solved_trials_and_over_the_others_apart(turning, results):
+    assert {row.symbol for row in results.summary.outcomes} == {"solved", "not solved"}
+    for row in results.summary.outcomes:
+        trials = results.trials.filter((pl.col("success") == 1) == (row.symbol == "solved"), pl.col("counts"))
+        assert row.trials == len(trials) > 0
+        assert row.scores["turning"] == cluster_mean(trials["turning_rad"], trials["base_id"], bounds=None)
+        assert row.scores["success"].mean is None, "its trials were chosen by it"
+    for file in ("summary.txt", "scores.tex"):
+        text = (turning.path / file).read_text()
+        assert re.search(r"^\s*all\b.*\n\s*solved\b.*\n\s*not solved\b", text, re.MULTILINE), file
+    written = json.loads((turning.path / "summary.json").read_text())
+    assert [row["symbol"] for row in written["outcomes"]] == ["solved", "not solved"]
+
+
 def test_the_tables_for_papers_and_the_report_show_it(turning, results):
     assert "turning [rad]" in (turning.path / "summary.tex").read_text()
     header = (turning.path / "scores.tex").read_text()

@@ -25,7 +25,9 @@ from robocontrast_ros.cli.main import app
 from robocontrast_ros.domain import BASE, Fault, Pose, TestInstance, Trial
 from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample, load_scores
 from robocontrast_ros.episodes.scoring.clutter import LIFTED
+from robocontrast_ros.episodes.scoring.events import OF_EVENTS
 from robocontrast_ros.episodes.scoring.mistakes import LONGER, MOVED, OF_MISTAKES
+from robocontrast_ros.episodes.scoring.motion import OF_MOTION
 from robocontrast_ros.runs.events import TrialFinished
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.sessions.fast_mode import open_bench
@@ -219,7 +221,11 @@ def test_a_session_may_add_them_by_their_names():
 )
 def test_the_oracle_makes_no_mistake_and_the_bags_say_so_too(tmp_path, task, robot, policy, seed):
     place = Workplace(tmp_path)
-    content = {"task": task, "robot": robot, "policy": policy, "seed": seed, "test_set": {"size": 2}, "scores": NAMES}
+    # The tool on the board reports no contacts.
+    events = [score.spec.name for score in OF_EVENTS if task == "tabletop" or not score.needs_contacts]
+    motion = [score.spec.name for score in OF_MOTION]
+    content = {"task": task, "robot": robot, "policy": policy, "seed": seed, "test_set": {"size": 2}}
+    content["scores"] = [*NAMES, *events, *motion]
     recording = {"images": False}
     session = resolve(str(place.session(**content, recording=recording, cameras=[])))
     run = session.new_run(1_790_000_000.0)
@@ -230,5 +236,9 @@ def test_the_oracle_makes_no_mistake_and_the_bags_say_so_too(tmp_path, task, rob
         bench.close()
     trials = [event for event in read_journal(run.journal).events if isinstance(event, TrialFinished)]
     assert [[trial.result.scores[name] for name in NAMES] for trial in trials] == [[0.0, 1.0]] * 2
+    for scores in (trial.result.scores for trial in trials):
+        assert {name: scores[name] for name in events} == dict.fromkeys(events, 0.0)
+        sparc, mean, peak, jerk = (scores[name] for name in motion)
+        assert sparc < -1.0 and 0.0 < mean < peak < 1.0 and jerk > 0.0
     told = CliRunner(env={"COLUMNS": "120"}).invoke(app, ["score", str(run.path), "--processes", "1"])
     assert told.output == "2 of 2 trials: the scores from the bag are exactly the journal's.\n"

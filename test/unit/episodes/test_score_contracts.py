@@ -7,8 +7,11 @@ from vln_scenes import APARTMENT
 from robocontrast_ros.contracts.score import ScoreContract
 from robocontrast_ros.episodes.scoring import STANDARD
 from robocontrast_ros.episodes.scoring.clutter import OF_CLUTTER
+from robocontrast_ros.episodes.scoring.events import OF_EVENTS
 from robocontrast_ros.episodes.scoring.mistakes import OF_MISTAKES
+from robocontrast_ros.episodes.scoring.motion import OF_MOTION
 
+ALL = (*STANDARD, *OF_CLUTTER, *OF_MISTAKES, *OF_EVENTS, *OF_MOTION)
 CLUTTERED = fresh(CLUTTER_FILE)
 
 
@@ -37,7 +40,7 @@ class AmongDistractors(ScoreContract):
 
 def contract(kind, name):
     """Return the contract of the score of a name."""
-    (score,) = [score for score in (*STANDARD, *OF_CLUTTER, *OF_MISTAKES) if score.spec.name == name]
+    (score,) = [score for score in ALL if score.spec.name == name]
     return type(f"Test_{name}", (kind,), {"make": lambda self: score, "__module__": __name__})
 
 
@@ -63,8 +66,22 @@ TestGrasped = contract(AmongDistractors, "grasped")
 TestNearestDistance = contract(AmongDistractors, "nearest_distance")
 TestWrongGrasped = contract(AmongDistractors, "wrong_grasped")
 TestWrongMoved = contract(AmongDistractors, "wrong_moved")
+TestWrongGrasps = contract(AmongDistractors, "wrong_grasps")
+TestSeveralGrasped = contract(AmongDistractors, "several_grasped")
+TestDropped = contract(AmongDistractors, "dropped")
+TestTableHits = contract(AmongDistractors, "table_hits")
+TestStartedMoving = contract(OnTheTable, "started_moving")
+TestBumped = contract(OnTheTable, "bumped")
+TestMovedFar = contract(OnTheTable, "moved_far")
+TestTippedOver = contract(AmongDistractors, "tipped_over")
+TestOutOfScene = contract(AmongDistractors, "out_of_scene")
+TestSparc = contract(AmongDistractors, "sparc")
+TestSparcOfABase = contract(InTheApartment, "sparc")
+TestMeanSpeed = contract(OnTheTable, "mean_speed")
+TestPeakSpeed = contract(OnTheTable, "peak_speed")
+TestSquaredJerk = contract(OnTheTable, "squared_jerk")
 
 
 def test_no_score_is_without_a_contract():
     made = [case().make() for kind in (OnTheTable, InTheApartment, AmongDistractors) for case in kind.__subclasses__()]
-    assert set(made) == {*STANDARD, *OF_CLUTTER, *OF_MISTAKES}
+    assert set(made) == set(ALL)

@@ -17,7 +17,9 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import ObjectState, Outcome, Pose, Scene, ScoreSpec, find_spec
 from robocontrast_ros.episodes.scoring import STANDARD, STANDARD_SPECS, load_scores
 from robocontrast_ros.episodes.scoring.clutter import OF_CLUTTER
+from robocontrast_ros.episodes.scoring.events import OF_EVENTS
 from robocontrast_ros.episodes.scoring.mistakes import OF_MISTAKES
+from robocontrast_ros.episodes.scoring.motion import OF_MOTION
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.tasks.protocol import path_dimensions
@@ -27,7 +29,7 @@ DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "scoring.md"
 
 def row_of(spec: ScoreSpec) -> str:
     """Return the line of the document's table that describes a score."""
-    ends = (f"{spec.low:g}", "∞" if math.isinf(spec.high) else f"{spec.high:g}")
+    ends = (f"{end:g}".replace("inf", "∞") for end in (spec.low, spec.high))
     cells = (f"`{spec.name}`", spec.symbol, spec.unit, " to ".join(ends), spec.better, "yes" if spec.live else "no")
     return "| " + " | ".join((*cells, spec.source, spec.description)).replace("|  |", "| |") + " |"
 
@@ -35,7 +37,7 @@ def row_of(spec: ScoreSpec) -> str:
 def test_the_document_has_a_line_for_every_score_in_the_order_of_tables():
     text = DOCUMENT.read_text(encoding="utf-8")
     assert "\n".join(map(row_of, STANDARD_SPECS)) in text
-    for further in (OF_CLUTTER, OF_MISTAKES):
+    for further in (OF_CLUTTER, OF_MISTAKES, OF_EVENTS, OF_MOTION):
         assert "\n".join(row_of(score.spec) for score in further) in text
 
 
@@ -44,9 +46,10 @@ def test_every_standard_score_is_an_entry_point_under_its_own_name():
     assert [found[score.spec.name] for score in STANDARD] == list(STANDARD)
 
 
-def test_a_session_may_add_every_score_of_clutter_by_its_name():
-    added = [score.spec.name for score in OF_CLUTTER]
-    assert load_scores(LineTask(), added, "session.yaml")[-len(added) :] == OF_CLUTTER
+@pytest.mark.parametrize("scores", [OF_CLUTTER, OF_EVENTS, OF_MOTION])
+def test_a_session_may_add_every_further_score_by_its_name(scores):
+    added = [score.spec.name for score in scores]
+    assert load_scores(LineTask(), added, "session.yaml")[-len(added) :] == scores
     assert not set(added) & set(tabletop().scores)
 
 
@@ -56,6 +59,7 @@ def test_a_row_names_its_column_its_heading_and_its_best_value():
     assert (Turning.spec.best, Turning.spec.bounded) == (0.0, False)
     assert (Grade.spec.best, Grade.spec.bounded, Grade.spec.meaning[-8:]) == (1.0, True, ", 1 to 5")
     assert math.isnan(replace(Turning.spec, better="higher").best)
+    assert replace(Turning.spec, unit="rad/s").column == "turning_rad_per_s"
 
 
 @pytest.mark.parametrize(
