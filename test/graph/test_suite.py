@@ -1,0 +1,55 @@
+"""Tasks of the suite over a real ROS graph, on both arms."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
+
+from here import command_here
+from session_runs import Workplace, finished, scores
+from twice import recorded_fast, unequal
+
+from robocontrast_ros.analysis.data.golden import trial_digest
+from robocontrast_ros.configuration import load_configured, read_yaml, resolve_uri
+from robocontrast_ros.domain import Outcome
+
+SHIPPED = "package://robocontrast_ros/config/sessions/tabletop_suite.yaml"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("robot", ["franka_hand", "ur5e_2f85"])
+def test_subtasks_one_after_the_other_are_the_same_in_one_process_and_in_the_bag_to_the_last_bit(tmp_path, robot):
+    suite = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/tabletop_suite.yaml")).suite
+    wanted = [
+        next(
+            t for t in suite.values() if robot in t.arms and "stacking" in t.attributes and t.difficulty.subtasks == 2
+        ),
+        next(t for t in suite.values() if robot in t.arms and "counting" in t.attributes),
+    ]
+    place = Workplace(tmp_path)
+    session = place.session(
+        **read_yaml(resolve_uri(SHIPPED))
+        | {
+            "robot": robot,
+            "composed": "all",
+            "test_set": {"size": 2, "families": [task.name for task in wanted]},
+            "cameras": [{"name": "front", "width": 64, "height": 48}],
+        }
+    )
+    code, output = place.run("evaluate", session)
+    assert code == 0, output
+    (run,) = place.runs
+    events = finished(run)
+    assert [event.trial.instance.problem for event in events] == [task.name for task in wanted]
+    for event, task in zip(events, wanted, strict=True):
+        assert event.result.outcome is Outcome.SUCCESS
+        assert event.result.subgoals == task.difficulty.subtasks == event.result.scores["subgoals_reached"]
+        assert event.result.scores["score"] == 1.0
+    fast = recorded_fast(run)
+    assert scores(run) == scores(fast)
+    assert [trial_digest(event) for event in events] == [trial_digest(event) for event in finished(fast)]
+    assert unequal(run, fast) == []
+    code, output = command_here("score", run, "--processes", 1)
+    assert code == 0, output
+    assert "2 of 2 trials" in output and "exactly the journal's" in output
