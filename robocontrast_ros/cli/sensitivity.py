@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -33,9 +34,13 @@ def sensitivity(
     from robocontrast_ros.analysis.tables.terminal import tables
     from robocontrast_ros.cli.runs import results_of_distinct, write_files
 
-    console, results = Console(), results_of_distinct(runs)
+    if neural and find_spec("sbi") is None:
+        cure = "Install the extra `neural`: `pip install sbi`."
+        raise ConfigurationError("command line", "--neural", "no package `sbi`", "the paper's neural estimator", cure)
+    console, results, known = Console(), results_of_distinct(runs), set()
     for run, result in zip(runs, results, strict=True):
-        if not sensitivity_of([result]):
+        names = {each.name for each in sensitivity_of([result])}
+        if not names:
             raise ConfigurationError(
                 "command line",
                 "RUNS",
@@ -43,17 +48,11 @@ def sensitivity(
                 f"a run with trials that count and whose proofs have a measure of {VALUES} or more values",
                 "Name `camera_pose`, `looks` or `object_poses` among the session's perturbations.",
             )
-    try:
-        found = sensitivity_of(results, bins, condition or (), neural)
-    except ImportError as error:
-        cure = f"Install the extra `neural`: `pip install sbi`. Python says: {error}."
-        raise ConfigurationError("command line", "--neural", "no estimator", "the package `sbi`", cure) from None
-    known = {each.name for each in sensitivity_of(results)}
+        known |= names
     for name in condition or ():
         if name not in known:
-            raise ConfigurationError.unknown(
-                "command line", "--condition", name, sorted(known), "condition of these runs"
-            )
+            raise ConfigurationError.unknown("command line", "--condition", name, sorted(known), "recorded condition")
+    found = sensitivity_of(results, bins, condition or (), neural)
     console.print(tables([sensitivity_block(found)]))
     if to is not None:
         # matplotlib takes a second to import.

@@ -122,7 +122,7 @@ def test_a_task_with_one_look_alone_has_none_to_draw():
     assert load("looks").supports(TASK)
 
 
-@examples(25)
+@examples(20)
 @given(
     seed=st.integers(0, 9),
     draw=st.integers(0, 2**16),
