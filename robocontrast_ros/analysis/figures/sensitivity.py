@@ -18,13 +18,13 @@ UNITS = {"_m": "m", "_rad": "rad"}
 
 
 def drawings_of(conditions: Sequence[Condition]) -> dict[str, Drawing]:
-    """Return name -> chart of each condition."""
+    """Return name -> chart of each condition in which a policy succeeded."""
 
     def key(condition: Condition) -> tuple[str, str]:
         return condition.perturbation, condition.name
 
     found = {}
-    for (perturbation, name), group in groupby(sorted(conditions, key=key), key):
+    for (perturbation, name), group in groupby(sorted(filter(_known, conditions), key=key), key):
         own = list(group)
         found[f"{perturbation}_{name}"] = Drawing(
             f"{own[0].symbol}: {_label(name)}",
@@ -34,6 +34,10 @@ def drawings_of(conditions: Sequence[Condition]) -> dict[str, Drawing]:
             2.6,
         )
     return found
+
+
+def _known(condition: Condition) -> bool:
+    return any(group.ratio.mean is not None for group in condition.groups)
 
 
 def _label(name: str) -> str:
