@@ -8,7 +8,7 @@ from robocontrast_ros.domain.action import ActionConventions
 from robocontrast_ros.domain.budget import Budget
 from robocontrast_ros.domain.fault import Fault
 from robocontrast_ros.domain.geometry import Pose
-from robocontrast_ros.domain.instance import Filter, Proof, TestInstance
+from robocontrast_ros.domain.instance import Filter, Proof, TestInstance, choice, choices
 from robocontrast_ros.domain.instruction import Crop, Instruction, Segment, SegmentKind, plain_text, segments_digest
 from robocontrast_ros.domain.intervention import Intervention
 from robocontrast_ros.domain.perturbed import AXES, Expectation, NotApplicable, PerturbationSpec, Perturbed
@@ -64,6 +64,8 @@ __all__ = [
     "TestInstance",
     "Trial",
     "TrialResult",
+    "choice",
+    "choices",
     "find_spec",
     "nanoseconds",
     "plain_text",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from robocontrast_ros.domain.instruction import Instruction
@@ -14,11 +15,22 @@ class Proof:
 
     Attributes:
         claim: the claim in words, for instance ``the expected path stays``.
-        measures: (name, value) pairs, in SI units; a length's name ends in ``_m``.
+        measures: (name, value) pairs, in SI units; a length's name ends in ``_m``, an angle's in ``_rad``. What was
+            drawn among names is a measure, too (``choice``).
     """
 
     claim: str
     measures: tuple[tuple[str, float], ...] = ()
+
+
+def choice(kind: str, value: str) -> tuple[str, float]:
+    """Return the measure of a name that was drawn among others of its kind, such as ``light=dim_lamp``: it is 1."""
+    return f"{kind}={value}", 1.0
+
+
+def choices(measures: Iterable[str]) -> dict[str, str]:
+    """Return kind -> the name that was drawn, from the names of measures."""
+    return dict(name.split("=", 1) for name in measures if "=" in name)
 
 
 @dataclass(frozen=True)
@@ -27,13 +39,15 @@ class Filter:
 
     Attributes:
         name: name of an observation filter (``observations``).
-        severity: severity, 1 (least) to 5.
+        severity: severity, 1 (least) to 5; 0 if it has drawn numbers in its place.
         camera: the camera whose images it changes; empty for all of them.
+        drawn: numbers that its perturbation drew, with the meaning that the filter gives them; else empty.
     """
 
     name: str
     severity: int
     camera: str = ""
+    drawn: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def _crop_from_msg(message: Any) -> Crop | None:
 
 def filters_from_msg(messages: Iterable[Any]) -> tuple[Filter, ...]:
     """Return observation filters, in their order."""
-    return tuple(Filter(shown.name, shown.severity, shown.camera) for shown in messages)
+    return tuple(Filter(shown.name, shown.severity, shown.camera, tuple(map(float, shown.drawn))) for shown in messages)
 
 
 def _path_from_msg(message: Any) -> tuple[tuple[float, ...], ...]:

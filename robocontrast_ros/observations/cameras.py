@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -32,6 +33,24 @@ class MovedCamera:
     def __init__(self, severity: int, camera: str, rng: np.random.Generator) -> None:
         self._amount, self._camera = self.amounts[severity - 1], camera
         self._seed = int(rng.integers(2**32))
+        self._given: Pose | None = None
+
+    @classmethod
+    def from_drawn(cls, numbers: Sequence[float], camera: str) -> MovedCamera:
+        """Return the filter that moves each camera in the same way in its own optical frame.
+
+        Args:
+            numbers: position [m] and rotation vector [rad], shape (6,).
+            camera: the one that is moved; empty for all.
+
+        Raises:
+            ValueError: they are not six finite numbers.
+        """
+        if len(numbers) != 6 or not all(map(math.isfinite, numbers)):
+            raise ValueError("three finite numbers of a position and three of a rotation vector")
+        made = cls(1, camera, np.random.default_rng(0))
+        made._given = Pose(tuple(numbers[:3]), from_vector(numbers[3:]))
+        return made
 
     def apply(self, observation: Observation) -> Observation:
         """Return the observation; its images are those of the moved camera."""
@@ -41,6 +60,8 @@ class MovedCamera:
         """Return a camera's pose in the optical frame of its own place [m]; None if it stays there."""
         if self._camera not in ("", camera):
             return None
+        if self._given is not None:
+            return self._given
         # It depends on this camera alone, not on the others that a bench draws.
         rng = np.random.default_rng([self._seed, *camera.encode()])
         position = _drawn(rng, self._amount / 100)

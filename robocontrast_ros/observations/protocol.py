@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import ClassVar, Protocol
 
@@ -17,8 +17,8 @@ from robocontrast_ros.policies.protocol import Observation
 class ObservationFilter(Protocol):
     """Changes a policy's observations; made anew for each trial, so it may remember earlier ones.
 
-    Optional parts are in ``ObjectsFilter``, ``CameraFilter`` and ``DelayFilter``; each has a class attribute that is
-    true.
+    Optional parts are in ``ObjectsFilter``, ``CameraFilter`` and ``DelayFilter``, each with a class attribute that is
+    true, and in ``DrawnFilter``.
 
     Attributes:
         levels: text of each severity, the least first, with units; one to five of them.
@@ -63,6 +63,18 @@ class CameraFilter(ObservationFilter, Protocol):
         """Return a camera's pose in the optical frame of its own place [m]; None if it stays there.
 
         It is always the same for a camera in a trial, whichever other cameras are asked for.
+        """
+
+
+class DrawnFilter(ObservationFilter, Protocol):
+    """Takes numbers that a perturbation drew and recorded (``Filter.drawn``), in place of a severity."""
+
+    @classmethod
+    def from_drawn(cls, numbers: Sequence[float], camera: str) -> ObservationFilter:
+        """Return the filter of these numbers.
+
+        Raises:
+            ValueError: it takes no such numbers; the text says which it takes.
         """
 
 
@@ -145,6 +157,13 @@ def delays_answers(kind: type[ObservationFilter]) -> bool:
 
 def _made(wanted: Filter, rng: np.random.Generator) -> ObservationFilter:
     kind = load_plugin("observation_filters", wanted.name, "trial", "observation.name")
+    if wanted.drawn:
+        try:
+            if not hasattr(kind, "from_drawn"):
+                raise ValueError(f"no numbers, because '{wanted.name}' takes a severity")
+            return kind.from_drawn(wanted.drawn, wanted.camera)
+        except ValueError as error:
+            raise ConfigurationError("trial", "observation.drawn", list(wanted.drawn), str(error)) from None
     if not 1 <= wanted.severity <= len(kind.levels):
         raise ConfigurationError("trial", "observation.severity", wanted.severity, f"1 to {len(kind.levels)}")
     return kind(wanted.severity, wanted.camera, rng)

@@ -369,6 +369,34 @@ class Difficulty(Protocol):
         """
 
 
+class Variation(Protocol):
+    """The capability of drawing the conditions of an instance's own scene anew (seed 002, sensitivity).
+
+    Words and goal stay; the new instance is feasible, not solved at its start, and has the base instance's id.
+
+    Attributes:
+        looks: kind of a fixture, such as ``light`` -> its models among which is drawn uniformly.
+    """
+
+    looks: Mapping[str, tuple[str, ...]]
+
+    def draw_looks(self, base: TestInstance, rng: np.random.Generator) -> Answer:
+        """Draw a model of each kind; the proof has it as a ``domain.choice``, such as ``light=dim_lamp``."""
+
+    def draw_poses(self, base: TestInstance, distance: float, angle: float, rng: np.random.Generator) -> Answer:
+        """Move all objects, also those that are named.
+
+        The proof has the measures ``objects_moved_m`` (mean over the objects), ``target_moved_m``,
+        ``target_turned_rad``, and ``target_x_m`` and ``target_y_m`` (the target's new place).
+
+        Args:
+            base: the instance.
+            distance: greatest distance of an object from its own place [m].
+            angle: greatest yaw that it is turned by [rad].
+            rng: the only source of randomness.
+        """
+
+
 class Wording(Protocol):
     """The capability of taking an instruction's words apart (seed 004, section III)."""
 
@@ -475,6 +503,7 @@ class Task(ABC):
         clutter: adds distractors.
         modifications: changes in a scene what a skill neither needs nor brings about.
         difficulty: makes instances harder.
+        variation: draws the conditions of scenes anew.
         wording: takes an instruction's words apart.
         portraits: shows the referents of its segments.
         looks: model -> shape and colour of each thing of its scenes, for levels of generalisation; None if things have
@@ -507,6 +536,7 @@ class Task(ABC):
     clutter: Clutter | None = None
     modifications: Modifications | None = None
     difficulty: Difficulty | None = None
+    variation: Variation | None = None
     sample_chain: SampleChain | None = None
     wording: Wording | None = None
     portraits: Portraits | None = None

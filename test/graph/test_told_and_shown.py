@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from twice import recorded_fast, unequal
 from robocontrast_ros.analysis.figures.trial_picture import read_images
 from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.domain import BASE, Delivery, Filter, Segment, plain_text, segments_digest
-from robocontrast_ros.messages.decoding import stamp_from_msg, trial_from_msg
+from robocontrast_ros.messages.decoding import instance_from_msg, stamp_from_msg, trial_from_msg
 from robocontrast_ros.observations.protocol import Filters
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.policies.segments import as_told
@@ -36,6 +37,7 @@ PERTURBATIONS = [
     "mask_words",
     *("LB2", "SB2"),
     {"name": "moved_camera", "severity": 5},
+    {"name": "camera_pose", "distance": 0.2, "angle": 20},
     {"name": "blur", "severity": 5, "camera": "board"},
     {"name": "latency", "severity": 1},
     "proprioception",
@@ -78,7 +80,7 @@ def test_the_policy_receives_the_words_that_are_told_and_that_is_confirmed_even_
     _, run = session
     trials = finished(run)
     names = [BASE, "mask_all", "gobbledygook_words", "pictures", "mask_words", "LB2", "SB2"]
-    names += ["moved_camera_5", "blur_5_board", "latency_1", "proprioception_3", *ODD]
+    names += ["moved_camera_5", "camera_pose_20cm_20deg", "blur_5_board", "latency_1", "proprioception_3", *ODD]
     assert [event.trial.perturbation for event in trials] == names
     assert {event.delivered for event in trials} == {Delivery.CONFIRMED}
     asked = trials[0].trial.instance.instruction
@@ -149,7 +151,7 @@ def test_the_images_of_a_moved_camera_are_those_of_its_trial_and_the_next_has_it
         for event in finished(run)
         if event.trial.perturbation not in ("gobbledygook_words", "SB2")
     }
-    moved = first.pop("moved_camera_5")
+    moved, drawn = first.pop("moved_camera_5"), first.pop("camera_pose_20cm_20deg")
     assert all(np.array_equal(image, first[BASE]) for image in first.values())
     assert (moved != first[BASE]).any(axis=2).mean() > 0.3
     event = of(run, "moved_camera_5")
@@ -159,6 +161,13 @@ def test_the_images_of_a_moved_camera_are_those_of_its_trial_and_the_next_has_it
     assert np.array_equal(infos[0].k, infos[1].k)
     (trial,) = messages(run, event, "trial")
     assert [(f.name, f.severity) for f in trial.instance.observation] == [("moved_camera", 5)]
+    event = of(run, "camera_pose_20cm_20deg")
+    assert event.observed.image_digest == image_digest({"board": drawn}) and (drawn != first[BASE]).any()
+    (trial,) = messages(run, event, "trial")
+    assert instance_from_msg(trial.instance).observation == event.trial.instance.observation
+    assert math.hypot(*trial.instance.observation[0].drawn[:3]) == pytest.approx(
+        dict(event.trial.instance.proof.measures)["camera_moved_m"]
+    )
 
 
 def test_latency_and_noise_reach_what_the_policy_is_shown_of_the_robot(session):

@@ -83,7 +83,10 @@ _CONDITIONS: Columns = {
     ),
     "claim": (pl.String, "what the perturbation claims of the expected behaviour; empty when nothing"),
     "proof": (pl.String, "the planner's numbers that show the claim, as a JSON object; `_m` is metres"),
-    "filters": (pl.String, "between the sensors and the policy: name, severity, camera; empty where there are none"),
+    "filters": (
+        pl.String,
+        "between the sensors and the policy: name, severity or `drawn`, camera; empty if there are none",
+    ),
     "policy": (pl.String, "name of the policy that ran it; different policies have different names"),
     "seed": (pl.Int64, "seed of the policy's own randomness"),
 }
@@ -222,7 +225,9 @@ def conditions_of(trial: Trial) -> dict[str, object]:
         "start": trial.start.name,
         "claim": proof.claim if proof else "",
         "proof": json.dumps(dict(proof.measures)) if proof else "",
-        "filters": ", ".join(f"{f.name} {f.severity} {f.camera}".strip() for f in trial.instance.observation),
+        "filters": ", ".join(
+            f"{f.name} {f.severity or 'drawn'} {f.camera}".strip() for f in trial.instance.observation
+        ),
         "seed": trial.seed,
         "twin": int(trial.twin) if trial.twin else None,
         "block": trial.block if trial.block >= 0 else None,

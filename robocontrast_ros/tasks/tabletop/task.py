@@ -28,6 +28,7 @@ from robocontrast_ros.tasks.tabletop.scenes import (
     table_scenes,
     views_of,
 )
+from robocontrast_ros.tasks.tabletop.variation import TabletopVariation
 
 RIM = 0.1
 """Width of the table around region and start that maps show [m]."""
@@ -60,6 +61,7 @@ class Tabletop(ModelTask):
         if parameters.distracting is not None:
             self.clutter = TabletopClutter(self, parameters.distracting, library, settle, views)
         self.difficulty = TabletopDifficulty(self, parameters, library, self.planner, self.language, settle)
+        self.variation = TabletopVariation(self, parameters, library, self._draw, self.language)
         self.looks = {name: (model.type, name.removesuffix(model.type).rstrip("_")) for name, model in library.items()}
 
     @classmethod
