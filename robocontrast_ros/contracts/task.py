@@ -137,6 +137,15 @@ class TaskContract:
             start = robot_start(task, instance.scene)
             promise(all(map(math.isfinite, start.position)), f"the robot's start is finite; got {start.position}")
 
+    def test_a_trial_ends_within_the_limit(self) -> None:
+        """That of an instance is at most the task's."""
+        for instance in self.drawn():
+            limit = self.task().limit(instance)
+            promise(
+                isinstance(limit, int) and 1 <= limit <= self.task().step_limit,
+                f"`limit` is a whole number from 1 to `step_limit`, {self.task().step_limit}; got {limit!r}",
+            )
+
     def test_moving_parts_are_with_their_objects_and_on_their_joints(self) -> None:
         """Only a task with drawers, doors or knobs is checked: where instances start, and where their plans end."""
         task = self.task()

@@ -56,7 +56,7 @@ class Trial:
             trial, without such a trial before it, and in older journals and bags.
         block: position in the session, from 0, of its block: the successive trials of one test instance. -1 if unknown,
             in older journals and bags.
-        step_limit: control steps after which it ends; 0 for the task's limit.
+        step_limit: control steps after which it ends; 0 for the task's limit of its instance.
     """
 
     index: int

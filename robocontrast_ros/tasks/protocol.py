@@ -562,6 +562,10 @@ class Task(ABC):
     def sample(self, rng: np.random.Generator, instance_id: str, family: str | None = None) -> TestInstance:
         """Draw one i.i.d. test instance that is feasible and not solved at its start."""
 
+    def limit(self, instance: TestInstance) -> int:
+        """Return the control steps after which a trial of an instance ends, at most ``step_limit``."""
+        return self.step_limit
+
     def make_instance(self, instance_id: str, instruction: Instruction, scene: Scene) -> TestInstance | Infeasible:
         """Return a test instance with its optimal path length, or why there is none: no plan, or solved already."""
         plan = self.planner.plan(instruction, scene)

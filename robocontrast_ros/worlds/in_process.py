@@ -380,7 +380,7 @@ class InProcessBench(PolicyBench):
             instruction=trial.instance.instruction.text,
             segments=to_send(trial.instance.instruction, self._task, self._slot.serving.description),
             seed=trial.seed,
-            step_limit=trial.step_limit or self._task.step_limit,
+            step_limit=trial.step_limit or self._task.limit(trial.instance),
             stop_on_success=self._stop_on_success,
             start=self._world.time_ns,
             start_pose=robot_start(self._task, start),

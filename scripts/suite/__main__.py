@@ -10,8 +10,9 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +34,13 @@ from robocontrast_ros.tasks.suite.files import VARIANTS, SuiteTask, parse_tree, 
 from robocontrast_ros.tasks.suite.task import Suite, SuiteParameters
 from robocontrast_ros.tasks.tabletop import shapes
 from scripts.suite.scenes import KITCHEN, SCENES, SceneSpec
-from scripts.suite.templates import Draft, Words, drafts
+from scripts.suite.templates import Draft, Words, drafts, phrase
 
 SEED = 2
 SHARES = dict(zip(LABELS, (0.53, 0.33, 0.14), strict=True))
-A_SCENE = (3,)
-"""Tasks of a scene, in turn."""
+A_SCENE = 3
+"""Tasks of a scene."""
+WORKERS = 3
 TRIED = 1
 """Tasks of a template that are tried in a scene."""
 DRAWS = 5
@@ -48,54 +50,68 @@ GAP, NAMED = 0.035, 2000
 
 def main(folder: Path) -> None:
     """Write the scene files."""
+    used: Counter[str] = Counter()
+    chosen: list[SuiteTask] = []
+    folder.mkdir(parents=True, exist_ok=True)
+    with ProcessPoolExecutor(WORKERS) as pool:
+        drawn = [*pool.map(_of_kitchen, KITCHEN), *pool.map(_of_table, SCENES)]
+    for name, scene, tried in drawn:
+        kept = [task for _, task in tried] if name in KITCHEN else _chosen(tried, chosen, used, A_SCENE)
+        if kept:
+            _write(folder / f"{name}.yaml", scene, kept)
+        chosen += kept
+        print(f"{name}: {', '.join(f'{t.name} ({t.difficulty.label})' for t in kept)}", flush=True)
+    labels, attributes = Counter(t.difficulty.label for t in chosen), Counter(a for t in chosen for a in t.attributes)
+    print(len(chosen), dict(labels), dict(attributes), dict(used))
+
+
+Drawn = tuple[str, Scene, list[tuple[str, SuiteTask]]]
+"""Name of a scene, the scene, and its tasks that are right, each with its template."""
+
+
+@cache
+def _parts() -> tuple[Suite, KitchenParameters, Kitchen]:
+    """Return a suite without tasks, and the kitchen that it is like."""
     parameters = load_record(
         SuiteParameters, resolve_uri("package://robocontrast_ros/config/tasks/tabletop_suite.yaml")
     )
     like = load_record(KitchenParameters, resolve_uri(parameters.like))
     things = Things.of(load_library((SHIPPED, like.things)).values())
-    rng = np.random.default_rng(SEED)
-    used: Counter[str] = Counter()
-    chosen: list[SuiteTask] = []
-    folder.mkdir(parents=True, exist_ok=True)
-    suite = Suite(parameters, like, things, {})
-    kitchen = Kitchen.from_file(resolve_uri(parameters.like))
-    for name, (problem, tasks) in KITCHEN.items():
-        instance = kitchen.sample_of(problem, rng, name)
-        words = Words(instance.scene, things.models)
-        found, trier = [], Trier(suite, name, instance.scene, rng)
-        for task, default, vague, specific, attributes, goal in tasks:
-            named = [n for n in parse_names(goal) if n in words.things]
-            said = {phrase: list(meant) for n in named for phrase, meant in [_plain(words, n)]}
-            draft = Draft(
-                task, "kitchen", dict(zip(VARIANTS, (default, vague, specific), strict=True)), said, attributes, goal
-            )
-            made = trier.task(draft)
-            if made is None:
-                print(f"{name}: {task} is left out")
-            else:
-                found.append(made)
-        _write(folder / f"{name}.yaml", instance.scene, found)
-        chosen += found
-        print(f"{name}: {', '.join(task.name for task in found)}", flush=True)
-    for index, spec in enumerate(SCENES):
-        scene = _scene(spec, suite, like, rng)
-        words = Words(scene, things.models)
-        every = list(drafts(words, rng))
-        order = [every[k] for k in rng.permutation(len(every))]
-        kinds: Counter[str] = Counter()
-        tried, trier = [], Trier(suite, spec.name, scene, rng)
-        for draft in order:
-            if kinds[draft.kind] < TRIED:
-                task = trier.task(draft)
-                kinds[draft.kind] += 1 if task else 0.34
-                tried += [(draft.kind, task)] if task else []
-        kept = _chosen(tried, chosen, used, A_SCENE[index % len(A_SCENE)])
-        if kept:
-            _write(folder / f"{spec.name}.yaml", scene, kept)
-        chosen += kept
-        print(f"{spec.name}: {', '.join(f'{t.name} ({t.difficulty.label})' for t in kept)}", flush=True)
-    labels, attributes = Counter(t.difficulty.label for t in chosen), Counter(a for t in chosen for a in t.attributes)
-    print(len(chosen), dict(labels), dict(attributes), dict(used))
+    return Suite(parameters, like, things, {}), like, Kitchen.from_file(resolve_uri(parameters.like))
+
+
+def _random(name: str) -> np.random.Generator:
+    """Return the randomness of a scene, which depends on its name alone."""
+    return np.random.default_rng([SEED, *name.encode()])
+
+
+def _of_kitchen(name: str) -> Drawn:
+    (suite, _, kitchen), rng = _parts(), _random(name)
+    problem, tasks = KITCHEN[name]
+    scene = kitchen.sample_of(problem, rng, name).scene
+    words, found, trier = Words(scene, suite.things.models), [], Trier(suite, name, scene, rng)
+    for task, default, vague, specific, attributes, goal in tasks:
+        named = [n for n in parse_names(goal) if n in words.things]
+        said = {said: list(meant) for said, meant in (_plain(words, n) for n in named)}
+        texts = dict(zip(VARIANTS, (default, vague, specific), strict=True))
+        made = trier.task(Draft(task, "kitchen", texts, said, attributes, goal))
+        found += [("kitchen", made)] if made else []
+    return name, scene, found
+
+
+def _of_table(spec: SceneSpec) -> Drawn:
+    (suite, like, _), rng = _parts(), _random(spec.name)
+    scene = _scene(spec, suite, like, rng)
+    every = list(drafts(Words(scene, suite.things.models), rng))
+    kinds: Counter[str] = Counter()
+    found, trier = [], Trier(suite, spec.name, scene, rng)
+    for index in rng.permutation(len(every)):
+        draft = every[index]
+        if kinds[draft.kind] < TRIED:
+            task = trier.task(draft)
+            kinds[draft.kind] += 1 if task else 0.34
+            found += [(draft.kind, task)] if task else []
+    return spec.name, scene, found
 
 
 def parse_names(goal: Any) -> Iterator[str]:
@@ -111,8 +127,6 @@ def parse_names(goal: Any) -> Iterator[str]:
 
 
 def _plain(words: Words, name: str) -> tuple[str, tuple[str, ...]]:
-    from scripts.suite.templates import phrase
-
     usual = words.ways(name)[0]
     return phrase(usual), words.all_of(usual)
 

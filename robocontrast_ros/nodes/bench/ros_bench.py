@@ -369,7 +369,7 @@ class RosBench(PolicyBench):
             segments=segments_to_msg(to_send(trial.instance.instruction, self._task, self._serving)),
             seed=trial.seed,
             filters=filters_to_msg(trial.instance.observation),
-            step_limit=trial.step_limit or self._task.step_limit,
+            step_limit=trial.step_limit or self._task.limit(trial.instance),
             stop_on_success=self._stop_on_success,
             start=time_to_msg(start),
             start_pose=pose_to_msg(robot_start(self._task, scene)),

@@ -54,6 +54,7 @@ class SuiteParameters(TaskParameters):
     like: str = Field(description="URI of the file of a task of the kitchen: its region, hand, thresholds and planner")
     tasks: str = Field(description="URI of the folder of the scenes with their tasks")
     spread: Spread
+    subtask_limit: int = Field(gt=0, description="control steps for each subtask, after which a trial ends")
 
 
 class SuiteLanguage:
@@ -186,6 +187,11 @@ class Suite(ModelTask):
             if (error := checks.said_twice(iter(together))) is not None:
                 raise error
         return suite
+
+    def limit(self, instance: TestInstance) -> int:
+        """Return the control steps after which a trial of an instance ends: so many for each subtask."""
+        subtasks = of_task(self.suite, instance.instruction).difficulty.subtasks
+        return min(self.parameters.subtask_limit * subtasks, self.step_limit)
 
     def tree_of(self, instruction: Instruction) -> Tree:
         """Return the goal of an instruction's task, atoms in their groups.
