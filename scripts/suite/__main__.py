@@ -222,6 +222,9 @@ def _rank(item: tuple[str, SuiteTask], every: list[SuiteTask], used: Counter[str
 
 
 def _write(path: Path, scene: Scene, tasks: list[SuiteTask]) -> None:
+    if not tasks:
+        print(f"{path.stem}: no task is kept, so that it has no file")
+        return
     content = {"physics": PHYSICS, "things": scene_content(scene), "tasks": {}}
     for task in tasks:
         content["tasks"][task.name.partition("/")[2]] = {
