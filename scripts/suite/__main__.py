@@ -207,7 +207,7 @@ def _chosen(
         every = [*so_far, *kept]
         best = min(tried, key=partial(_rank, every=every, used=used))
         tried = [item for item in tried if item is not best]
-        if checks.said_twice(iter([*kept, best[1]])) is None:
+        if checks.said_twice([*kept, best[1]]) is None:
             kept.append(best[1])
             used[best[0]] += 1
     return kept

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from operator import mul
 
 import shapely
@@ -117,6 +117,14 @@ def loose_parts(scene: Scene, things: Things) -> Iterator[tuple[str, str, str]]:
                 yield f"{state.name}.pose", "a place off its joint", f"a place on it, the nearest is [{position}]"
 
 
+def first_of_scene(
+    tasks: Sequence[SuiteTask], things: Things, predicates: SuitePredicates
+) -> ConfigurationError | None:
+    """Return the first thing that is wrong with the tasks of one scene file; None if nothing is, as ``first_error``."""
+    found = (first_error(task, things, predicates) for task in tasks)
+    return next((error for error in found if error is not None), None) or said_twice(tasks)
+
+
 def overlapping(scene: Scene, things: Things) -> Iterator[tuple[str, str]]:
     """Yield pairs of upright things whose outlines and heights overlap, and of which neither holds the other."""
     standing = [o for o in scene if things.is_thing(o.model) and not whole_of(o.name) and shapes.is_upright(o.pose)]
@@ -132,7 +140,7 @@ def overlapping(scene: Scene, things: Things) -> Iterator[tuple[str, str]]:
             yield one.name, other.name
 
 
-def said_twice(tasks: Iterator[SuiteTask]) -> ConfigurationError | None:
+def said_twice(tasks: Iterable[SuiteTask]) -> ConfigurationError | None:
     """Return the error for a text that two tasks of one scene have with different goals; None if there is none."""
     known: dict[str, SuiteTask] = {}
     for task in tasks:

@@ -146,6 +146,16 @@ def scene_files(paths: Iterable[Path]) -> Iterator[Path]:
         yield from found
 
 
+def is_scene(path: Path) -> bool:
+    """Return whether a YAML file is meant as a scene with tasks, and not as a task file or a problem of the kitchen.
+
+    Raises:
+        ConfigurationError: it cannot be read as YAML.
+    """
+    content = read_yaml(path)
+    return isinstance(content, dict) and "task" not in content and bool(content.keys() & {"things", "tasks"})
+
+
 def read_scene(path: Path) -> tuple[SuiteTask, ...]:
     """Return the tasks of a scene file; what they say is not yet compared with its scene.
 
