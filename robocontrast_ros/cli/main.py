@@ -37,6 +37,7 @@ from robocontrast_ros.cli import (
     shift,
     stop,
     study,
+    suite,
     swap,
     tasks,
     train,
@@ -201,7 +202,10 @@ COMMANDS = {
 for _name, _command in COMMANDS.items():
     app.command(_name)(_one_line_errors(_command))
 
-_tasks = typer.Typer(cls=_OneLine, no_args_is_help=True, help="Look at the tasks of the kitchen, written as text.")
+_tasks = typer.Typer(cls=_OneLine, no_args_is_help=True, help="Look at tasks: the suite's, and the kitchen's as text.")
+_tasks.command("list")(_one_line_errors(suite.list_tasks))
+_tasks.command("export")(_one_line_errors(suite.export))
+_tasks.command("new")(_one_line_errors(suite.new))
 _tasks.command("check")(_one_line_errors(tasks.check))
 _tasks.command("modifications")(_one_line_errors(tasks.modifications))
 app.add_typer(_tasks, name="tasks")

@@ -1,4 +1,4 @@
-"""`robocontrast tasks`: whether files of kitchen problems are right, what is in them, and what may be modified."""
+"""`robocontrast tasks check` and `modifications`: whether files of tasks are right, and what may be modified."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,42 +14,58 @@ import typer
 
 from robocontrast_ros.cli.terminal import Console
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.files import SUFFIXES
 
 if TYPE_CHECKING:
     from robocontrast_ros.tasks.bddl import Kitchen, Problem
+    from robocontrast_ros.tasks.suite import Suite
+    from robocontrast_ros.tasks.suite.files import SuiteTask
 
 
 def check(
     files: Annotated[
-        list[Path], typer.Argument(help="Problems in BDDL or YAML, and folders of them.", metavar="FILE|FOLDER…")
+        list[Path],
+        typer.Argument(
+            help="Problems in BDDL or YAML, scenes of a suite, and folders of them.", metavar="FILE|FOLDER…"
+        ),
     ],
     text_alone: Annotated[
-        bool, typer.Option("--text-alone", help="Do not ask whether the kitchen can build what a problem names.")
+        bool,
+        typer.Option(
+            "--text-alone",
+            help="Do not ask whether the kitchen can build what a problem names, whether a scene is at rest, and "
+            "whether its tasks have plans.",
+        ),
     ] = False,
 ) -> None:
-    """Check problems of the kitchen, in LIBERO's BDDL or in YAML: one line for each that is wrong, and a summary.
+    """Check kitchen problems, in LIBERO's BDDL or in YAML, and scenes of a suite: one line for each that is wrong.
 
-    Exit code 2 if one is wrong, holds at the start already, or names what the kitchen cannot build.
+    Exit code 2 if one is wrong: if it holds at the start already, or names what the kitchen cannot build; of a scene,
+    also if its things overlap or move, or if a task has no plan, or words that do not mean what they should.
     """
     from robocontrast_ros.domain.words import counted
-    from robocontrast_ros.tasks.bddl import done_at_start, problem_files, read_problem, remarks
+    from robocontrast_ros.tasks.bddl import problem_files, remarks
+    from robocontrast_ros.tasks.suite.files import is_scene
 
-    checks = [done_at_start]
-    if not text_alone:
-        checks.append(_kitchen().first_unbuildable)
-    console, right, wrong = Console(), [], 0
-    for file in problem_files(files):
+    console, problems, scenes, wrong = Console(), [], [], 0
+    for file in console.track(list(problem_files(files)), "checking"):
         try:
-            problem = read_problem(file, checks)
+            if file.suffix in SUFFIXES and is_scene(file):
+                scenes.append(_sound(file, text_alone))
+            else:
+                problems.append(_problem(file, text_alone))
         except ConfigurationError as error:
             print(f"error: {error}", file=sys.stderr)
             wrong += 1
-        else:
-            right.append(problem)
-            for remark in remarks(problem):
-                console.say(f"{file}: {remark}.", "note:", "yellow")
-    console.table(("what", "number", "which"), _summary(right))
-    console.print(f"{counted(len(right) + wrong, 'file')}, {wrong} wrong. The table is of those that are right.")
+    for file, problem in problems:
+        for remark in remarks(problem):
+            console.say(f"{file}: {remark}.", "note:", "yellow")
+    if problems or not scenes:
+        console.table(("what", "number", "which"), _summary(problem for _, problem in problems))
+    if scenes:
+        console.table(("what", "number", "which"), _summary_of_scenes(scenes))
+    number = len(problems) + len(scenes) + wrong
+    console.print(f"{counted(number, 'file')}, {wrong} wrong. The table is of those that are right.")
     if wrong:
         raise typer.Exit(2)
 
@@ -106,6 +123,40 @@ def modifications(
         console.path("list", to)
 
 
+def _problem(file: Path, text_alone: bool) -> tuple[Path, Problem]:
+    """Return a file and its problem.
+
+    Raises:
+        ConfigurationError: the problem is wrong.
+    """
+    from robocontrast_ros.tasks.bddl import done_at_start, read_problem
+
+    checks = [done_at_start] if text_alone else [done_at_start, _kitchen().first_unbuildable]
+    return file, read_problem(file, checks)
+
+
+def _sound(file: Path, text_alone: bool) -> tuple[SuiteTask, ...]:
+    """Return the tasks of a scene file.
+
+    Raises:
+        ConfigurationError: one is wrong, or the scene is.
+    """
+    from robocontrast_ros.tasks.suite.files import read_scene
+
+    tasks = read_scene(file)
+    if (error := _empty_suite().first_error(tasks, text_alone)) is not None:
+        raise error
+    return tasks
+
+
+@cache
+def _empty_suite() -> Suite:
+    from robocontrast_ros.tasks.suite import Suite
+
+    return Suite.of_scenes(())
+
+
+@cache
 def _kitchen() -> Kitchen:
     """Return what the kitchen can build with the objects that are there."""
     from robocontrast_ros.objects import SHIPPED, load_library
@@ -124,6 +175,25 @@ def _summary(problems: Iterable[Problem]) -> list[tuple[str, int, str]]:
         counts["objects"].update(problem.objects.values())
         counts["predicates in init"].update(atom.predicate for atom in problem.init)
         counts["predicates in goal"].update(atom.predicate for atom in problem.goal)
+    return _rows(counts)
+
+
+def _summary_of_scenes(scenes: Iterable[tuple[SuiteTask, ...]]) -> list[tuple[str, int, str]]:
+    from robocontrast_ros.tasks.composed import leaves
+
+    counts: dict[str, Counter[str]] = {
+        what: Counter() for what in ("things in scenes", "tasks", "attributes", "predicates in goals")
+    }
+    for tasks in scenes:
+        counts["things in scenes"].update(state.model for state in tasks[0].scene)
+        for task in tasks:
+            counts["tasks"][task.difficulty.label] += 1
+            counts["attributes"].update(task.attributes)
+            counts["predicates in goals"].update(atom.predicate for atom in leaves(task.tree))
+    return _rows(counts)
+
+
+def _rows(counts: dict[str, Counter[str]]) -> list[tuple[str, int, str]]:
     return [
         (what, found.total(), ", ".join(f"{name} {number}" for name, number in found.most_common()))
         for what, found in counts.items()

@@ -221,7 +221,7 @@ def _chosen(
         every = [*so_far, *kept]
         best = min(tried, key=partial(_rank, every=every, used=used))
         tried = [item for item in tried if item is not best]
-        if checks.said_twice(iter([*kept, best[1]])) is None:
+        if checks.said_twice([*kept, best[1]]) is None:
             kept.append(best[1])
             used[best[0].partition("_")[0]] += 1
     return kept
@@ -236,6 +236,9 @@ def _rank(item: tuple[str, SuiteTask], every: list[SuiteTask], used: Counter[str
 
 
 def _write(path: Path, scene: Scene, tasks: list[SuiteTask]) -> None:
+    if not tasks:
+        print(f"{path.stem}: no task is kept, so that it has no file")
+        return
     content = {"physics": PHYSICS, "things": scene_content(scene), "tasks": {}}
     for task in tasks:
         content["tasks"][task.name.partition("/")[2]] = {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from operator import mul
 
 import shapely
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import Scene, whole_of
+from robocontrast_ros.domain import PART, Scene, whole_of
+from robocontrast_ros.objects.joints import part_pose
 from robocontrast_ros.tasks.composed import leaves
 from robocontrast_ros.tasks.kitchen.library import Things
 from robocontrast_ros.tasks.suite.files import VARIANTS, SuiteTask
@@ -21,6 +23,9 @@ SAID = {"on your left": "left", "on your right": "right", "nearest to you": "nea
 
 TOUCHING = 1e-4
 """Depth to which two outlines may overlap [m]: less than rounding and weight."""
+
+OFF_JOINT = 1e-4
+"""Farthest that a moving part may be from its joint [m]; also of 1 - cos of half the angle."""
 
 
 def expression(phrase: str, things: Things) -> Expression:
@@ -72,6 +77,8 @@ def first_error(task: SuiteTask, things: Things, predicates: SuitePredicates) ->
             return ConfigurationError.unknown(
                 str(task.file), f"things.{state.name}.model", state.model, things.models, "object"
             )
+    for key, got, expected in loose_parts(scene, things):
+        return ConfigurationError(str(task.file), f"things.{key}", got, expected)
     for one, other in overlapping(scene, things):
         return ConfigurationError(str(task.file), f"things.{one}", f"inside '{other}'", "things that do not overlap")
     for name in task.named:
@@ -90,6 +97,34 @@ def first_error(task: SuiteTask, things: Things, predicates: SuitePredicates) ->
     return unclear(task, scene, things)
 
 
+def loose_parts(scene: Scene, things: Things) -> Iterator[tuple[str, str, str]]:
+    """Yield moving parts that do not belong to a thing or are not on their joints: key, what is there, expected."""
+    for state in scene:
+        whole, part = whole_of(state.name), things.parts.get(state.model)
+        for joint in things.models[state.model].joints:
+            if f"{state.name}{PART}{joint.name}" not in scene:
+                yield state.name, f"no '{state.name}{PART}{joint.name}'", "a thing with all its moving parts"
+        if not whole and part is None:
+            continue
+        model = f"{scene[whole].model}{PART}{state.name.rpartition(PART)[2]}" if whole in scene else ""
+        if part is None or state.model != model:
+            yield f"{state.name}.model", state.model, f"{model or 'a thing of the scene'}, for a name OBJECT{PART}PART"
+        else:
+            there = part_pose(scene[whole].pose, part.joint, things.position(scene, state.name))
+            turned = 1.0 - abs(sum(map(mul, there.orientation, state.pose.orientation)))
+            if there.distance_to(state.pose) > OFF_JOINT or turned > OFF_JOINT:
+                position = ", ".join(f"{number:.6f}" for number in (*there.position, *there.orientation))
+                yield f"{state.name}.pose", "a place off its joint", f"a place on it, the nearest is [{position}]"
+
+
+def first_of_scene(
+    tasks: Sequence[SuiteTask], things: Things, predicates: SuitePredicates
+) -> ConfigurationError | None:
+    """Return the first thing that is wrong with the tasks of one scene file; None if nothing is, as ``first_error``."""
+    found = (first_error(task, things, predicates) for task in tasks)
+    return next((error for error in found if error is not None), None) or said_twice(tasks)
+
+
 def overlapping(scene: Scene, things: Things) -> Iterator[tuple[str, str]]:
     """Yield pairs of upright things whose outlines and heights overlap, and of which neither holds the other."""
     standing = [o for o in scene if things.is_thing(o.model) and not whole_of(o.name) and shapes.is_upright(o.pose)]
@@ -105,7 +140,7 @@ def overlapping(scene: Scene, things: Things) -> Iterator[tuple[str, str]]:
             yield one.name, other.name
 
 
-def said_twice(tasks: Iterator[SuiteTask]) -> ConfigurationError | None:
+def said_twice(tasks: Iterable[SuiteTask]) -> ConfigurationError | None:
     """Return the error for a text that two tasks of one scene have with different goals; None if there is none."""
     known: dict[str, SuiteTask] = {}
     for task in tasks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, record
 from robocontrast_ros.configuration.loading import parse_record, read_yaml
-from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene
+from robocontrast_ros.domain import PART, Instruction, ObjectState, Pose, Scene
 from robocontrast_ros.system.disk import write_file
 from robocontrast_ros.tasks.bddl import Atom
 from robocontrast_ros.tasks.composed import Group, Mode, Tree, leaves, subtasks
@@ -25,6 +26,8 @@ VARIANTS = ("default", "vague", "specific")
 
 TASK = "task"
 """Argument of an instruction: name of its task."""
+
+_NAME = re.compile(r"\w+", re.ASCII)
 
 _KEYS = {predicate: key for key, predicate in WORDS.items()}
 
@@ -145,6 +148,16 @@ def scene_files(paths: Iterable[Path]) -> Iterator[Path]:
         yield from found
 
 
+def is_scene(path: Path) -> bool:
+    """Return whether a YAML file is meant as a scene with tasks, and not as a task file or a problem of the kitchen.
+
+    Raises:
+        ConfigurationError: it cannot be read as YAML.
+    """
+    content = read_yaml(path)
+    return isinstance(content, dict) and "task" not in content and bool(content.keys() & {"things", "tasks"})
+
+
 def read_scene(path: Path) -> tuple[SuiteTask, ...]:
     """Return the tasks of a scene file; what they say is not yet compared with its scene.
 
@@ -153,14 +166,21 @@ def read_scene(path: Path) -> tuple[SuiteTask, ...]:
     """
     source, content = str(path), read_yaml(path)
     said = parse_record(SceneRecord, content, source)
+    for key, name in (*(("things", name) for name in said.things), *(("tasks", name) for name in said.tasks)):
+        words = name.split(PART, 1 if key == "things" else 0)
+        if not all(map(_NAME.fullmatch, words)):
+            part = f", or OBJECT{PART}PART for a moving part" if key == "things" else ""
+            raise ConfigurationError(source, key, name, f"a name of letters, digits and `_`{part}")
     scene = Scene(tuple(ObjectState(n, t.model, Pose(t.pose[:3], t.pose[3:])) for n, t in said.things.items()))
     found = []
     for name, task in said.tasks.items():
         key = f"tasks.{name}"
         for index, attribute in enumerate(task.attributes):
+            where = f"{key}.attributes.{index}"
             if attribute not in ATTRIBUTES:
-                where = f"{key}.attributes.{index}"
                 raise ConfigurationError.unknown(source, where, attribute, ATTRIBUTES, "attribute")
+            if attribute in task.attributes[:index]:
+                raise ConfigurationError(source, where, attribute, "each attribute once")
         tree = parse_tree(task.goal, source, f"{key}.goal")
         level = difficulty(subtasks(tree), task.attributes)
         found.append(
@@ -211,7 +231,7 @@ def parse_tree(content: Any, source: str, key: str) -> Tree[Atom]:
         raise ConfigurationError(source, key, sorted(content), "one key; `choose` has `of` beside it")
     if not isinstance(parts, list) or len(parts) < 2:
         raise ConfigurationError(source, where, parts, "a list of at least two goals")
-    if mode is Mode.CHOOSE and not (isinstance(count, int) and 1 <= count < len(parts)):
+    if mode is Mode.CHOOSE and not (type(count) is int and 1 <= count < len(parts)):
         raise ConfigurationError(
             source, f"{key}.choose", count, f"a number from 1 to {len(parts) - 1}", "Else use `all`."
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,15 +12,17 @@ import numpy as np
 from pydantic import Field
 from shapely import Point
 
-from robocontrast_ros.configuration import load_record, record, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
 from robocontrast_ros.domain import Instruction, Pose, Scene, TestInstance
 from robocontrast_ros.objects import SHIPPED, load_library, with_parts
 from robocontrast_ros.objects.frames import multiply
+from robocontrast_ros.objects.settling import DEEPEST, Settled, settle
 from robocontrast_ros.tasks.base import ModelScenes, ModelTask, TaskParameters
 from robocontrast_ros.tasks.composed import Tree
 from robocontrast_ros.tasks.kitchen.library import Things
 from robocontrast_ros.tasks.kitchen.parameters import KitchenParameters
 from robocontrast_ros.tasks.kitchen.predicates import Thresholds
+from robocontrast_ros.tasks.plans import NoPlan
 from robocontrast_ros.tasks.protocol import Backdrop, Infeasible
 from robocontrast_ros.tasks.suite import checks
 from robocontrast_ros.tasks.suite.attributes import LABELS
@@ -29,7 +31,8 @@ from robocontrast_ros.tasks.suite.goals import SuiteGoals
 from robocontrast_ros.tasks.suite.planner import SuitePlanner
 from robocontrast_ros.tasks.suite.predicates import SuitePredicates
 from robocontrast_ros.tasks.tabletop import shapes
-from robocontrast_ros.tasks.tabletop.scenes import at_rest
+
+SHIPPED_SUITE = "package://robocontrast_ros/config/tasks/tabletop_suite.yaml"
 
 RIM = 0.1
 """Width of the table around region and start that maps show [m]."""
@@ -170,6 +173,17 @@ class Suite(ModelTask):
         return cls.of(parameters, like, [task for file in files for task in read_scene(file)])
 
     @classmethod
+    def of_scenes(cls, files: Iterable[Path]) -> Suite:
+        """Return the suite of scene files, with all else as in the shipped task file; without files it has no task.
+
+        Raises:
+            ConfigurationError: a file does not fit.
+        """
+        parameters = load_record(SuiteParameters, resolve_uri(SHIPPED_SUITE))
+        like = load_record(KitchenParameters, resolve_uri(parameters.like))
+        return cls.of(parameters, like, [task for file in files for task in read_scene(file)])
+
+    @classmethod
     def of(cls, parameters: SuiteParameters, like: KitchenParameters, tasks: list[SuiteTask]) -> Suite:
         """Return the suite of some tasks, each compared with its scene.
 
@@ -181,10 +195,8 @@ class Suite(ModelTask):
         scenes: defaultdict[Path, list[SuiteTask]] = defaultdict(list)
         for task in tasks:
             scenes[task.file].append(task)
-            if (error := checks.first_error(task, things, suite.predicates)) is not None:
-                raise error
         for together in scenes.values():
-            if (error := checks.said_twice(iter(together))) is not None:
+            if (error := checks.first_of_scene(together, things, suite.predicates)) is not None:
                 raise error
         return suite
 
@@ -192,6 +204,30 @@ class Suite(ModelTask):
         """Return the control steps after which a trial of an instance ends: so many for each subtask."""
         subtasks = of_task(self.suite, instance.instruction).difficulty.subtasks
         return min(self.parameters.subtask_limit * subtasks, self.step_limit)
+
+    def first_error(self, tasks: Sequence[SuiteTask], text_alone: bool = False) -> ConfigurationError | None:
+        """Return the first thing that is wrong with the tasks of one scene file; None if nothing is.
+
+        Args:
+            tasks: the tasks, which need not be of this suite.
+            text_alone: whether to ask only what is asked of every suite that is loaded; else the scene also has to be
+                at rest as it is stored, and each task has to have a plan in it.
+        """
+        error = checks.first_of_scene(tasks, self.things, self.predicates)
+        if error is not None or text_alone:
+            return error
+        file, scene = str(tasks[0].file), tasks[0].scene
+        if (found := self._unsettled(scene, settle(scene, self.things.still, self.parameters.world))) is not None:
+            key, got = found
+            expected = f"a scene at rest: nothing moves more than {1000 * SETTLED:.0f} mm, nothing is inside another"
+            return ConfigurationError(file, key, got, expected, "Put it down where it stays.")
+        for task in tasks:
+            try:
+                self.planner.steps(task.tree, scene)
+            except NoPlan as reason:
+                expected = "a goal that the planner reaches in the stored scene"
+                return task.error("goal", str(reason), expected, "Move the things, or ask for something else.")
+        return None
 
     def tree_of(self, instruction: Instruction) -> Tree:
         """Return the goal of an instruction's task, atoms in their groups.
@@ -279,14 +315,21 @@ class Suite(ModelTask):
 
     def settled(self, scene: Scene) -> Scene | None:
         """Return a scene at rest; None if something rolls away, falls over or is inside another thing."""
-        rested = at_rest(scene, self.things.still, self.parameters.world)
-        if rested is None:
-            return None
-        for before, after in zip(scene, rested, strict=True):
-            fell = shapes.is_upright(before.pose) and not shapes.is_upright(after.pose)
-            if fell or before.pose.distance_to(after.pose) > SETTLED:
-                return None
-        return rested
+        rested = settle(scene, self.things.still, self.parameters.world)
+        return None if self._unsettled(scene, rested) else rested.scene
+
+    @staticmethod
+    def _unsettled(scene: Scene, rested: Settled) -> tuple[str, str] | None:
+        """Return the key in its file, and what is wrong there, of a scene that was not at rest; None if it was."""
+        if rested.overlap > DEEPEST:
+            return "things", f"a thing that reaches {1000 * rested.overlap:.0f} mm into another one"
+        for before, after in zip(scene, rested.scene, strict=True):
+            key, far = f"things.{before.name}.pose", before.pose.distance_to(after.pose)
+            if shapes.is_upright(before.pose) and not shapes.is_upright(after.pose):
+                return key, "a place where it falls over"
+            if far > SETTLED:
+                return key, f"a place from which it moves {1000 * far:.0f} mm"
+        return None if rested.still else ("things", f"something that still moves after {rested.duration:.0f} s")
 
 
 def of_task(suite: Mapping[str, SuiteTask], instruction: Instruction) -> SuiteTask:
