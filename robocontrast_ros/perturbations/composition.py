@@ -107,7 +107,7 @@ def _check(parts: tuple[Perturbation, ...]) -> None:
         raise ValueError(f"two parts or more; there {'is one' if names else 'are none'}")
     if twice := next((name for name, number in Counter(names).items() if number > 1), ""):
         raise ValueError(f"each part once; '{twice}' is there twice")
-    for one, other in permutations(parts, 2):
+    for one, other in sorted(permutations(parts, 2), key=lambda pair: -len(_erases(pair[1]))):
         cameras = {getattr(part, "camera", "") for part in (one, other)}
         erased = [aspect for aspect in _erases(other) if aspect in _acts_on(one)]
         if erased and (len(cameras) < 2 or "" in cameras):
