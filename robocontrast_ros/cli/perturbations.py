@@ -50,7 +50,7 @@ def perturbations(
     base = task.sample(rng, "drawn", task.families[int(rng.integers(len(task.families)))])
     answers = {p.name: p.apply(task, base, base.scene, np.random.default_rng([seed, 1])) for p in perturbations}
     rows = [("base", "", "", f"“{base.instruction.text}”")]
-    rows += [(p.name, p.axes, _expected(p), _outcome(answers[p.name], base)) for p in perturbations]
+    rows += [(p.name, p.axes, _expected(p), _outcome(p, answers[p.name], base)) for p in perturbations]
     console.table(("perturbation", "axes", "a sound policy", "what becomes of it"), rows)
     if image is not None:
         _draw(resolved, base, answers, seed, image)
@@ -75,7 +75,8 @@ def _show_all() -> None:
     console.table(headings, rows, group=Column("plausible", itemgetter(-1)))
     console.print(
         "In brackets: the tasks that have what it changes, where not all do. With a session, this shows what becomes "
-        "of one of its test instances. docs/perturbations.md says more."
+        "of one of its test instances. A list of several in a session is one more, their composition, such as "
+        "[distracting, mask_all]. docs/perturbations.md says more."
     )
 
 
@@ -96,13 +97,13 @@ def _supports(perturbation: Perturbation, task: Task) -> bool:
         return False
 
 
-def _outcome(answer: Perturbed | NotApplicable, base: TestInstance) -> str:
+def _outcome(perturbation: Perturbation, answer: Perturbed | NotApplicable, base: TestInstance) -> str:
     from robocontrast_ros.domain import NotApplicable
 
     if isinstance(answer, NotApplicable):
         return f"does not apply: {answer.reason}"
     told = answer.instance.instruction.text
-    return f"“{told}”" if told != base.instruction.text else answer.note
+    return answer.note if told == base.instruction.text or hasattr(perturbation, "parts") else f"“{told}”"
 
 
 def _draw(

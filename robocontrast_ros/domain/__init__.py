@@ -11,7 +11,7 @@ from robocontrast_ros.domain.geometry import Pose
 from robocontrast_ros.domain.instance import Filter, Proof, TestInstance, choice, choices
 from robocontrast_ros.domain.instruction import Crop, Instruction, Segment, SegmentKind, plain_text, segments_digest
 from robocontrast_ros.domain.intervention import Intervention
-from robocontrast_ros.domain.perturbed import AXES, Expectation, NotApplicable, PerturbationSpec, Perturbed
+from robocontrast_ros.domain.perturbed import AXES, Aspect, Expectation, NotApplicable, PerturbationSpec, Perturbed
 from robocontrast_ros.domain.robot import RobotState
 from robocontrast_ros.domain.scene import PART, ObjectState, Scene, SetupMove, whole_of
 from robocontrast_ros.domain.scores import ScoreSpec, find_spec
@@ -35,6 +35,7 @@ __all__ = [
     "NANOSECONDS",
     "PART",
     "ActionConventions",
+    "Aspect",
     "Budget",
     "Crop",
     "Delivery",

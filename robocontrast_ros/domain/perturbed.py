@@ -25,6 +25,22 @@ class Expectation(str, Enum):
     """The expectation is unknown."""
 
 
+class Aspect(Enum):
+    """What a perturbation acts on, in words. What is told is changed in this order."""
+
+    SOURCE = "where the source stands"
+    TARGET = "where the target stands"
+    DESTINATION = "what the destination is"
+    MEANING = "what is asked for"
+    WORDS = "the words that refer to nothing"
+    REFERENTS = "the words that refer to something"
+    LETTERS = "the letters of words"
+    CASE = "capital and small letters"
+    MARKS = "the full stop"
+    IMAGES = "the images"
+    EXPOSURE = "the brightness of the images"
+
+
 @dataclass(frozen=True)
 class PerturbationSpec:
     """The facts about a perturbation before it is applied.
@@ -33,11 +49,13 @@ class PerturbationSpec:
         axes: some of ``AXES``.
         plausible: whether a robot may meet it in use.
         expectation: the answer of a sound policy.
+        parts: names of the perturbations that it is composed of; empty for a single one.
     """
 
     axes: str
     plausible: bool
     expectation: Expectation
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

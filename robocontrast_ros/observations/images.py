@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from robocontrast_ros.domain import Aspect
 from robocontrast_ros.policies.protocol import Observation
 
 Image = NDArray[np.uint8]
@@ -89,6 +90,8 @@ class Jpeg(_OfImages):
 
 
 class _Exposure(_OfImages):
+    erases = ((Aspect.EXPOSURE,),) * 5
+
     def _changed(self, camera: str, image: Image) -> Image:
         return np.clip(np.rint(image * 2.0**self._amount), 0, 255).astype(np.uint8)
 
@@ -169,6 +172,7 @@ class Unplugged(_FromThenOn):
     description = "images are black from some observation on"
     plausible = False
     amounts, words = (16, 8, 4, 2, 0), "after {} observations"
+    erases = (*(((),) * 4), (Aspect.IMAGES,))
 
     def _changed(self, camera: str, image: Image) -> Image:
         return np.zeros_like(image) if self._begun else image

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin
-from robocontrast_ros.domain import Filter, Pose
+from robocontrast_ros.domain import Aspect, Filter, Pose
 from robocontrast_ros.objects.frames import compose
 from robocontrast_ros.policies.protocol import Observation
 
@@ -17,8 +17,8 @@ from robocontrast_ros.policies.protocol import Observation
 class ObservationFilter(Protocol):
     """Changes a policy's observations; made anew for each trial, so it may remember earlier ones.
 
-    Optional parts are in ``ObjectsFilter``, ``CameraFilter`` and ``DelayFilter``, each with a class attribute that is
-    true, and in ``DrawnFilter``.
+    Optional parts are in ``ErasingFilter`` and ``DrawnFilter``, and in ``ObjectsFilter``, ``CameraFilter`` and
+    ``DelayFilter``, each of which has a class attribute that is true.
 
     Attributes:
         levels: text of each severity, the least first, with units; one to five of them.
@@ -43,6 +43,16 @@ class ObservationFilter(Protocol):
 
     def apply(self, observation: Observation) -> Observation:
         """Return the policy's observation in place of the given one; called once for each request to the policy."""
+
+
+class ErasingFilter(ObservationFilter, Protocol):
+    """Leaves nothing of what another filter does, so that they are refused together.
+
+    Attributes:
+        erases: that of which it leaves nothing, for each severity.
+    """
+
+    erases: ClassVar[tuple[tuple[Aspect, ...], ...]]
 
 
 class ObjectsFilter(ObservationFilter, Protocol):

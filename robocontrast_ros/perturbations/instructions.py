@@ -17,6 +17,7 @@ from pydantic import Field
 
 from robocontrast_ros.configuration import record
 from robocontrast_ros.domain import (
+    Aspect,
     Expectation,
     Instruction,
     NotApplicable,
@@ -37,6 +38,8 @@ Segments = tuple[Segment, ...]
 
 _WORD = re.compile(r"[^\s,.;:!]+")
 """Marks are no words: one directly after a referring word must not become a part of that word."""
+
+_TOLD = (Aspect.WORDS, Aspect.REFERENTS, Aspect.LETTERS, Aspect.CASE, Aspect.MARKS)
 
 OTHER_CONDITIONS = 100
 """Number of task conditions that are tried for an instruction that asks for something else."""
@@ -66,6 +69,7 @@ class _OfInstruction(NamedPerturbation):
     """Base: the instance with another instruction, in its own scene."""
 
     axes, elsewhere = "L", ELSEWHERE
+    acts_on = (Aspect.WORDS, Aspect.REFERENTS)
 
     def supports(self, task: Task) -> bool:
         """Return whether the task's words can be taken apart."""
@@ -78,7 +82,7 @@ class _OfInstruction(NamedPerturbation):
             told = self._told(Asked(task, base, rng))
         except ValueError as error:
             return NotApplicable(str(error))
-        if told.text == said.text and not told.pictured:
+        if told.text == said.text and told.pictured == said.pictured:
             return NotApplicable(f"'{told.text}' stays as it is")
         return Perturbed(replace(base, instruction=told), self._note(said, told))
 
@@ -99,6 +103,7 @@ class _Reworded(_OfInstruction):
     """Base: other words for everything but the referents, by the task's own sentences (seed 004, section III)."""
 
     plausible, expectation = True, Expectation.KEEPS_SUCCESS
+    acts_on = (Aspect.WORDS,)
 
     def _text(self, asked: Asked) -> str:
         """Return the words.
@@ -113,7 +118,7 @@ class _Reworded(_OfInstruction):
         found = asked.task.language.parse(text, asked.base.scene)
         if (found.family, found.arguments) != (asked.said.family, asked.said.arguments):
             raise ValueError(f"'{text}' is understood as {dict(found.arguments)}")
-        told = replace(asked.said, text=text, meant="")
+        told = replace(asked.said, text=text, segments=(), meant="")
         return replace(told, segments=asked.task.wording.segments(told))
 
 
@@ -147,8 +152,10 @@ class _OfSegments(_OfInstruction):
     keeps_meaning: ClassVar[bool] = False
 
     def _told(self, asked: Asked) -> Instruction:
-        segments = self._changed(asked, asked.task.wording.segments(asked.said))
-        meant = "" if self.keeps_meaning else asked.said.text
+        said = asked.said
+        # What another perturbation made of the words may be no sentence of the grammar any more.
+        segments = self._changed(asked, said.segments or asked.task.wording.segments(said))
+        meant = said.meant if self.keeps_meaning else said.words
         return replace(asked.said, text=plain_text(segments), segments=segments, meant=meant)
 
     def _changed(self, asked: Asked, segments: Segments) -> Segments:
@@ -165,6 +172,7 @@ class Pictures(_OfSegments):
 
     name, symbol = "pictures", "ΔL pictures"
     description = "show the things in pictures in place of their descriptors"
+    acts_on = (Aspect.REFERENTS,)
     plausible, expectation = True, Expectation.KEEPS_SUCCESS
     keeps_meaning = True
 
@@ -201,6 +209,7 @@ class _Redescribed(_OfSegments):
         clear: whether the descriptor fits only this thing.
     """
 
+    acts_on = (Aspect.REFERENTS,)
     clear: ClassVar[bool]
 
     def _changed(self, asked: Asked, segments: Segments) -> Segments:
@@ -248,6 +257,7 @@ class TypoParameters:
 class Typos(_OfSegments):
     """Typing errors in words of four letters or more; the first letter stays."""
 
+    acts_on, erases = (Aspect.LETTERS,), ()
     parameters = TypoParameters
     plausible, expectation = True, Expectation.KEEPS_SUCCESS
 
@@ -262,6 +272,7 @@ class Typos(_OfSegments):
         places = [
             (part, match.start(), match.end())
             for part, text in enumerate(texts)
+            if segments[part].visible and segments[part].crop is None
             for match in re.finditer(r"[A-Za-z]{4,}", text)
         ]
         if len(places) < self._count:
@@ -275,6 +286,7 @@ class Typos(_OfSegments):
 class _Styled(_OfSegments):
     """Base of changes that mean nothing."""
 
+    acts_on = (Aspect.CASE,)
     plausible, expectation = True, Expectation.KEEPS_SUCCESS
     keeps_meaning = True
     style: ClassVar[Callable[[str], str]]
@@ -301,12 +313,13 @@ class FullStop(_OfSegments):
     """A full stop added at the end, or removed if there is one."""
 
     name, symbol, description = "full_stop", "ΔL stop", "end with a full stop, or without it where there is one"
+    acts_on = (Aspect.MARKS,)
     plausible, expectation = True, Expectation.KEEPS_SUCCESS
     keeps_meaning = True
 
     def _changed(self, asked: Asked, segments: Segments) -> Segments:
         last = segments[-1]
-        if last.text.endswith("."):
+        if last.visible and last.text.endswith("."):
             return (*segments[:-1], replace(last, text=last.text[:-1]))
         return (*segments, Segment(SegmentKind.TEXT, "."))
 
@@ -315,6 +328,7 @@ class GobbledygookWords(_OfSegments):
     """Random letters, as many words and of the same lengths in another order; referents stay in place."""
 
     name, symbol = "gobbledygook_words", "ΔL GW"
+    acts_on = (Aspect.WORDS,)
     description = "random letters in place of all words but the referents"
     plausible, expectation = False, Expectation.SHOULD_FAIL
 
@@ -337,6 +351,7 @@ class GobbledygookTokens(_OfSegments):
     """As many random tokens, none of them of the instruction, in another order; referents stay in place."""
 
     name, symbol = "gobbledygook_tokens", "ΔL GT"
+    acts_on = (Aspect.WORDS,)
     description = "as many random tokens in place of all words but the referents"
     parameters = TokenParameters
     plausible, expectation = False, Expectation.SHOULD_FAIL
@@ -375,13 +390,15 @@ class _Masked(_OfSegments):
     masks: ClassVar[Callable[[Segment], bool]]
 
     def _changed(self, asked: Asked, segments: Segments) -> Segments:
-        return tuple(replace(segment, visible=not type(self).masks(segment)) for segment in segments)
+        masks = type(self).masks
+        return tuple(replace(segment, visible=segment.visible and not masks(segment)) for segment in segments)
 
 
 class MaskWords(_Masked):
     """The policy gets only the referents."""
 
     name, symbol, description = "mask_words", "ΔL no words", "tell nothing but the referents"
+    acts_on = (Aspect.WORDS,)
     masks = staticmethod(lambda segment: not segment.refers)
 
 
@@ -389,6 +406,7 @@ class MaskReferents(_Masked):
     """The policy gets only the words between the referents."""
 
     name, symbol, description = "mask_referents", "ΔL no referents", "tell nothing of the referents"
+    acts_on = (Aspect.REFERENTS,)
     masks = staticmethod(lambda segment: segment.refers)
 
 
@@ -396,6 +414,7 @@ class MaskAll(_Masked):
     """The policy gets no words."""
 
     name, symbol, description = "mask_all", "ΔL nothing", "tell nothing"
+    erases = (*_TOLD, Aspect.MEANING)
     masks = staticmethod(lambda segment: True)
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, make_plugin, parse_record, plugin_names
+from robocontrast_ros.perturbations.composition import Composition
 from robocontrast_ros.perturbations.observation import FilterParameters, ObservationPerturbation
 from robocontrast_ros.perturbations.protocol import Perturbation
 
-Entry = str | Mapping[str, Any]
+Part = str | dict[str, Any]
 """A name, or a mapping of ``name`` and the perturbation's parameters."""
+
+Entry = Part | tuple[Part, ...]
+"""A perturbation, or the parts of a composition."""
 
 
 def perturbation_names() -> tuple[str, ...]:
@@ -23,13 +26,21 @@ def load_perturbation(entry: Entry, source: str, key: str) -> Perturbation:
     """Return a perturbation.
 
     Args:
-        entry: as in the file; an observation filter's name means the perturbation that uses it.
+        entry: as in the file; an observation filter's name means the perturbation that uses it, and a list the
+            composition of its parts.
         source: the file, for errors.
         key: its key there, for errors.
 
     Raises:
-        ConfigurationError: it has no name, is unknown, or its parameters do not fit.
+        ConfigurationError: it has no name, is unknown, its parameters do not fit, or parts exclude each other.
     """
+    if not isinstance(entry, str | dict):
+        parts = [load_perturbation(part, source, key) for part in entry]
+        try:
+            return Composition(parts)
+        except ValueError as error:
+            got = f"[{', '.join(part.name for part in parts)}]"
+            raise ConfigurationError(source, key, got, str(error)) from None
     given = {"name": entry} if isinstance(entry, str) else dict(entry)
     name = given.pop("name", None)
     where = key if isinstance(entry, str) else f"{key}.name"

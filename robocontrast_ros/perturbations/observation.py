@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, record
-from robocontrast_ros.domain import Expectation, Filter, Perturbed, Scene, TestInstance
+from robocontrast_ros.domain import Aspect, Expectation, Filter, Perturbed, Scene, TestInstance
 from robocontrast_ros.perturbations.instructions import ELSEWHERE
 from robocontrast_ros.perturbations.protocol import NamedPerturbation
 from robocontrast_ros.tasks.protocol import Answer, Task
@@ -50,6 +50,8 @@ class ObservationPerturbation(NamedPerturbation):
             raise ConfigurationError("session", "camera", p.camera, f"none, because '{filter_name}' changes no images")
         self._filter = Filter(filter_name, severity, p.camera)
         self.camera = p.camera
+        self.erases = getattr(kind, "erases", ((),) * most)[severity - 1]
+        self.acts_on = (*((Aspect.IMAGES,) if kind.of_images else ()), *self.erases)
         level = str(severity) if most > 1 else ""
         self.name = "_".join(filter(None, (filter_name, level, p.camera)))
         self.symbol = f"ΔO {' '.join(filter(None, (filter_name + level, p.camera)))}"

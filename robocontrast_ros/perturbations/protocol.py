@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from robocontrast_ros.domain import (
+    Aspect,
     Expectation,
     Instruction,
     NotApplicable,
@@ -68,11 +69,22 @@ class FullPerturbation(Perturbation, Protocol):
             parameters, so that a session can have it more than once.
         measures: numbers that all proofs of its instances have, so that a study's claims can be about them.
         camera: the session's camera whose images alone it changes; empty for all.
+        elsewhere: why it does not apply in another scene than the instance's own; empty if it does. Within a
+            composition, one that has no such attribute applies in that scene alone.
+        acts_on: what it changes, so that no other part of a composition erases it; without it this follows from the
+            axes.
+        erases: that of which nothing is left, whatever another part made of it; without it this follows from
+            ``acts_on``.
+        parts: the perturbations that it is composed of, in the order in which they are applied.
     """
 
     parameters: ClassVar[type[Any]]
     measures: ClassVar[tuple[str, ...]]
     camera: str
+    elsewhere: str
+    acts_on: tuple[Aspect, ...]
+    erases: tuple[Aspect, ...]
+    parts: tuple[Perturbation, ...]
 
 
 class NamedPerturbation(ABC):
@@ -90,7 +102,7 @@ class NamedPerturbation(ABC):
     description: str
     plausible: bool = True
     expectation: Expectation = Expectation.CHANGES_BEHAVIOUR
-    elsewhere: ClassVar[str] = ""
+    elsewhere: str = ""
 
     @abstractmethod
     def supports(self, task: Task) -> bool:
@@ -120,4 +132,5 @@ def remade(task: Task, base: TestInstance, instruction: Instruction, scene: Scen
 
 def spec_of(perturbation: Perturbation) -> PerturbationSpec:
     """Return a perturbation's description."""
-    return PerturbationSpec(perturbation.axes, perturbation.plausible, perturbation.expectation)
+    parts = tuple(part.name for part in getattr(perturbation, "parts", ()))
+    return PerturbationSpec(perturbation.axes, perturbation.plausible, perturbation.expectation, parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robocontrast_ros.domain import Instruction, NotApplicable, Scene, TestInstance
+from robocontrast_ros.domain import Aspect, Instruction, NotApplicable, Scene, TestInstance
 from robocontrast_ros.perturbations.protocol import NamedPerturbation, remade
 from robocontrast_ros.tasks.protocol import Answer, Task
 
@@ -105,6 +105,7 @@ class MoveTarget(_OfScene):
     """ΔSB1: the target block is moved to a new location."""
 
     name, symbol, role = "SB1", "ΔSB1", "target"
+    acts_on = (Aspect.TARGET,)
     description = "move the target block to a new location"
 
 
@@ -112,6 +113,7 @@ class MoveSource(_OfScene):
     """ΔSB2: the source block is moved to a new location."""
 
     name, symbol, role = "SB2", "ΔSB2", "source"
+    acts_on = (Aspect.SOURCE,)
     description = "move the source block to a new location"
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, AliasPath, Field
 
 from robocontrast_ros.domain.geometry import Vector3
+from robocontrast_ros.perturbations.loading import Entry
 from robocontrast_ros.strategies.effort import AnyTolerance, HandlingTimes, Tolerance, Tolerances
 
 
@@ -59,7 +60,7 @@ class RecordedSession:
     policy: Annotated[str, _at("session", "policy")] = ""
     blind_policies: Annotated[tuple[str, ...], _at("session", "blind", "policies")] = ()
     strategy: Annotated[str, _at("session", "strategy", "name")] = ""
-    perturbations: Annotated[tuple[str | dict[str, Any], ...], _at("session", "strategy", "perturbations")] = ()
+    perturbations: Annotated[tuple[Entry, ...], _at("session", "strategy", "perturbations")] = ()
     families: Annotated[tuple[str, ...] | None, _at("session", "test_set", "families")] = None
     judge: Annotated[str, _at("session", "world", "judge")] = "true_scene"
     scores: Annotated[tuple[str, ...], _at("session", "scores")] = ()

@@ -14,7 +14,7 @@ from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.episodes.judging import Judge
 from robocontrast_ros.episodes.scoring import Score
 from robocontrast_ros.episodes.scoring.standard import Success
-from robocontrast_ros.perturbations.loading import load_perturbation, perturbation_names
+from robocontrast_ros.perturbations.loading import Entry, load_perturbation, perturbation_names
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.loading import description_by_file
 from robocontrast_ros.robots.drivers import DRIVER_PORTS, SIMULATED_PORT
@@ -475,11 +475,11 @@ def loaded_perturbations(
     names = [perturbation.name for perturbation in found]
     if len(set(names)) != len(names):
         raise ConfigurationError(source, key, names, "each of the perturbations once")
-    for entry, perturbation in zip(parameters.perturbations, found, strict=True):
+    for perturbation in (part for one in found for part in getattr(one, "parts", (one,))):
         try:
             supported = perturbation.supports(task)
         except ValueError as error:
-            raise ConfigurationError(source, key, entry, str(error)) from None
+            raise ConfigurationError(source, key, perturbation.name, str(error)) from None
         if not supported:
             raise ConfigurationError(
                 source,
@@ -495,12 +495,13 @@ def loaded_perturbations(
     return found
 
 
-def _loaded(entry: str | dict[str, Any], task: Task, source: str, key: str) -> Perturbation:
+def _loaded(entry: Entry, task: Task, source: str, key: str) -> Perturbation:
     """Return a perturbation; the error for an unknown name lists the ones that the task supports."""
-    name = entry if isinstance(entry, str) else entry.get("name")
-    if isinstance(name, str) and ":" not in name and name not in perturbation_names():
-        where = key if isinstance(entry, str) else f"{key}.name"
-        raise ConfigurationError.unknown(source, where, name, _supported(task), f"perturbation of task '{task.name}'")
+    for one in (entry,) if isinstance(entry, str | dict) else entry:
+        name, where = (one, key) if isinstance(one, str) else (one.get("name"), f"{key}.name")
+        if isinstance(name, str) and ":" not in name and name not in perturbation_names():
+            what = f"perturbation of task '{task.name}'"
+            raise ConfigurationError.unknown(source, where, name, _supported(task), what)
     return load_perturbation(entry, source, key)
 
 

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, Seria
 from robocontrast_ros.configuration import record
 from robocontrast_ros.configuration.loading import FILE_NAME
 from robocontrast_ros.console.tolerances import PERSON, tolerances_of
+from robocontrast_ros.perturbations.loading import Entry
 from robocontrast_ros.policies.serving.runner import LOAD_TIMEOUT
 from robocontrast_ros.robots.speed_scaling import SpeedScalingRule
 from robocontrast_ros.strategies.effort import HandlingTimes, Tolerance, Tolerances
@@ -34,10 +35,11 @@ class StrategyParameters:
         description="strategy: standard, contrast_set, limited_intervention, limited_intervention_skip, "
         "cost_ordered, adaptive, chain, or a plug-in's name"
     )
-    perturbations: tuple[str | dict[str, Any], ...] = Field(
+    perturbations: tuple[Entry, ...] = Field(
         default=(),
         description="perturbation set P, in the order of application: names, or {name: …, parameter: …} for one with "
-        "parameters; for contrast_set and adaptive, and optionally for cost_ordered",
+        "parameters, or a list of several that make one; for contrast_set and adaptive, and optionally for "
+        "cost_ordered",
     )
     pooled_steps: bool = Field(
         default=False,

@@ -162,6 +162,7 @@ class RememberingPerturbation:
         self.name, self.symbol = perturbation.name, perturbation.symbol
         self.axes, self.description = perturbation.axes, perturbation.description
         self.plausible, self.expectation = perturbation.plausible, perturbation.expectation
+        self.parts = getattr(perturbation, "parts", ())
         self._answers: dict[tuple[str, str], Perturbed | NotApplicable] = {}
 
     def supports(self, task: Task) -> bool:

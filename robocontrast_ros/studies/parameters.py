@@ -21,6 +21,7 @@ from robocontrast_ros.configuration import (
     resolve_uri,
 )
 from robocontrast_ros.configuration.files import SUFFIXES, find_file, is_path
+from robocontrast_ros.perturbations.loading import Entry
 from robocontrast_ros.runs.versions import session_versions
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve_parameters
 from robocontrast_ros.sessions.schema import (
@@ -43,9 +44,7 @@ class StudyStrategy:
 
     label: str = Field(pattern=LABEL, description="its name in figures, tables and claims")
     name: str = Field(min_length=1, description="strategy, as in a session's file")
-    perturbations: tuple[str | dict[str, Any], ...] = Field(
-        default=(), description="perturbation set P, as in a session's file"
-    )
+    perturbations: tuple[Entry, ...] = Field(default=(), description="perturbation set P, as in a session's file")
 
 
 @record

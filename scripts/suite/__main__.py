@@ -43,6 +43,8 @@ A_SCENE = 3
 WORKERS = 3
 TRIED = 1
 """Tasks of a template that are tried in a scene."""
+SEVERAL, PATIENCE = ("all", "sort", "tower", "sized"), (3, 10)
+"""Templates of several things, or of few pairs; drafts that are tried of the others, and of these."""
 DRAWS = 5
 """Scenes about the stored one in which a task has to have a plan."""
 GAP, NAMED = 0.035, 2000
@@ -109,7 +111,7 @@ def _of_table(spec: SceneSpec) -> Drawn:
         draft = every[index]
         if kinds[draft.kind] < TRIED:
             task = trier.task(draft)
-            kinds[draft.kind] += 1 if task else 0.34
+            kinds[draft.kind] += 1 if task else 1 / PATIENCE[draft.kind.partition("_")[0] in SEVERAL]
             found += [(draft.kind, task)] if task else []
     return spec.name, scene, found
 
@@ -232,7 +234,7 @@ def _rank(item: tuple[str, SuiteTask], every: list[SuiteTask], used: Counter[str
     labels, attributes = Counter(t.difficulty.label for t in every), Counter(a for t in every for a in t.attributes)
     lacking = SHARES[task.difficulty.label] * (len(every) + 1) - labels[task.difficulty.label]
     rarest = min((attributes[a] for a in task.attributes), default=len(every) / 4)
-    return -round(lacking), used[kind.partition("_")[0]], rarest, task.name
+    return -lacking, used[kind.partition("_")[0]], rarest, task.name
 
 
 def _write(path: Path, scene: Scene, tasks: list[SuiteTask]) -> None:

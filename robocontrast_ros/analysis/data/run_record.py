@@ -134,6 +134,12 @@ class RunRecord:
         """The session's parameters; their defaults if the journal does not have them."""
         return self.started.recorded if self.started is not None else RecordedSession()
 
+    @property
+    def composed(self) -> frozenset[str]:
+        """Names of the perturbations that are composed of others, whose parts alone explain no result."""
+        known = self.started.perturbations if self.started is not None else {}
+        return frozenset(name for name, spec in known.items() if spec.parts)
+
     def cluster_of(self, base_id: str) -> str:
         """Return the first test instance of the chain of another, which is the one itself without a chain.
 

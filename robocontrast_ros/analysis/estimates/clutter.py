@@ -1,9 +1,9 @@
 """Results of policies among distractors: the measures of seed 001 (sections III-B, IV and V), with 95 % intervals.
 
-A trial is *cluttered* if its perturbation added distractors: its proof then has the measures ``distractors``,
-``occlusion`` and ``dvfc`` (``tasks.protocol.Clutter``). Its *twins* are the base trials of the same test instance: the
-same scene without distractors. Test instances are taken as independent, not their trials. A measure whose scores a run
-does not have is left out for that run.
+A trial is *cluttered* if its perturbation added distractors, and is no composition: its proof then has the measures
+``distractors``, ``occlusion`` and ``dvfc`` (``tasks.protocol.Clutter``). Its *twins* are the base trials of the same
+test instance: the same scene without distractors. Test instances are taken as independent, not their trials. A measure
+whose scores a run does not have is left out for that run.
 """
 
 from __future__ import annotations
@@ -401,7 +401,9 @@ def _scenes_of(results: Results) -> pl.DataFrame:
     ).hstack(measures)
     is_base = pl.col("perturbation") == BASE
     table = table.with_columns(
-        cluttered=~is_base & pl.col("distractors").is_not_null() & pl.col("dvfc").is_not_null(),
+        cluttered=~pl.col("perturbation").is_in([BASE, *results.record.composed])
+        & pl.col("distractors").is_not_null()
+        & pl.col("dvfc").is_not_null(),
         occlusion=pl.when(is_base).then(0.0).otherwise("occlusion"),
         success_of_base=pl.when(is_base).then("success"),
     )

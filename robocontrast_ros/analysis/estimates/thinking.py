@@ -97,7 +97,8 @@ def latencies_of(run: RunRecord) -> dict[str, dict[str, float]]:
     for trial in (event.trial for event in run.finished if len(event.trial.instance.observation) == 1):
         (one,) = trial.instance.observation
         seconds = _seconds(one.name)
-        if not trial.is_base and 1 <= one.severity <= len(seconds):
+        drawn = not trial.is_base and trial.perturbation not in run.composed
+        if drawn and 1 <= one.severity <= len(seconds):
             found.setdefault(one.name, {})[trial.perturbation] = seconds[one.severity - 1]
     return found
 

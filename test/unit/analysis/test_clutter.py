@@ -13,6 +13,7 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.analysis.estimates.clutter import (
     BY,
     DVFC,
@@ -210,7 +211,14 @@ def test_bins_have_equal_populations_and_do_not_overlap(values, bins):
 
 def test_a_run_needs_no_more_than_its_table_and_its_step_limit(tmp_path):
     whole = results_of(tmp_path)
-    record = SimpleNamespace(recorded=RecordedSession())
-    lean = SimpleNamespace(trials=whole.trials, run=whole.run, record=record)
+    lean = SimpleNamespace(trials=whole.trials, run=whole.run, record=RunRecord())
     (row,) = clutter_of([lean]).by("all")
     assert "er" not in row.measures and row.of("sr").mean == 2 / 5
+
+
+def test_distractors_that_are_a_part_of_a_composition_are_not_counted_with_those_alone(tmp_path):
+    whole = results_of(tmp_path)
+    for name in set(whole.trials["perturbation"]) - {"base"}:
+        record = SimpleNamespace(recorded=RecordedSession(), composed=frozenset({name}))
+        left = clutter_of([SimpleNamespace(trials=whole.trials, run=whole.run, record=record)])
+        assert left is None or name not in set(left.trials["perturbation"])

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from line_world import LineBench, line_evaluation
+from line_world import LineBench, MoveSource, line_evaluation
 from rich.console import Console
 
 from robocontrast_ros.analysis.estimates.results import compute_results
@@ -15,6 +15,7 @@ from robocontrast_ros.analysis.figures.paper import write_figures
 from robocontrast_ros.analysis.report.run_page import run_page
 from robocontrast_ros.analysis.tables.summary import summary_report
 from robocontrast_ros.analysis.write_results import write_results
+from robocontrast_ros.perturbations.composition import Composition
 from robocontrast_ros.perturbations.observation import FilterParameters, ObservationPerturbation
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -37,10 +38,11 @@ class SlowBench(LineBench):
         return super().execute(trial, attempt)
 
 
-def ran(folder, *names_and_severities, size=20) -> RunFolder:
+def ran(folder, *names_and_severities, size=20, composed=()) -> RunFolder:
     perturbations = tuple(
         ObservationPerturbation(name, FilterParameters(severity=severity)) for name, severity in names_and_severities
     )
+    perturbations += composed
     run = RunFolder(folder)
     run_session(line_evaluation(perturbations=perturbations, test_set_size=size), SlowBench(), run.journal)
     return run
@@ -96,3 +98,10 @@ def test_one_latency_and_a_run_without_any_have_no_curve(tmp_path):
         results = compute_results(read_journal(ran(folder, *perturbations, size=2).journal))
         assert results.summary.curves == ()
         assert "latency.pdf" not in {file.name for file in write_figures(RunFolder(folder), results)}
+
+
+def test_a_latency_that_is_composed_with_something_else_is_on_no_curve(tmp_path):
+    other = Composition([MoveSource(), ObservationPerturbation("thinking", FilterParameters(severity=3))])
+    run = ran(tmp_path, ("thinking", 1), ("thinking", 5), size=4, composed=(other,))
+    (curve,) = compute_results(read_journal(run.journal)).summary.curves
+    assert [point.seconds for point in curve.points] == [0.0, SEVERITIES[1], SEVERITIES[5]]

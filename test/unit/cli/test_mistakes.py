@@ -40,7 +40,15 @@ def strategy(perturbations):
         ({"recording": False}, "recording", "expected `none` for no bags, or the keys images,"),
         ({"recording": 5}, "recording", "a mapping of the keys images, compression, format, topics."),
         (strategy("L"), "strategy.perturbations", "expected a list. For one write `[L]`."),
-        (strategy([5]), "strategy.perturbations.0", "expected text or a mapping of keys and values."),
+        (strategy([5]), "strategy.perturbations.0", "expected text or a mapping of keys and values or a list."),
+        (strategy([["L"]]), "strategy.perturbations", "expected two parts or more; there is one."),
+        (strategy([["mask_all", "blur", "mask_all"]]), "strategy.perturbations", "each part once; 'mask_all' is there"),
+        (
+            strategy([["typos", "mask_all"]]),
+            "strategy.perturbations",
+            "got '[typos_2, mask_all]', expected parts that do not contradict each other; 'mask_all' leaves nothing of "
+            "what 'typos_2' changes: the letters of words.",
+        ),
         ({"strategy": "standard"}, "strategy", "Write `{name: standard}`."),
         ({"operator": {"tolerances": {"cup": 1}}}, "operator.tolerances.cup", "of the keys position, orientation."),
         ({"metric": "succes"}, "metric", "Did you mean 'success'?"),
@@ -71,9 +79,10 @@ def test_a_mistake_in_a_session_names_its_key_and_the_cure(tmp_path, changes, ke
 
 
 @pytest.mark.parametrize("name", ["LC", "LB1"])
-def test_the_perturbations_that_are_listed_fit_the_task(tmp_path, name):
+@pytest.mark.parametrize("composed", [False, True])
+def test_the_perturbations_that_are_listed_fit_the_task(tmp_path, name, composed):
     file = tmp_path / "mine.yaml"
-    file.write_text(yaml.safe_dump(SESSION | strategy(["L", name])))
+    file.write_text(yaml.safe_dump(SESSION | strategy(["L", [name, "blur"] if composed else name])))
     line = invoke("plan", file)
     listed = line.partition(": L, ")[2].split(".")[0].split(", ")
     assert {"LB", "S", "SB"} < set(listed)

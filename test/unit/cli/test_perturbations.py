@@ -71,6 +71,15 @@ def test_a_session_s_perturbations_are_shown_on_an_instance_as_text_and_picture(
     assert printed(session, 1, None).startswith(said[:200]), "the same seed, the same instance"
 
 
+def test_of_a_composition_the_change_of_each_part_is_shown(session, tmp_path):
+    content = yaml.safe_load(Path(session).read_text())
+    content["strategy"]["perturbations"] = [["mask_all", "extreme"]]
+    Path(session).write_text(yaml.safe_dump(content))
+    said = " ".join(printed(session, 1, tmp_path / "shown.png").split())
+    assert "extreme+mask_all" in said and "LSB" in said and "should fail" in said
+    assert "moved " in said and "became ''" in said
+
+
 def test_things_that_are_shown_in_place_of_words_are_drawn_beside_what_the_cameras_see(session, tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(shown, "draw_shown", lambda rows, path: drawn.extend(rows))
