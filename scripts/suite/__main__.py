@@ -23,6 +23,7 @@ from robocontrast_ros.configuration import load_record, resolve_uri
 from robocontrast_ros.domain import ObjectState, Pose, Scene
 from robocontrast_ros.objects import SHIPPED, load_library
 from robocontrast_ros.objects.settling import PHYSICS
+from robocontrast_ros.tasks.bddl import Atom
 from robocontrast_ros.tasks.composed import subtasks
 from robocontrast_ros.tasks.kitchen import Kitchen
 from robocontrast_ros.tasks.kitchen.library import Things
@@ -31,6 +32,7 @@ from robocontrast_ros.tasks.plans import NoPlan
 from robocontrast_ros.tasks.suite import checks
 from robocontrast_ros.tasks.suite.attributes import LABELS, difficulty
 from robocontrast_ros.tasks.suite.files import VARIANTS, SuiteTask, parse_tree, scene_content, tree_content, write_scene
+from robocontrast_ros.tasks.suite.predicates import PICKED_UP
 from robocontrast_ros.tasks.suite.task import Suite, SuiteParameters
 from robocontrast_ros.tasks.tabletop import shapes
 from scripts.suite.scenes import KITCHEN, SCENES, SceneSpec
@@ -47,7 +49,7 @@ SEVERAL, PATIENCE = ("all", "sort", "tower", "sized"), (3, 10)
 """Templates of several things, or of few pairs; drafts that are tried of the others, and of these."""
 DRAWS = 5
 """Scenes about the stored one in which a task has to have a plan."""
-GAP, NAMED = 0.035, 2000
+GAP, NAMED = 0.045, 2000
 
 
 def main(folder: Path) -> None:
@@ -172,9 +174,20 @@ def _scene(spec: SceneSpec, suite: Suite, like: KitchenParameters, rng: np.rando
         order = [names[k] for k in rng.permutation(len(names))]
         scene = Scene((*(ObjectState(n, n, Pose()) for n in looks), *(ObjectState(n, n, poses[n]) for n in order)))
         rested = suite.settled(scene)
-        if rested is not None:
+        if rested is not None and _in_reach(suite, rested):
             return replace(rested, objects=tuple(_stored(state) for state in rested))
     raise SystemExit(f"{spec.name}: no room")
+
+
+def _in_reach(suite: Suite, scene: Scene) -> bool:
+    """Return whether the hand has room at everything that stands on the table."""
+    try:
+        for state in suite.planner.movable(scene):
+            if not suite.things.models[state.model].fixed and not suite.planner.borne(scene, state.name):
+                suite.planner.step(Atom(PICKED_UP, (state.name,)), scene)
+    except NoPlan:
+        return False
+    return True
 
 
 def _stored(state: ObjectState) -> ObjectState:

@@ -95,7 +95,10 @@ class Words:
         """Return the expressions that mean a thing alone, those with its own names first, the shortest first."""
         model, places = self.model(name), ("left", "right", "nearest", "farthest")
         found = [e for e in expressions(name, self.scene, self._models, places) if e.noun in model.nouns]
-        return sorted(found, key=lambda e: (bool(e.place) + bool(e.size) + bool(e.colour), model.nouns.index(e.noun)))
+        return sorted(
+            found,
+            key=lambda e: (bool(e.place) + bool(e.size) + bool(e.colour), bool(e.place), model.nouns.index(e.noun)),
+        )
 
     def specific(self, name: str) -> Expression:
         """Return the expression that says most."""

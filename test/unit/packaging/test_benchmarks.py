@@ -29,6 +29,7 @@ QUICK = {
     "kitchen_physics": "--steps 2",
     "kitchen_skills": "--draws 1 --skills kitchen_3_turn_on_stove --robot franka_hand ur5e_2f85 --json",
     "sequential_comparison": "--draws 2",
+    "suite_tasks": "--draws 1 --tasks hot_stove/* --json",
     "tabletop_oracle": "franka_hand --scenes 1 --families pick",
     "tabletop_scenes": "--scenes 1",
 }
