@@ -92,6 +92,7 @@ setup(
             "SB = robocontrast_ros.perturbations.neighbours:MoveOrBlock",
             "SB1 = robocontrast_ros.perturbations.structure:MoveTarget",
             "SB2 = robocontrast_ros.perturbations.structure:MoveSource",
+            "clutter_bin = robocontrast_ros.perturbations.clutter_bin:ClutterBin",
             "distracting = robocontrast_ros.perturbations.difficulty:Distracting",
             "distractors = robocontrast_ros.perturbations.distractors:Distractors",
             "extreme = robocontrast_ros.perturbations.difficulty:Extreme",

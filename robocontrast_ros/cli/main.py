@@ -183,6 +183,7 @@ COMMANDS = {
     "clutter": clutter.clutter,
     "print-tags": calibrate.print_tags,
     "calibrate": calibrate.calibrate,
+    "clutter-bins": clutter.clutter_bins,
     "clutter-tables": clutter_tables.clutter_tables,
     "understanding": understanding.understanding,
     "shift": shift.shift,
