@@ -70,7 +70,7 @@ def drawn(instances: int, repeats: int) -> dict[str, object]:
         measures = dict(answer.instance.proof.measures)
         dvfc, candidates = round(measures["dvfc"], 4), int(measures.get("candidates", 1))
         rows.append([draw, base.instance_id, perturbation.name, int(measures["distractors"]), dvfc, candidates])
-    edges = list(session.perturbations[0].edges)
+    edges = session.parameters.strategy.perturbations[0]["edges"]
     return {"seed": seed, "instances": instances, "edges": edges, "columns": COLUMNS, "rows": rows, "without": without}
 
 
@@ -105,8 +105,8 @@ def draw_chart(found: dict[str, object], file: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--instances", type=int, default=4, help="of the session's test set")
-    parser.add_argument("--repeats", type=int, default=4, help="scenes of each set size")
+    parser.add_argument("--instances", type=int, default=3, help="of the session's test set")
+    parser.add_argument("--repeats", type=int, default=3, help="scenes of each set size")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--picture", type=Path, help="PNG file to draw")
     asked = parser.parse_args()

@@ -1246,7 +1246,7 @@ def clutter_bins_found() -> str:
     values, scenes = result("clutter_bins").values, _clutter_scenes().filter(pl.col("draw") == "bins")
     none = [(base_id, name) for draw, base_id, name, _ in values["without"] if draw == "bins"]
     instances = len({base_id for base_id, _ in none})
-    left = f"; none of the others, of {counted(instances, 'instance')}, within the greatest number" if none else ""
+    left = f"; the others, of {counted(instances, 'instance')}, had none in as many as are allowed" if none else ""
     return (
         f"{len(scenes)} of {len(scenes) + len(none)} scenes that were asked for were found, after "
         f"{scenes['candidates'].mean():.1f} candidates on average (at most {scenes['candidates'].max()}){left}"
