@@ -94,6 +94,7 @@ setup(
             "SB1 = robocontrast_ros.perturbations.structure:MoveTarget",
             "SB2 = robocontrast_ros.perturbations.structure:MoveSource",
             "camera_pose = robocontrast_ros.perturbations.conditions:CameraPose",
+            "clutter_bin = robocontrast_ros.perturbations.clutter_bin:ClutterBin",
             "distracting = robocontrast_ros.perturbations.difficulty:Distracting",
             "distractors = robocontrast_ros.perturbations.distractors:Distractors",
             "extreme = robocontrast_ros.perturbations.difficulty:Extreme",

@@ -1,14 +1,16 @@
-"""`robocontrast clutter`: the visual clutter of pictures, and its places."""
+"""`robocontrast clutter` and `clutter-bins`: the visual clutter of pictures, and of scenes with distractors."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from robocontrast_ros.cli.options import SessionArgument
 from robocontrast_ros.cli.terminal import Console
-from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration import ConfigurationError, parse_record
 
 
 def clutter(
@@ -45,3 +47,64 @@ def clutter(
 
     draw_congestion(views, to, title)
     console.print(to)
+
+
+def clutter_bins(
+    session: SessionArgument,
+    draws: Annotated[int, typer.Option(help="Scenes to draw, of the session's test instances in turn.", min=10)] = 400,
+    bins: Annotated[int, typer.Option(help="Number of bins.", min=2, max=50)] = 8,
+    quantiles: Annotated[
+        bool, typer.Option("--quantiles", help="As many draws in each bin, in place of bins of equal width.")
+    ] = False,
+    count: Annotated[int, typer.Option(help="Greatest number of distractors; each from 1 to it is as likely.")] = 12,
+    similar: Annotated[str, typer.Option(help="any, alike or unlike, as for `distractors`.")] = "any",
+    occluder: Annotated[bool, typer.Option("--occluder", help="One of them hides a part of the target.")] = False,
+    looks: Annotated[bool, typer.Option("--looks", help="Table, background and light are drawn anew.")] = False,
+) -> None:
+    """Divide the DvFC of drawn scenes into bins, and print the perturbations that draw from them.
+
+    The scenes are those of `clutter_bin`: 1 to 12 distractors, each number as likely.
+    """
+    from robocontrast_ros.domain import Perturbed
+    from robocontrast_ros.perturbations.clutter_bin import ClutterBin, ClutterBinParameters, bin_of, edges_of
+    from robocontrast_ros.sessions.resolving import resolve
+    from robocontrast_ros.sessions.seeding import generator
+
+    asked = {"count": count, "similar": similar, "occluder": occluder, "looks": looks}
+    reference = ClutterBin(parse_record(ClutterBinParameters, asked, "command line"))
+    console, resolved = Console(), resolve(session)
+    task, seed = resolved.task, resolved.parameters.seed
+    try:
+        supported = reference.supports(task)
+    except ValueError as error:
+        raise ConfigurationError("command line", "--count", count, str(error)) from None
+    if not supported:
+        expected = "a session of a task with distractors, such as tabletop_clutter"
+        raise ConfigurationError("command line", "SESSION", f"a session of '{task.name}'", expected)
+    instances, found = resolved.evaluation().test_set(), []
+    for number in console.track(range(draws), "scenes"):
+        base = instances[number % len(instances)]
+        answer = reference.apply(task, base, base.scene, generator(seed, "clutter_bins", number))
+        if isinstance(answer, Perturbed):
+            found.append((base.instance_id, dict(answer.instance.proof.measures)))
+    dvfc = [measures["dvfc"] for _, measures in found]
+    try:
+        edges = edges_of(dvfc, bins, quantiles)
+    except ValueError as error:
+        cure = "Ask for fewer bins, or for more draws."
+        raise ConfigurationError("command line", "--bins", bins, str(error), cure) from None
+    rows = []
+    for number, low, high in zip(range(1, bins + 1), (min(dvfc), *edges), (*edges, max(dvfc)), strict=True):
+        own = [(name, measures["distractors"]) for name, measures in found if bin_of(measures["dvfc"], edges) == number]
+        size = sum(size for _, size in own) / len(own) if own else None
+        rows.append((str(number), low, high, len(own), size, len({name for name, _ in own})))
+    note = (
+        "draws: scenes in the bin; distractors: their mean number in it; instances: those with a scene in it, of "
+        f"{len(instances)}. {len(found)} scenes of {draws} draws; `clutter_bin` draws until a scene is in its bin."
+    )
+    console.table(("bin", "DvFC from", "to", "draws", "distractors", "instances"), rows, note=note)
+    usual = ClutterBinParameters()
+    words = "".join(f", {key}: {json.dumps(value)}" for key, value in asked.items() if value != getattr(usual, key))
+    console.say(f"- &bins {{name: clutter_bin, bin: 1, edges: {list(edges)}{words}}}")
+    for number in range(2, bins + 1):
+        console.say(f"- {{<<: *bins, bin: {number}}}")

@@ -185,6 +185,7 @@ COMMANDS = {
     "clutter": clutter.clutter,
     "print-tags": calibrate.print_tags,
     "calibrate": calibrate.calibrate,
+    "clutter-bins": clutter.clutter_bins,
     "clutter-tables": clutter_tables.clutter_tables,
     "sensitivity": sensitivity.sensitivity,
     "understanding": understanding.understanding,

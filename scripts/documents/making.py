@@ -115,13 +115,17 @@ def printed(command: str, work: Path) -> Made:
     return Made(values, tuple(seed) if isinstance(seed, list) else seed)
 
 
-def printed_with_photograph(picture: str, width: int = 1600) -> Callable[[str, Path], Made]:
-    """Return what runs a command that prints one JSON object, as for ``printed``, and draws a picture with noise."""
+def printed_with_picture(picture: str, width: int = 1600) -> Callable[[str, Path], Made]:
+    """Return what runs a command that prints one JSON object, as for ``printed``, and draws a picture.
+
+    A .jpg is a picture with noise, of a width [pixel]; a .png is a chart.
+    """
 
     def make(command: str, work: Path) -> Made:
         drawn = work / "picture.png"
         made = printed(f"{command} --picture {shlex.quote(str(drawn))}", work)
-        return replace(made, files={picture: pictures.photograph(drawn, width)})
+        content = pictures.photograph(drawn, width) if picture.endswith(".jpg") else pictures.compact(drawn, 256)
+        return replace(made, files={picture: content})
 
     return make
 

@@ -212,6 +212,7 @@ STOPPING = (
 
 CHANGES = "docs/images/kitchen_changes.jpg"
 CAMERA_SCENES = "docs/images/camera_judge.jpg"
+CLUTTER_BINS = "docs/images/clutter_bins.png"
 
 RECIPES = (
     Recipe(
@@ -502,6 +503,20 @@ RECIPES = (
         small="--instances 1 --ordered 1",
     ),
     Recipe(
+        "clutter_bins",
+        Pace.DOCS,
+        "python -m benchmark.clutter_bins --json",
+        making.printed_with_picture(CLUTTER_BINS),
+        (
+            *CLUTTERED_TABLE,
+            "benchmark/clutter_bins.py",
+            "config/sessions/tabletop_clutter_bins.yaml",
+            "robocontrast_ros/perturbations/clutter_bin.py",
+        ),
+        (CLUTTER_BINS,),
+        "--instances 1 --repeats 1",
+    ),
+    Recipe(
         "ties",
         Pace.DOCS,
         "python -m benchmark.rounding_ties --json",
@@ -567,7 +582,7 @@ RECIPES = (
         "camera_judge",
         Pace.LONG,
         "python -m benchmark.camera_judge --scenes 200 --first 20000 --json",
-        making.printed_with_photograph(CAMERA_SCENES),
+        making.printed_with_picture(CAMERA_SCENES),
         (
             "benchmark/camera_judge.py",
             "config/objects/*.yaml",
@@ -647,7 +662,7 @@ RECIPES = (
         "kitchen_picture",
         Pace.DOCS,
         "python -m benchmark.kitchen_skills --draws 0",
-        making.printed_with_photograph("docs/images/kitchen.jpg"),
+        making.printed_with_picture("docs/images/kitchen.jpg"),
         (
             "config/kitchen/scenes/*.yaml",
             "config/kitchen/types.yaml",

@@ -28,6 +28,7 @@ from robocontrast_ros.analysis.estimates.understanding import Verdict
 from robocontrast_ros.analysis.tables.block import Column, TableBlock, plain
 from robocontrast_ros.analysis.tables.markdown import markdown
 from robocontrast_ros.domain import BASE, find_spec
+from robocontrast_ros.domain.words import counted
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.graph.launch_arguments import ARGUMENTS
 from robocontrast_ros.observations.thinking import ThinkingTime
@@ -51,6 +52,13 @@ from robocontrast_ros.training.tabletop.card import Data
 from scripts.documents.results import RESULTS, ROOT, Result, read_result
 
 KNOWN_FAMILIES = (*OF_BOARD, *OF_TABLE)
+DRAWS_OF_CLUTTER = {
+    "set_sizes": "set sizes 1, 2, 4, 8, 16",
+    "reference": "set sizes 1 to 12",
+    "bins": "bins of DvFC, of 1 to 12",
+    "looks": "set sizes 1 to 12, with other looks",
+}
+"""Draw in the result ``clutter_bins`` -> its words."""
 
 
 class Source:
@@ -1212,6 +1220,42 @@ def recorded_table() -> str:
         Column("lost", lambda row: row[1]["published"] - row[1]["recorded"]),
     )
     return markdown(TableBlock(columns, list(result("recorder_load").values["topics"].items())))
+
+
+# --- bins of clutter --------------------------------------------------------------------------------------------------
+
+
+def clutter_draws_table() -> str:
+    """Return set sizes and DvFC of scenes drawn in several ways, and the share of each draw in the bins."""
+    edges, scenes = result("clutter_bins").values["edges"], _clutter_scenes()
+    lines = []
+    for draw, words in DRAWS_OF_CLUTTER.items():
+        own = scenes.filter(pl.col("draw") == draw)
+        sizes, dvfc = (own[name].to_numpy() for name in ("distractors", "dvfc"))
+        low, middle, high = np.quantile(dvfc, (0.05, 0.5, 0.95))
+        shares = np.bincount(np.searchsorted(edges, dvfc, "right"), minlength=len(edges) + 1) / len(dvfc)
+        spread = f"{middle:.2f} ({low:.2f} to {high:.2f})"
+        bins = ", ".join(f"{share:.2f}" for share in shares)
+        lines.append((words, len(own), float(sizes.mean()), spread, float(np.corrcoef(sizes, dvfc)[0, 1]), bins))
+    headings = ("drawn over", "scenes", "distractors: mean", "DvFC: median (5 % to 95 %)")
+    return markdown(plain((*headings, "correlation of both", "share in bins 1, 2, …"), lines))
+
+
+def clutter_bins_found() -> str:
+    """Return in words for how many of the asked bins there was a scene, and after how many candidates."""
+    values, scenes = result("clutter_bins").values, _clutter_scenes().filter(pl.col("draw") == "bins")
+    none = [(base_id, name) for draw, base_id, name, _ in values["without"] if draw == "bins"]
+    instances = len({base_id for base_id, _ in none})
+    left = f"; the others, of {counted(instances, 'instance')}, had none in as many as are allowed" if none else ""
+    return (
+        f"{len(scenes)} of {len(scenes) + len(none)} scenes that were asked for were found, after "
+        f"{scenes['candidates'].mean():.1f} candidates on average (at most {scenes['candidates'].max()}){left}"
+    )
+
+
+def _clutter_scenes() -> pl.DataFrame:
+    values = result("clutter_bins").values
+    return pl.DataFrame(values["rows"], schema=list(values["columns"]), orient="row")
 
 
 # --- the camera as a judge --------------------------------------------------------------------------------------------

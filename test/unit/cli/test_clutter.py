@@ -1,4 +1,4 @@
-"""`robocontrast clutter` takes any picture, and says in one line why it does not take another file."""
+"""`robocontrast clutter` takes any picture, and `clutter-bins` any session with distractors; else one line says why."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ import zlib
 
 import numpy as np
 import pytest
+import yaml
 from PIL import Image
+from tabletop_scenes import CLUTTER_FILE
 from typer.testing import CliRunner
 
 from robocontrast_ros.cli.main import app
+from robocontrast_ros.configuration import read_yaml
+from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.sessions.resolving import resolve
 
 PHOTO = np.random.default_rng(3).integers(0, 256, (12, 16, 3), dtype=np.uint8).repeat(40, 0).repeat(40, 1)
 
@@ -122,3 +127,38 @@ def test_a_picture_that_would_fill_the_memory_is_refused_before_it_is_read(tmp_p
 def test_the_name_of_the_drawing_ends_in_png(tmp_path):
     done = CliRunner().invoke(app, ["clutter", str(saved(tmp_path, "photo.png", PHOTO)), "--to", "x.jpg"])
     assert "`--to`: got 'x.jpg', expected the name of a .png file" in refused(done)
+
+
+def test_the_bins_of_a_session_are_printed_as_its_contrast_set(tmp_path):
+    task, session = tmp_path / "task.yaml", tmp_path / "session.yaml"
+    # Few objects have few textures, which are made first.
+    few = "[red_mug, banana, green_can, blue_cube, red_cube, green_brick, white_bowl]"
+    task.write_text(f"{CLUTTER_FILE.read_text()}objects: {few}\n")
+    content = read_yaml(known_names("sessions")["tabletop_clutter"]) | {
+        "task": str(task),
+        "strategy": {"name": "standard"},
+    }
+    session.write_text(yaml.safe_dump(content))
+    asked = ["clutter-bins", str(session), "--draws", "10", "--bins", "3", "--count", "2", "--similar", "unlike"]
+    done = CliRunner(env={"COLUMNS": "300"}).invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    assert "10 scenes of 10 draws" in done.output
+    printed = "\n".join(line for line in done.output.splitlines() if line.startswith("- "))
+    content["strategy"] = {"name": "contrast_set", "perturbations": yaml.safe_load(printed)}
+    session.write_text(yaml.safe_dump(content))
+    shown = [perturbation.name for perturbation in resolve(str(session)).perturbations]
+    assert shown == [f"clutter_bin_{number}_of_3_unlike" for number in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (
+            ("language_table_demo",),
+            "`SESSION`: got \"a session of 'language_table'\", expected a session of a task with",
+        ),
+        (("tabletop_clutter", "--similar", "same"), "`similar`: got 'same', expected 'any', 'alike' or 'unlike'"),
+    ],
+)
+def test_what_has_no_bins_is_refused(asked, message):
+    assert message in refused(CliRunner().invoke(app, ["clutter-bins", *asked]))

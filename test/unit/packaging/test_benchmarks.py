@@ -35,6 +35,7 @@ QUICK = {
 }
 LONG = {
     "clutter": "--instances 1",
+    "clutter_bins": "--instances 1 --repeats 1",
     "graph_overhead": "--trials 2",
     "hands": "mug",
     "idle_load": "--robots franka --seconds 1",

@@ -127,9 +127,9 @@ WHERE = {
         "gobbledygook_words",
         "pictures",
     ),
-    AmongFew: ("distractors",),
+    AmongFew: ("distractors", "clutter_bin"),
     InTheKitchen: ("L", "LB", "S", "SB", "SB1", "paraphrase", "specific", "mask_referents"),
-    AmongKitchenThings: ("distractors",),
+    AmongKitchenThings: ("distractors", "clutter_bin"),
 }
 """Kind of test -> the perturbations that are tried so."""
 
