@@ -32,6 +32,7 @@ from robocontrast_ros.tasks.plans import NoPlan
 from robocontrast_ros.tasks.suite import checks
 from robocontrast_ros.tasks.suite.attributes import LABELS, difficulty
 from robocontrast_ros.tasks.suite.files import VARIANTS, SuiteTask, parse_tree, scene_content, tree_content, write_scene
+from robocontrast_ros.tasks.suite.planner import RAISED
 from robocontrast_ros.tasks.suite.predicates import PICKED_UP
 from robocontrast_ros.tasks.suite.task import Suite, SuiteParameters
 from robocontrast_ros.tasks.tabletop import shapes
@@ -180,10 +181,11 @@ def _scene(spec: SceneSpec, suite: Suite, like: KitchenParameters, rng: np.rando
 
 
 def _in_reach(suite: Suite, scene: Scene) -> bool:
-    """Return whether the hand has room at everything that stands on the table."""
+    """Return whether the hand has room at everything that stands on the table itself."""
     try:
         for state in suite.planner.movable(scene):
-            if not suite.things.models[state.model].fixed and not suite.planner.borne(scene, state.name):
+            free = not suite.things.models[state.model].fixed and state.pose.position[2] < RAISED
+            if free and not suite.planner.borne(scene, state.name):
                 suite.planner.step(Atom(PICKED_UP, (state.name,)), scene)
     except NoPlan:
         return False
