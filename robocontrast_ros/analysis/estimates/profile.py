@@ -38,13 +38,11 @@ class Group:
         by: one of BY.
         name: its name: of an axis, an attribute, a label of difficulty, a number of subtasks or a variant.
         axis: the axis of an attribute; else empty.
-        problems: names of its problems.
     """
 
     by: str
     name: str
-    axis: str
-    problems: frozenset[str]
+    axis: str = ""
 
     @property
     def heading(self) -> str:
@@ -230,7 +228,7 @@ def compared_profile(first: Results, second: Results, keys: tuple[str, ...]) -> 
     pairs = tables[0].join(tables[1], on=keys, suffix="_of_second", maintain_order="left")
     rows = []
     for group in groups_of(profiles):
-        own = _of(group, pairs)
+        own, _ = _split(group, pairs, profiles)
         if len(own):
             estimates = [_compared(own, spec) for spec in (find_spec(first.summary.scores, "success"), score)]
             rows.append(ComparedGroup(group, own["problem"].n_unique(), len(own), *estimates[0], *estimates[1]))
@@ -242,30 +240,27 @@ def score_of(results: Results) -> ScoreSpec:
     return next((spec for spec in results.summary.scores if spec.name == SCORE), results.summary.metric_spec)
 
 
-def groups_of(profiles: Mapping[str, Profile]) -> Iterator[Group]:
-    """Yield the groups of problems, by the order of BY, and the variants of their words."""
-    members: dict[tuple[str, str, str], set[str]] = {}
-    hard = {profile.difficulty: 0 for profile in profiles.values()}
-    for name, profile in profiles.items():
-        hard[profile.difficulty] = max(hard[profile.difficulty], profile.score)
-        for key in (
-            (ALL, ALL, ""),
-            *((AXIS, axis, "") for axis in profile.attributes.values()),
-            *((ATTRIBUTE, attribute, axis) for attribute, axis in profile.attributes.items()),
-            (DIFFICULTY, profile.difficulty, ""),
-            (SUBTASKS, str(profile.subtasks), ""),
-            *((WORDS, variant, "") for variant in profile.texts),
-        ):
-            members.setdefault(key, set()).add(name)
+def groups_of(profiles: Mapping[str, Profile]) -> tuple[Group, ...]:
+    """Return the groups of problems, in the order of BY, and the variants of their words."""
+    found = {group for profile in profiles.values() for group in _groups(profile)}
     variants = [variant for profile in profiles.values() for variant in profile.texts]
+    hard = {profile.difficulty: profile.score for profile in sorted(profiles.values(), key=lambda each: each.score)}
+    number = {DIFFICULTY: hard.get, SUBTASKS: int, WORDS: variants.index}
+    return tuple(
+        sorted(found, key=lambda g: (BY.index(g.by), g.axis, number.get(g.by, lambda name: 0)(g.name), g.name))
+    )
 
-    def place(key: tuple[str, str, str]) -> tuple[int, str, int, str]:
-        by, name, axis = key
-        number = {DIFFICULTY: hard.get, SUBTASKS: int, WORDS: variants.index}.get(by, lambda _: 0)(name)
-        return BY.index(by), axis, number, name
 
-    for by, name, axis in sorted(members, key=place):
-        yield Group(by, name, axis, frozenset(members[by, name, axis]))
+def _groups(profile: Profile) -> tuple[Group, ...]:
+    """Return the groups that a problem is in."""
+    return (
+        Group(ALL, ALL),
+        *(Group(AXIS, axis) for axis in set(profile.attributes.values())),
+        *(Group(ATTRIBUTE, attribute, axis) for attribute, axis in profile.attributes.items()),
+        Group(DIFFICULTY, profile.difficulty),
+        Group(SUBTASKS, str(profile.subtasks)),
+        *(Group(WORDS, variant) for variant in profile.texts),
+    )
 
 
 def _counting(results: Results, profiles: Mapping[str, Profile]) -> pl.DataFrame:
@@ -284,11 +279,16 @@ def _counting(results: Results, profiles: Mapping[str, Profile]) -> pl.DataFrame
     )
 
 
-def _of(group: Group, trials: pl.DataFrame) -> pl.DataFrame:
-    """Return the trials of a group; those in other words are only in the group of these words."""
+def _split(group: Group, trials: pl.DataFrame, profiles: Mapping[str, Profile]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the trials of a group, and those that it is compared with.
+
+    Trials in other words are only in the group of these words, which is compared with all base trials.
+    """
+    base = trials.filter(pl.col("perturbation") == BASE)
     if group.by == WORDS:
-        return trials.filter(pl.col("words") == group.name)
-    return trials.filter((pl.col("perturbation") == BASE) & pl.col("problem").is_in(list(group.problems)))
+        return trials.filter(pl.col("words") == group.name), base
+    its = pl.col("problem").is_in([name for name, profile in profiles.items() if group in _groups(profile)])
+    return base.filter(its), base.filter(~its)
 
 
 def _without_usual(rows: Sequence[Row]) -> tuple[Row, ...]:
@@ -300,21 +300,17 @@ def _without_usual(rows: Sequence[Row]) -> tuple[Row, ...]:
 def _rows(
     policy: str, trials: pl.DataFrame, profiles: Mapping[str, Profile], score: ScoreSpec, success: ScoreSpec
 ) -> Iterator[ProfileRow]:
-    base = trials.filter(pl.col("perturbation") == BASE)
     for group in groups_of(profiles):
-        own = _of(group, trials)
+        own, others = _split(group, trials, profiles)
         if own.is_empty():
             continue
         means = [mean_score(own, spec) for spec in (success, score)]
         if group.by == WORDS:
             again = own.filter(pl.col("perturbation") != BASE)
-            differences = [difference_to_base(again, base, spec)[0] for spec in (success, score)]
+            differences = [difference_to_base(again, others, spec)[0] for spec in (success, score)]
         else:
-            others = base.filter(~pl.col("problem").is_in(list(group.problems)))
-            differences = [
-                unpaired_difference(mean, mean_score(others, spec))
-                for mean, spec in zip(means, (success, score), strict=True)
-            ]
+            apart = [mean_score(others, spec) for spec in (success, score)]
+            differences = [unpaired_difference(a, b) for a, b in zip(means, apart, strict=True)]
         yield ProfileRow(policy, group, own["problem"].n_unique(), len(own), *means, *differences)
 
 
