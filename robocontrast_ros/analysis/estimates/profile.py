@@ -46,8 +46,8 @@ class Group:
 
     @property
     def heading(self) -> str:
-        """What stands above its rows: attributes are grouped by their axis."""
-        return f"{self.axis} attributes" if self.axis else self.by
+        """What stands above its rows, if anything does: attributes are grouped by their axis."""
+        return "" if self.by == ALL else f"{self.axis} attributes" if self.axis else self.by
 
 
 @dataclass(frozen=True)

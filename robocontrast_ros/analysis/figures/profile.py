@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from robocontrast_ros.analysis.estimates.profile import ALL, AXIS, Group, ProfileOfRun, ProfileRow
+from robocontrast_ros.analysis.estimates.profile import ALL, AXIS, DIFFICULTY, WORDS, Group, ProfileOfRun, ProfileRow
 from robocontrast_ros.analysis.figures.charts import BLUE, GREEN, GREY, ORANGE, POLICY_COLOURS
 from robocontrast_ros.analysis.figures.paper import Draw, Drawing
 from robocontrast_ros.analysis.tables.block import SIGNED, words
@@ -46,7 +46,7 @@ def drawings_of(found: ProfileOfRun) -> dict[str, Drawing]:
             drawings[name] = Drawing(
                 "What costs most" if len(found.policies) == 1 else f"What costs {policy} most",
                 f"Bars: {found.score.symbol} minus that of the problems without it; of words, minus that in the usual "
-                f"ones. Lines: 95 % intervals. {said}.",
+                f"ones. Lines: 95 % intervals; grey: 0 is in the interval, or there is none. {said}.",
                 _costs(ranked, found.score.symbol),
                 0.6 + LINE * len(ranked),
             )
@@ -82,7 +82,7 @@ def _under_its_axis(group: Group) -> tuple[bool, str]:
 
 
 def _named(group: Group) -> str:
-    return f"{group.by}: {label(group)}" if not group.axis else label(group)
+    return f"{group.by}: {label(group)}" if group.by in (DIFFICULTY, WORDS) else label(group)
 
 
 def _draw_groups(figure: Figure, found: ProfileOfRun, lines: Sequence[tuple[str, Group | None]]) -> None:
@@ -146,4 +146,4 @@ def _draw_costs(axes: Axes, ranked: Sequence[ProfileRow], symbol: str) -> None:
             axes.hlines(place, found.low, found.high, color="black", linewidth=1.0)
     axes.axvline(0.0, color=BLUE, linewidth=0.8)
     _label(axes, [(f"{_named(row.group)} ({row.problems})", row.group) for row in ranked])
-    axes.set_xlabel(f"{symbol}: difference to the others (95 % interval)")
+    axes.set_xlabel(f"difference of {symbol}")

@@ -11,6 +11,7 @@ from rich.console import Group as Renderables
 from robocontrast_ros.analysis.data.trials import Columns
 from robocontrast_ros.analysis.estimates.profile import (
     ALL,
+    SUBTASKS,
     ComparedProfile,
     Group,
     ProfileOfRun,
@@ -18,6 +19,7 @@ from robocontrast_ros.analysis.estimates.profile import (
 from robocontrast_ros.analysis.tables.block import TOTAL, Column, TableBlock, difference
 from robocontrast_ros.analysis.tables.frames import columns_of, frame, write_files
 from robocontrast_ros.analysis.tables.terminal import tables
+from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.estimate import Estimate
 
 WORST = 10
@@ -131,6 +133,8 @@ def label(group: Group) -> str:
     """Return the name of a group for a reader."""
     if group.by == ALL:
         return "all problems"
+    if group.by == SUBTASKS:
+        return counted(int(group.name), "subtask")
     return group.name.replace("_", " ")
 
 
@@ -156,7 +160,7 @@ def worst_block(found: ProfileOfRun, policy: str, mark: str = "", number: int = 
             Column("problem", lambda row: row.problem, roomy=True),
         ],
         rows,
-        note=f"The {len(rows)} of {failed} problems that were not always solved with the lowest score. "
+        note=f"Of {counted(failed, 'problem')} not always solved, the {len(rows)} with the lowest score. "
         "profile_problems.csv has all problems.",
         mark=mark,
     )
