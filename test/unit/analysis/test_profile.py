@@ -18,7 +18,8 @@ from robocontrast_ros.analysis.estimates.profile import BY, WORDS, groups_of, pr
 from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.figures.profile import costs_of, drawings_of
 from robocontrast_ros.analysis.report.comparison_page import read_runs, write_comparison_page
-from robocontrast_ros.analysis.report.run_page import run_page, write_report
+from robocontrast_ros.analysis.report.profile import profile_section
+from robocontrast_ros.analysis.report.run_page import write_report
 from robocontrast_ros.analysis.tables.comparison import comparison_json, comparison_report
 from robocontrast_ros.analysis.tables.profile import COLUMNS, profile_tables
 from robocontrast_ros.analysis.write_results import write_results
@@ -191,7 +192,7 @@ def test_a_run_without_profiles_has_nothing_of_it(tmp_path):
     assert not results.has_profiles and profile_of(results) is None
     write_results(run)
     assert not (run.path / "profile.csv").exists()
-    assert 'id="profile"' not in run_page(run, read_journal(run.journal), results)
+    assert profile_section(results, ()) is None
 
 
 def test_a_file_of_profiles_that_is_wrong_is_refused_by_its_name_and_key(tmp_path):
