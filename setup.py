@@ -114,6 +114,7 @@ setup(
             "specific = robocontrast_ros.perturbations.instructions:Specific",
             "typos = robocontrast_ros.perturbations.instructions:Typos",
             "upper_case = robocontrast_ros.perturbations.instructions:UpperCase",
+            "variant = robocontrast_ros.perturbations.instructions:Variant",
             "vague = robocontrast_ros.perturbations.instructions:Vague",
             "wrong_instruction = robocontrast_ros.perturbations.instructions:WrongInstruction",
         ],

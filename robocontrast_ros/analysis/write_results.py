@@ -26,7 +26,7 @@ def write_results(run: RunFolder, journal: Journal | None = None) -> Results:
     These are trials.parquet, trials.csv, summary.json, summary.txt, summary.tex, scores.tex, estimates.tex and
     figures/overview.png, which is drawn unless it is newer than the journal; if scenes were modified or skills follow
     one another in chains, also observation_shift.tex, observation_shift.csv, observation_shift_skills.csv and
-    chains.csv.
+    chains.csv; if its problems have profiles, profile.csv and profile_problems.csv.
 
     Args:
         run: the run folder.
@@ -55,6 +55,14 @@ def write_results(run: RunFolder, journal: Journal | None = None) -> Results:
         if (shifts := shifts_of(results)) is not None:
             text.print("", shift_report(shifts, results.summary.mark), sep="\n")
             write_shifts(shifts, run.path)
+    if results.has_profiles:
+        # They import the perturbations, which most runs do not need.
+        from robocontrast_ros.analysis.estimates.profile import profile_of
+        from robocontrast_ros.analysis.tables.profile import profile_report, write_profile
+
+        if (profile := profile_of(results)) is not None:
+            text.print("", profile_report(profile, results.summary.mark), sep="\n")
+            write_profile(profile, run.path)
     write_file(run.path / "summary.txt", text.file.getvalue())
     make_folder(run.figures)
     figure = run.figures / "overview.png"

@@ -72,6 +72,12 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
 
         if (shifts := shifts_of(results)) is not None:
             console.print("", shift_report(shifts, results.summary.mark), sep="\n")
+    if results.has_profiles:
+        from robocontrast_ros.analysis.estimates.profile import profile_of
+        from robocontrast_ros.analysis.tables.profile import profile_report
+
+        if (profile := profile_of(results)) is not None:
+            console.print("", profile_report(profile, results.summary.mark), sep="\n")
     if not results.trials["counts"].any():
         console.print(
             f"No trial counts; {counted(len(results.trials), 'attempt was', 'attempts were')} void.",

@@ -248,6 +248,50 @@ class Vague(_Redescribed):
 
 
 @record
+class VariantParameters:
+    """Parameters of other words in a session."""
+
+    words: str = Field(default="vague", min_length=1, description="name of the variant that is said")
+
+
+class Variant(_OfInstruction):
+    """The words of a problem in another of its variants (seed 002); the goal stays."""
+
+    parameters = VariantParameters
+    plausible, expectation = True, Expectation.KEEPS_SUCCESS
+
+    def __init__(self, parameters: VariantParameters | None = None) -> None:
+        """Take the session's parameters; the defaults without them."""
+        self._words = words = (parameters or VariantParameters()).words
+        self.name, self.symbol = self.name_of(words), f"ΔL variant {words}"
+        self.description = f"say the task in its {words} words, as they are written down"
+
+    @staticmethod
+    def name_of(words: str) -> str:
+        """Return the name of the perturbation to a variant."""
+        return f"variant_{words}"
+
+    def supports(self, task: Task) -> bool:
+        """Return whether the task has problems with words in variants.
+
+        Raises:
+            ValueError: it has, but none of this name; the text names the expected ones.
+        """
+        if not task.profiles:
+            return False
+        usual, *others = next(iter(task.profiles.values())).texts
+        if self._words not in others:
+            raise ValueError(f"words of another variant than '{usual}', which instances have: {', '.join(others)}")
+        return True
+
+    def _told(self, asked: Asked) -> Instruction:
+        profile = asked.task.profiles.get(asked.base.problem)
+        if profile is None:
+            raise ValueError(f"'{asked.said.text}' is of no problem with words in variants")
+        return replace(asked.said, text=profile.texts[self._words], segments=(), meant="")
+
+
+@record
 class TypoParameters:
     """Parameters of typing errors in a session."""
 

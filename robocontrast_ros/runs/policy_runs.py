@@ -10,7 +10,7 @@ from robocontrast_ros.configuration import read_yaml, write_yaml
 from robocontrast_ros.runs.blinding import events_of_policies
 from robocontrast_ros.runs.events import PolicyLoaded, to_line
 from robocontrast_ros.runs.journal import Journal
-from robocontrast_ros.runs.run_folder import TEST_SET, RunFolder
+from robocontrast_ros.runs.run_folder import PROFILES, TEST_SET, RunFolder
 from robocontrast_ros.system.disk import make_folder, write_file, writing
 
 
@@ -38,8 +38,8 @@ def write_policy_runs(run: RunFolder, journal: Journal) -> tuple[RunFolder, ...]
         session = read_yaml(run.session_file)
         given = session["blind"]["policies"][len(folders)]
         write_yaml(folder.session_file, {**session, "blind": None, "policy": given})
-        for copy in (run.parameters / f"{kind}.yaml" for kind in ("robot", "task", TEST_SET)):
-            if copy.is_file():  # a drawn test set has no file
+        for copy in (run.parameters / f"{kind}.yaml" for kind in ("robot", "task", TEST_SET, PROFILES)):
+            if copy.is_file():  # a drawn test set has no file, nor has a task without profiles
                 write_file(folder.parameters / copy.name, copy.read_bytes())
         write_file(folder.parameters / "policy.yaml", policy.parameters)
         write_file(folder.journal, b"".join(map(to_line, events)))

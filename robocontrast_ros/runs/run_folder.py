@@ -23,6 +23,9 @@ GRAPH_VARIABLES = (
 )
 """Environment variables that determine which nodes discover one another."""
 
+PROFILES = "problems"
+"""Name of the file of the task's problems among a run's parameters."""
+
 TEST_SET = "test_set"
 """Name of the copy of recorded test instances among a run's parameters."""
 
@@ -46,6 +49,7 @@ class RunFolder:
         *,
         session: dict[str, Any],
         copies: Mapping[str, Path],
+        profiles: Mapping[str, Any] | None = None,
         source: str,
     ) -> RunFolder:
         """Make a new run folder that holds a session's parameters.
@@ -57,6 +61,8 @@ class RunFolder:
             session: the session's parameters, overrides applied.
             copies: ``robot``, ``policy``, ``task``, ``test_set``, ``calibration``, ``tags`` or ``fixed_tags`` -> file
                 to copy.
+            profiles: problem of the task -> its profile (``tasks.protocol.Profile``) as plain values: the task's file
+                may only refer to them. None if it has none.
             source: the session's file, for errors.
 
         Raises:
@@ -82,6 +88,8 @@ class RunFolder:
             write_yaml(run.session_file, session)
             for kind, file in copies.items():
                 write_file(run.parameters / f"{kind}.yaml", file.read_bytes())
+            if profiles:
+                write_yaml(run.profiles, {"problems": profiles})
         except BaseException:
             shutil.rmtree(run.path, ignore_errors=True)
             raise
@@ -119,6 +127,11 @@ class RunFolder:
     def session_file(self) -> Path:
         """The session's parameters with overrides applied."""
         return self.parameters / "session.yaml"
+
+    @property
+    def profiles(self) -> Path:
+        """The profiles of the task's problems when the session was started; not there if the task has none."""
+        return self.parameters / f"{PROFILES}.yaml"
 
     @property
     def journal(self) -> Path:

@@ -202,6 +202,7 @@ class ResolvedSession:
             now,
             session=dump_record(self.parameters),
             copies={kind: file for kind, file in files.items() if file is not None},
+            profiles={name: asdict(profile) for name, profile in (self.task.profiles or {}).items()},
             source=str(self.source),
         )
 

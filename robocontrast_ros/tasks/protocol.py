@@ -464,6 +464,25 @@ class HandledThings(Protocol):
         """
 
 
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """What a problem asks of a policy: reports group its trials by that (seed 002, its section on the task metadata).
+
+    Attributes:
+        attributes: name of each attribute -> the axis that it belongs to.
+        difficulty: label of its difficulty.
+        score: its difficulty as a number.
+        subtasks: number of subtasks that have to be done.
+        texts: variant -> the words of its instruction, which all mean the same; test instances have the first.
+    """
+
+    attributes: Mapping[str, str]
+    difficulty: str
+    score: int
+    subtasks: int
+    texts: Mapping[str, str]
+
+
 Premise = Callable[[Instruction, Scene], "str | None"]
 """Returns why an instruction makes no sense in a scene, in words; None if it does."""
 
@@ -509,6 +528,7 @@ class Task(ABC):
         looks: model -> shape and colour of each thing of its scenes, for levels of generalisation; None if things have
             none.
         handling: names the things that the robot has to handle.
+        profiles: problem -> what it asks of a policy, and its words in all variants.
         sample_chain: draws the test instances of a chain of problems, all in one scene, each ``after`` the one before;
             None if the task has no problems that follow one another.
         premise: asked before every trial, with the scene as it was read back; if it gives a reason, the trial is void.
@@ -542,6 +562,7 @@ class Task(ABC):
     portraits: Portraits | None = None
     looks: Mapping[str, tuple[str, str]] | None = None
     handling: HandledThings | None = None
+    profiles: Mapping[str, Profile] | None = None
     premise: Premise | None = None
     walkable: Walkable | None = None
     backdrop: Backdrop | None = None

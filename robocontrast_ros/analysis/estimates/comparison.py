@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 import polars as pl
 
 from robocontrast_ros.analysis.estimates.observation_shift import pairs_of, pooled_of, shifting
+from robocontrast_ros.analysis.estimates.profile import ComparedProfile, compared_profile
 from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.estimates.scores import (
     draws,
@@ -171,6 +172,7 @@ class Comparison:
         only_first: number of the first run's trials that count and have no partner.
         only_second: the same of the second.
         shifts: one a modification of scenes, in the order of the first session, and one of chains; empty without.
+        profile: both by what problems ask of a policy; None if they have no profiles.
     """
 
     first: str
@@ -184,6 +186,7 @@ class Comparison:
     only_first: int
     only_second: int
     shifts: tuple[ComparedShift, ...] = ()
+    profile: ComparedProfile | None = None
 
     @property
     def of_success(self) -> bool:
@@ -299,6 +302,7 @@ def _compare(a: Results, b: Results) -> Comparison:
         only_first=len(first) - len(pairs),
         only_second=len(second) - len(pairs),
         shifts=tuple(_shifts(first, second, symbols)),
+        profile=compared_profile(a, b, KEY),
     )
 
 

@@ -69,6 +69,11 @@ class Results:
         trials = self.trials.filter("counts")
         return is_modified(trials).any() or (trials["after"] != "").any()
 
+    @property
+    def has_profiles(self) -> bool:
+        """Whether the run has profiles of its problems: what each asks of a policy."""
+        return RunFolder(self.run).profiles.is_file()
+
 
 def is_modified(trials: pl.DataFrame) -> pl.Series:
     """Return which trials of a table are in a modified scene: their proofs have the measure ``modifications``."""

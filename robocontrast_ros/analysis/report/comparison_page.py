@@ -42,6 +42,7 @@ from robocontrast_ros.analysis.tables.comparison import (
     write_numbers,
 )
 from robocontrast_ros.analysis.tables.observation_shift import compared_shifts_block
+from robocontrast_ros.analysis.tables.profile import compared_profile_block
 from robocontrast_ros.runs.journal import read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 
@@ -109,6 +110,7 @@ class Contrast:
         compared: the tables of means and differences.
         changes: those of the changes from base trials.
         shifts: that of the pooled RPDs.
+        profile: both by what problems ask of a policy; None if they have no profiles.
         modifications: modifications of scenes under which only one of both succeeds.
         pairs: all trials that both have, in the order of the first run; those that are discordant have pictures.
         symbols: name of each compared perturbation -> its symbol.
@@ -122,6 +124,7 @@ class Contrast:
     compared: list[TableBlock]
     changes: list[TableBlock]
     shifts: TableBlock
+    profile: TableBlock | None
     modifications: Modifications
     pairs: tuple[Pair, ...]
     symbols: dict[str, str]
@@ -350,6 +353,7 @@ def _contrast(
         compared=compared_blocks(comparison, first.label, second.label),
         changes=change_blocks(comparison, first.label, second.label),
         shifts=compared_shifts_block(comparison, first.label, second.label),
+        profile=comparison.profile and compared_profile_block(comparison.profile, first.label, second.label),
         modifications=shown_modifications(runs, lambda one: one.discordant, pictures),
         pairs=tuple(_pair(number, firsts[i], seconds[j]) for i, j, _ in pairs),
         symbols={name: symbols[name] for name in names},

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from robocontrast_ros.analysis.data.pacing import pacing_of, pose_sources_of, speed_scaling_of
 from robocontrast_ros.analysis.estimates.latency import latencies
+from robocontrast_ros.analysis.estimates.profile import profile_of
 from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
@@ -18,11 +19,14 @@ from robocontrast_ros.analysis.figures.paper import (
     estimate_of,
     latency_of,
     perturbations_of,
+    write_drawings,
     write_figures,
 )
+from robocontrast_ros.analysis.figures.profile import drawings_of
 from robocontrast_ros.analysis.report.clutter import clutter_section
 from robocontrast_ros.analysis.report.headline import headlines_of
 from robocontrast_ros.analysis.report.observation_shift import shift_section
+from robocontrast_ros.analysis.report.profile import profile_section
 from robocontrast_ros.analysis.report.rendering import check_folder, on_page, render, write_page
 from robocontrast_ros.analysis.report.reproduction import policies_loaded, reproduction_of
 from robocontrast_ros.analysis.report.svg import Chart, make_chart
@@ -102,6 +106,8 @@ def write_report(run: RunFolder, to: Path | None = None, track: Track = no_progr
     results = compute_results(journal, draw_test_set(run))
     write_page(run_page(run, journal, results, track, now), path)
     write_figures(run, results)
+    if (profile := profile_of(results)) is not None:
+        write_drawings(run.figures, drawings_of(profile))
     return path
 
 
@@ -134,6 +140,7 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "headlines": tuple(headlines_of(summary)),
         "tables": _tables(run, results),
         "charts": _charts(results),
+        "profile": profile_section(results, attempts),
         "understanding": understanding_section(results),
         "clutter": clutter_section(run, results, attempts),
         "shift": shift_section(results, attempts),

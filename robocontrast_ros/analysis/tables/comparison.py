@@ -18,6 +18,7 @@ from robocontrast_ros.analysis.estimates.summary import ALL
 from robocontrast_ros.analysis.tables.block import SIGNED, TOTAL, Column, PValue, TableBlock
 from robocontrast_ros.analysis.tables.frames import columns_of, frame, part
 from robocontrast_ros.analysis.tables.observation_shift import compared_shifts_block
+from robocontrast_ros.analysis.tables.profile import compared_profile_block
 from robocontrast_ros.analysis.tables.terminal import tables
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain.words import counted
@@ -166,6 +167,7 @@ def comparison_report(comparisons: Sequence[Comparison], labels: Sequence[str], 
             Text(f"On the same test instances; {pairs} with the same start."),
             *(["", tables(changed)] if (changed := change_blocks(comparison)) else []),
             *(["", tables([compared_shifts_block(comparison)])] if comparison.shifts else []),
+            *(["", tables([compared_profile_block(comparison.profile)])] if comparison.profile else []),
         ]
         left_out = comparison.only_first, comparison.only_second
         if any(left_out):

@@ -18,6 +18,7 @@ from robocontrast_ros.domain import PART, Instruction, ObjectState, Pose, Scene
 from robocontrast_ros.system.disk import write_file
 from robocontrast_ros.tasks.bddl import Atom
 from robocontrast_ros.tasks.composed import Group, Mode, Tree, leaves, subtasks
+from robocontrast_ros.tasks.protocol import Profile
 from robocontrast_ros.tasks.suite.attributes import ATTRIBUTES, Difficulty, difficulty
 from robocontrast_ros.tasks.suite.predicates import WORDS
 
@@ -117,6 +118,13 @@ class SuiteTask:
             KeyError: there is no such variant.
         """
         return Instruction(self.texts[variant], self.difficulty.label, ((TASK, self.name),))
+
+    @property
+    def profile(self) -> Profile:
+        """What it asks of a policy."""
+        axes = {name: ATTRIBUTES[name].axis for name in self.attributes}
+        subtasks, score, label = self.difficulty
+        return Profile(attributes=axes, difficulty=label, score=score, subtasks=subtasks, texts=self.texts)
 
     @property
     def handled(self) -> tuple[str, ...]:

@@ -148,6 +148,7 @@ class Suite(ModelTask):
         labels = {task.difficulty.label for task in suite.values()}
         super().__init__(parameters, tuple(label for label in LABELS if label in labels), scenes)
         self.problems, self.suite, self.things, self.store = tuple(suite), suite, things, like.store
+        self.profiles = {name: task.profile for name, task in suite.items()}
         self.predicates = SuitePredicates(things, Thresholds(like.success.height, like.success.near))
         self.goals = SuiteGoals(like, self.predicates, self.tree_of)
         self.planner = SuitePlanner(like, things, self.goals)
@@ -266,6 +267,11 @@ class Suite(ModelTask):
             raise ValueError(f"family: got '{family}', expected one of {', '.join(self.families)}")
         return self.sample_of(names[int(rng.integers(len(names)))], rng, instance_id)
 
+    def make_instance(self, instance_id: str, instruction: Instruction, scene: Scene) -> TestInstance | Infeasible:
+        """Return a test instance of the instruction's task, or why there is none."""
+        made = super().make_instance(instance_id, instruction, scene)
+        return made if isinstance(made, Infeasible) else replace(made, problem=instruction.get(TASK) or "")
+
     def sample_of(self, name: str, rng: np.random.Generator, instance_id: str) -> TestInstance:
         """Draw a test instance of a task: its stored scene, each thing moved a little, at rest.
 
@@ -281,7 +287,7 @@ class Suite(ModelTask):
             if found is None:
                 instance = self.make_instance(instance_id, instruction, scene)
                 if not isinstance(instance, Infeasible):
-                    return replace(instance, problem=name)
+                    return instance
                 found = instance.reason
             reason = found
         expected = (
