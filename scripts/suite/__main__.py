@@ -48,6 +48,8 @@ TRIED = 1
 """Tasks of a template that are tried in a scene."""
 SEVERAL, PATIENCE = ("all", "sort", "tower", "sized"), (3, 10)
 """Templates of several things, or of few pairs; drafts that are tried of the others, and of these."""
+FEW = 10
+"""An attribute with fewer tasks goes first."""
 DRAWS = 5
 """Scenes about the stored one in which a task has to have a plan."""
 GAP, NAMED = 0.045, 2000
@@ -249,7 +251,7 @@ def _rank(item: tuple[str, SuiteTask], every: list[SuiteTask], used: Counter[str
     labels, attributes = Counter(t.difficulty.label for t in every), Counter(a for t in every for a in t.attributes)
     lacking = SHARES[task.difficulty.label] * (len(every) + 1) - labels[task.difficulty.label]
     rarest = min((attributes[a] for a in task.attributes), default=len(every) / 4)
-    return -lacking, used[kind.partition("_")[0]], rarest, task.name
+    return -lacking, rarest // FEW, used[kind.partition("_")[0]], rarest, task.name
 
 
 def _write(path: Path, scene: Scene, tasks: list[SuiteTask]) -> None:

@@ -21,7 +21,7 @@ class SceneSpec(NamedTuple):
 SCENES = (
     SceneSpec("fruit_bowl", "white_bowl green_basket red_apple banana lemon orange_peach red_mug"),
     SceneSpec("two_apples", "blue_bowl white_plate red_apple green_apple purple_plum yellow_sponge"),
-    SceneSpec("market", "green_basket brown_tray red_apple yellow_pear orange_carrot red_tomato purple_eggplant"),
+    SceneSpec("market", "green_basket brown_tray red_apple orange_carrot red_tomato"),
     SceneSpec("salad", "red_bowl white_plate green_cucumber red_tomato yellow_tomato lemon"),
     SceneSpec("berries", "brown_tray red_strawberry purple_plum lemon blue_cube"),
     SceneSpec("harvest", "brown_tray green_basket red_tomato yellow_tomato purple_eggplant red_apple green_apple"),
@@ -62,7 +62,9 @@ SCENES = (
         {"grey_tray": "orange_peach red_tomato"},
     ),
     SceneSpec("two_baskets", "green_basket pink_basket lemon red_cube white_golf_ball"),
-    SceneSpec("two_trays", "brown_tray grey_tray red_cube blue_cube red_marker blue_marker"),
+    SceneSpec("two_balls", "green_basket white_golf_ball pink_tennis_ball blue_cube lemon"),
+    SceneSpec("small_boxes", "grey_tray red_gelatin_box brown_pudding_box purple_plum blue_sponge"),
+    SceneSpec("tray_and_basket", "brown_tray pink_basket red_cube blue_cube lemon purple_plum"),
 )
 
 KITCHEN: dict[str, tuple[str, tuple[tuple[str, str, str, str, list[str], Any], ...]]] = {
