@@ -74,13 +74,14 @@ class Step:
 class SuitePlanner(KitchenPlanner):
     """Plans for any robot that reaches the things from above, and handles along the approach of their grasps."""
 
-    def __init__(self, parameters: KitchenParameters, things: Things, goals: SuiteGoals) -> None:
+    def __init__(self, parameters: KitchenParameters, things: Things, goals: SuiteGoals, crowded: bool = False) -> None:
+        """Take the parts; ``crowded``: a thing may be dropped onto what lies where it belongs."""
         super().__init__(parameters, things, goals)
-        self._suite = goals
+        self._suite, self._crowded = goals, crowded
 
     def relaxed(self) -> SuitePlanner:
         """Return a planner that keeps half the distances, for a scene that has moved a little since it was planned."""
-        return SuitePlanner(super().relaxed()._kitchen, self._things, self._suite)
+        return SuitePlanner(super().relaxed()._kitchen, self._things, self._suite, crowded=True)
 
     def plan(self, instruction: Instruction, scene: Scene) -> Plan | Infeasible:
         """Return the tool's path that fulfils an instruction, and the scene then; or why there is none."""
@@ -262,9 +263,9 @@ class SuitePlanner(KitchenPlanner):
         found = super()._spots(relation, target, reference, [o for o in others if o not in inside])
         model = self._things.models[target.model]
         free = [s for s in found if all(shapes.gap(shapes.footprint(model, s.pose), o.area) > BESIDE for o in inside)]
-        if not free:
+        if not free and not self._crowded:
             raise NoPlan(f"{words(target.name)} does not fit into {words(reference.name)} beside what is in it")
-        return free
+        return free or found
 
     def _on_top(self, target: ObjectState, reference: ObjectState) -> Iterator[_Spot]:
         """Yield places on a top: its middle, and others on what is larger than the thing, such as a plate."""

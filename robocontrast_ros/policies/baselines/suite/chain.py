@@ -73,15 +73,27 @@ class Chain:
         Raises:
             NoPlan: the next subtask has no plan any more.
         """
-        if self._waiting and self._is_done(tool, scene):
+        if self._is_done(tool, scene):
+            if not self._waiting:
+                return self._up(tool)
             self._begin(scene)
         return self._skill.step(tool, width, scene)
 
     def _is_done(self, tool: Pose, scene: Scene) -> bool:
-        """Return whether the subtask is fulfilled, and the hand has left the thing."""
+        """Return whether the subtask is fulfilled, and the hand has let go of the thing."""
         intent = self._skill.intent
         if intent is None or not self._goal.satisfied(scene):
             return False
         if isinstance(self._skill, JointHandler):
             return intent.phase is joints.Phase.DONE
-        return intent.phase is handling.Phase.RETREAT and intent.above - tool.position[2] <= self._p.funnel
+        if intent.phase is handling.Phase.RETREAT:
+            return intent.above - tool.position[2] <= self._p.funnel
+        # What rolled in a basket is not where it was put down, and would be fetched again.
+        return intent.phase is handling.Phase.FETCH
+
+    def _up(self, tool: Pose) -> NDArray[np.float64]:
+        """Return an action that takes the open hand up to where it travels, and keeps it there."""
+        if isinstance(self._skill, JointHandler):
+            return np.zeros(7)
+        rise = min(max(self._skill.intent.above - tool.position[2], 0.0), self._p.slow_step)
+        return np.array([0.0, 0.0, rise, 0.0, 0.0, 0.0, handling.OPEN])
