@@ -134,14 +134,6 @@ KITCHEN: dict[str, tuple[str, tuple[tuple[str, str, str, str, list[str], Any], .
                 ["affordance"],
                 {"open": "microwave/door"},
             ),
-            (
-                "microwave_and_bowl",
-                "open the microwave and put the bowl on the plate",
-                "get ready to warm the food",
-                "pull the microwave's door open, and put the white bowl on the plate",
-                ["affordance", "conjunction"],
-                {"all": [{"open": "microwave/door"}, {"on_top_of": ["white_bowl", "plate"]}]},
-            ),
         ),
     ),
     "open_microwave": (
