@@ -7,7 +7,7 @@ from language_table_instances import EIGHT
 from tabletop_scenes import CLUTTER_FILE, fresh
 from vln_scenes import APARTMENT
 
-from robocontrast_ros.configuration import plugin_names, resolve_uri
+from robocontrast_ros.configuration import load_configured, plugin_names, resolve_uri
 from robocontrast_ros.contracts.perturbation import PerturbationContract
 from robocontrast_ros.contracts.task import TaskContract
 from robocontrast_ros.perturbations.loading import load_perturbation
@@ -87,6 +87,13 @@ class AmongFew(PerturbationContract):
         return CLUTTERED
 
 
+class AmongTasks(PerturbationContract):
+    draws = 4
+
+    def task(self):
+        return load_configured("tasks", resolve_uri(f"{TASKS}/tabletop_suite.yaml"))
+
+
 class InTheKitchen(PerturbationContract):
     draws = 7  # all families but the last two: to the left and to the right of a thing
 
@@ -126,8 +133,11 @@ WHERE = {
         "vague",
         "gobbledygook_words",
         "pictures",
+        "camera_pose",
+        "object_poses",
     ),
-    AmongFew: ("distractors", "clutter_bin"),
+    AmongFew: ("distractors", "clutter_bin", "looks"),
+    AmongTasks: ("variant",),
     InTheKitchen: ("L", "LB", "S", "SB", "SB1", "paraphrase", "specific", "mask_referents"),
     AmongKitchenThings: ("distractors", "clutter_bin"),
 }
