@@ -1,7 +1,7 @@
 """Predicates of the suite: the kitchen's, and places that they do not have. All in the robot's frame, x away from it.
 
 - InFrontOf and Behind: next to a thing, and nearer to the robot, or farther away, than aside of it.
-- OutsideOf: the thing's centre is not over the other one, and its lowest point not above its own rest on the table.
+- OutsideOf: the thing stands on the table, with a gap of at least ``CLEAR`` to the other one.
 - PickedUp has no truth in a scene alone: how high the thing was is part of it (``goals``).
 """
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robocontrast_ros.configuration import ConfigurationError, load_configured, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, load_configured, read_yaml, resolve_uri
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.tasks.bddl import Atom
 from robocontrast_ros.tasks.composed import Group, Mode, leaves
@@ -75,6 +75,12 @@ def test_the_suite_is_as_large_and_as_mixed_as_it_says():
         assert abs(labels[label] / len(tasks) - share) < 0.06, labels
     attributes = Counter(name for task in tasks for name in task.attributes)
     assert {name for name in ATTRIBUTES if attributes[name] < 6} == UNTRIED, attributes
+
+
+@pytest.mark.parametrize("session", ["tabletop_suite", "tabletop_suite_words"])
+def test_a_session_of_the_suite_has_each_task_once(session):
+    said = read_yaml(resolve_uri(f"package://robocontrast_ros/config/sessions/{session}.yaml"))["test_set"]
+    assert said == {"size": len(suite().suite), "families": ["*/*"]}
 
 
 @given(names, st.sampled_from(VARIANTS))
