@@ -101,6 +101,11 @@ class OraclePolicy(ScriptedPolicy):
         self._task = task
         self._skill: Any = None
 
+    @property
+    def task(self) -> Any:
+        """The task that it knows."""
+        return self._task
+
     @classmethod
     def from_file(cls, path: Path) -> OraclePolicy:
         """Return the oracle that a parameter file describes, with the task that the file names.

@@ -25,7 +25,7 @@ from robocontrast_ros.statistics.slopes import VARIES, slopes_of
 from robocontrast_ros.statistics.unpaired import unpaired_difference
 from robocontrast_ros.studies.evidence import ORDERS_SEED, Array, Evidence, Seed, instance_mean
 from robocontrast_ros.studies.orders import ESTIMATORS, Estimator, expected_trials
-from robocontrast_ros.studies.seed_run import ROUNDING, Cost, SeedRun, Trials
+from robocontrast_ros.studies.seed_run import DIFFICULTY, ROUNDING, Cost, SeedRun, Trials
 
 Named = tuple[Iterable[str], Collection[str], str]
 """Names that the study must have, names that it has, and the words for their kind in an error, such as "policy"."""
@@ -592,7 +592,7 @@ class Slope(Controlled):
 
     WORDS = "change of {score} per unit of {0.by} over the {0._trials} of {of}{0._within}"
     kind: Literal["slope"] = "slope"
-    by: str = Field(description="a measure of the perturbed scenes, for example distractors")
+    by: str = Field(description="a measure of the perturbed scenes, for example distractors; or difficulty")
     range: tuple[float, float] | None = Field(
         default=None, description="only trials whose measure is from the first of these to the second"
     )
@@ -650,7 +650,7 @@ class Slope(Controlled):
         for seed in evidence.seeds:
             trials = seed.run.sessions[self.label]
             unknown = np.full(len(trials.score), np.nan)
-            x = np.where(trials.is_base, np.nan, trials.measures.get(self.by, unknown))
+            x = trials.measures.get(self.by, unknown).copy()
             if self.base is not None:
                 x[trials.is_base] = self.base
             level = trials.measures.get(self.within, unknown) if self.within else np.zeros(len(x))
@@ -666,6 +666,8 @@ class Slope(Controlled):
 
     @property
     def _trials(self) -> str:
+        if self.by == DIFFICULTY:
+            return "trials"
         words = "perturbed trials" if self.base is None else f"perturbed and base trials (which count as {self.base:g})"
         return words if self.range is None else f"{words} from {self.range[0]:g} to {self.range[1]:g}"
 

@@ -34,6 +34,7 @@ from robocontrast_ros.statistics.curves import BINS
 from robocontrast_ros.strategies.effort import HandlingTimes
 from robocontrast_ros.studies.claims import Claim, Claims, check_claims
 from robocontrast_ros.studies.measures import Offered, Slope
+from robocontrast_ros.studies.seed_run import DIFFICULTY
 
 LABEL = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
 
@@ -286,9 +287,10 @@ def _claims(study: Study, sessions: Mapping[str, ResolvedSession]) -> tuple[Clai
         label: (name for perturbation in session.perturbations for name in getattr(perturbation, "measures", ()))
         for label, session in sessions.items()
     }
+    of_all = () if some.task.profiles is None else (DIFFICULTY,)
     offered = Offered(
         perturbations={label: tuple(p.name for p in session.perturbations) for label, session in sessions.items()},
-        measures={label: tuple(dict.fromkeys(names)) for label, names in of_scenes.items()},
+        measures={label: tuple(dict.fromkeys((*names, *of_all))) for label, names in of_scenes.items()},
         control=study.control,
         policies=tuple(study.policies),
         families=tuple(study.parameters.test_set.families or some.task.families),

@@ -169,7 +169,8 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
     symbols = {perturbation.name: perturbation.symbol for perturbation in some.perturbations}
     labels = [strategy.label for strategy in parameters.strategies]
     columns = {score.spec.name: score.spec.column for score in some.scores} | {"metric": metric.column}
-    instances = _instances(read)
+    instances, profiles = _instances(read), some.task.profiles
+    difficulty = None if profiles is None else {name: float(profile.score) for name, profile in profiles.items()}
 
     def same(cost: Cost) -> Cost:
         """Return ``budget`` if the cost is in the budget's unit, else the cost."""
@@ -180,7 +181,7 @@ def analyse(study: Study, read: Mapping[Job, tuple[pl.DataFrame, Sequence[Sessio
     @cache
     def seed_runs(policy: str, score: str, cost: Cost) -> list[SeedRun]:
         return [
-            SeedRun(table, labels, parameters.standard, columns[score], cost, instances[job.seed])
+            SeedRun(table, labels, parameters.standard, columns[score], cost, instances[job.seed], difficulty)
             for job, (table, _) in read.items()
             if job.policy == policy
         ]

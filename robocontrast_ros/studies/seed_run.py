@@ -22,6 +22,9 @@ Cost = Literal["budget", "metres", "seconds"]
 ROUNDING = 1e-9
 """A sum of costs may exceed a limit by this much, because of rounding."""
 
+DIFFICULTY = "difficulty"
+"""Measure of every trial, also of a base trial: the difficulty of its problem (``tasks.protocol.Profile.score``)."""
+
 SAME = ("base_id", "perturbation", "repeat", "instruction", "proof")
 """Columns of the table; trials of two policies in which these are equal are the same trial.
 
@@ -44,7 +47,8 @@ class Trials:
         covariates: known before the trial: family (one-hot), length of the planner's path, perturbation
             (one-hot); shape (n, p).
         key: identity of the trial, the same for every policy (``SAME``), shape (n,).
-        measures: numbers of the proofs: name -> value of each trial, NaN if its proof has none, shape (n,).
+        measures: numbers of the proofs: name -> value of each trial, NaN if its proof has none, shape (n,). Those of
+            base trials too is ``DIFFICULTY``, where the task's problems have profiles.
     """
 
     instance: NDArray[np.int64]
@@ -120,6 +124,7 @@ class SeedRun:
         metric: str,
         cost: Cost = "budget",
         instances: Sequence[str] = (),
+        difficulty: Mapping[str, float] | None = None,
     ) -> None:
         """Read the trials from a table.
 
@@ -131,6 +136,7 @@ class SeedRun:
             cost: the kind of cost: the budget's, metres or seconds.
             instances: names of base instances in the order of their numbers; other instances get the numbers after
                 them. Policies that are compared need the same numbers.
+            difficulty: problem -> its difficulty; None if problems have none.
         """
         if cost != "budget":
             spent = pl.col(COLUMN_OF_COST[cost]).cum_sum().over("strategy")
@@ -164,7 +170,7 @@ class SeedRun:
                     ]
                 ).astype(float),
                 key=_keys(known),
-                measures=_measures(known),
+                measures=_measures(known) | _difficulties(known, difficulty),
             )
 
     @property
@@ -226,3 +232,10 @@ def _measures(trials: pl.DataFrame) -> dict[str, Array]:
         name: np.array([proof.get(name, np.nan) for proof in proofs], dtype=float)
         for name in sorted({name for proof in proofs for name in proof})
     }
+
+
+def _difficulties(trials: pl.DataFrame, difficulty: Mapping[str, float] | None) -> dict[str, Array]:
+    """Return the difficulty of each trial's problem, shape (n,); nothing if problems have none."""
+    if difficulty is None:
+        return {}
+    return {DIFFICULTY: np.array([difficulty.get(name, np.nan) for name in trials["problem"]], dtype=float)}

@@ -132,10 +132,10 @@ class Work:
         self.measured[name] = trainer.validate()
         return f"{name}/{trainer.CHECKPOINT}"
 
-    def policy(self, plugin: str, name: str, **files: str) -> Path:
+    def policy(self, plugin: str, name: str, **keys: Any) -> Path:
         """Write a policy's parameter file beside the folders of its checkpoints; return it."""
         path = self.folder / f"{name}.yaml"
-        path.write_text(yaml.safe_dump({"policy": plugin, "name": name, **files}, sort_keys=False), encoding="utf-8")
+        path.write_text(yaml.safe_dump({"policy": plugin, "name": name, **keys}, sort_keys=False), encoding="utf-8")
         return path
 
     def trained(

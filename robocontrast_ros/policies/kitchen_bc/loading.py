@@ -25,11 +25,14 @@ RATE = 10.0
 
 @record
 class KitchenBcParameters(CheckpointParameters):
-    """The files config/policies/kitchen_state.yaml and kitchen_camera.yaml."""
+    """The files config/policies/kitchen_state.yaml, kitchen_camera.yaml and suite_state.yaml."""
 
     network: str = Field(description="URI of the checkpoint of the network")
     sight: str = Field(
         default="", description="URI of the checkpoint of the network that sees things; empty: ground truth is used"
+    )
+    chained: bool = Field(
+        default=False, description="an instruction may ask for several things: it is understood anew after each"
     )
 
 
@@ -64,7 +67,7 @@ class KitchenBcFile(CheckpointPolicy):
                 "a network that was trained with the same things as that of `network`",
                 "Name checkpoints of one training.",
             )
-        return KitchenBc(cls.described(parameters), network, SentenceEncoder.shipped(), sight)
+        return KitchenBc(cls.described(parameters), network, SentenceEncoder.shipped(), sight, parameters.chained)
 
 
 def describe(name: str, sees: bool = False) -> PolicyDescription:

@@ -25,7 +25,7 @@ from robocontrast_ros.policies.kitchen_bc.rotations import (
     smallest,
     yaw_of,
 )
-from robocontrast_ros.policies.kitchen_bc.things import CENTRE, GRASPS, UNIT, Catalogue, Codes, Things
+from robocontrast_ros.policies.kitchen_bc.things import CENTRE, UNIT, Catalogue, Codes, Things
 from robocontrast_ros.policies.networks import Batch, Network
 from robocontrast_ros.policies.tabletop_bc.motion import layers, turned
 from robocontrast_ros.tasks.kitchen.parameters import FAMILIES
@@ -115,7 +115,7 @@ class Choices:
     """The network's choices.
 
     Attributes:
-        grasp: logits of the target's grasps, shape (n, GRASPS).
+        grasp: logits of the target's grasps, g at most of any thing, shape (n, g).
         turn_to: turn about the vertical that is added to a grasp, for a door's bar turns in the hand [rad], shape (n,).
         place: logits of the target's places, shape (n, PLACES).
         at: of each, relative to the reference, see ``place_frame``, shape (n, PLACES, 3) [m].
@@ -327,7 +327,7 @@ class KitchenNetwork(Network):
         return Known(codes[rows, s.target], self.codes(reference), skill, context)
 
     def _grasps(self, s: Situation, given: Tensor) -> Tensor:
-        """Return the logits of the target's grasps, shape (n, GRASPS)."""
+        """Return the logits of the target's grasps, shape (n, g)."""
         rows = torch.arange(len(s.skill), device=s.skill.device)
         lines = self.grasp_poses(s)
         at, turn = lines[..., :3], lines[..., 3:]
@@ -399,14 +399,14 @@ class KitchenNetwork(Network):
     # -- goals of the hand ------------------------------------------------------------------------
 
     def grasp_poses(self, s: Situation) -> Tensor:
-        """Return the tool's pose at each of the target's grasps, shape (n, GRASPS, 7).
+        """Return the tool's pose at each of the target's grasps, shape (n, g, 7).
 
         What is carried counts as at ``stood``, a part on a joint as where it is.
         """
         rows = torch.arange(len(s.skill), device=s.skill.device)
         own = self.codes.grasps[s.things.models[rows, s.target]]
         stood = torch.where(s.carries[:, None], s.stood, s.things.poses[rows, s.target])
-        stood = stood[:, None].expand(-1, GRASPS, -1)
+        stood = stood[:, None].expand(-1, own.shape[1], -1)
         at = stood[..., :3] + rotated(stood[..., 3:], own[..., :3])
         return torch.cat([at, multiply(stood[..., 3:], own[..., 3:])], -1)
 

@@ -1,4 +1,4 @@
-"""The learned policies ``kitchen_state`` and ``kitchen_camera`` behind the policy protocol."""
+"""The learned policies ``kitchen_state``, ``kitchen_camera`` and ``suite_state`` behind the policy protocol."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from robocontrast_ros.policies.kitchen_bc.network import STEP, TURN, Choices, KitchenNetwork, Situation, executed, meant
+from robocontrast_ros.policies.kitchen_bc.network import (
+    LEAVE,
+    STEP,
+    TURN,
+    Choices,
+    KitchenNetwork,
+    Situation,
+    executed,
+    meant,
+)
 from robocontrast_ros.policies.kitchen_bc.rotations import between
 from robocontrast_ros.policies.kitchen_bc.sight import KitchenSight
 from robocontrast_ros.policies.kitchen_bc.things import Things, things_of
@@ -21,12 +30,19 @@ NOTHING, NOTHING_TURN = 0.0015, 0.015
 """A displacement and a turn of less than this [m], [rad] are not carried out while the tool is behind its commands: it
 comes to rest, and where it rests is where its limits have left the commands."""
 
+RISEN = 0.02
+"""A hand that leaves a thing, and is at most so far below the height in which it leaves [m], has done its subtask."""
+
+PAUSE = 10
+"""So has one that leaves a thing, and has rested for so many steps."""
+
 
 class KitchenBc:
     """Moves a joint or carries a thing as the oracle does, given its instruction and the things' true or seen poses.
 
-    What the instruction means is decided in the first scene of a trial. The same instruction and observations give the
-    same actions on every processor; the trial's seed has no effect.
+    What the instruction means is decided in the first scene of a trial; by a policy that is chained, again in the scene
+    that each subtask leaves. The same instruction and observations give the same actions on every processor; the
+    trial's seed has no effect.
     """
 
     def __init__(
@@ -35,8 +51,10 @@ class KitchenBc:
         network: KitchenNetwork,
         encoder: SentenceEncoder,
         sight: KitchenSight | None = None,
+        chained: bool = False,
     ) -> None:
         """Take the network and the sentence encoder; without a network that sees, the ground truth is used."""
+        self._chained = chained
         self._description, self._name, self._encoder = description, description.name, encoder
         self._sight = None if sight is None else sight.eval().double()
         self._network = network.eval().double()
@@ -45,6 +63,9 @@ class KitchenBc:
 
     def _begin(self) -> None:
         self._watcher = None if self._sight is None else Watcher(self._sight, self._network.catalogue)
+        self._begin_subtask()
+
+    def _begin_subtask(self) -> None:
         self._asked: tuple[Tensor, Tensor, Tensor] | None = None
         self._stood: Tensor | None = None
         self._grasped: Tensor | None = None
@@ -52,6 +73,8 @@ class KitchenBc:
         self._commanded: Tensor | None = None
         self._choices: Choices | None = None
         self._gripper = self._handled = OPEN
+        self._leaves: float | None = None
+        self._rested = 0
 
     def describe(self) -> PolicyDescription:
         """Return the description: it answers with displacements of the tool, and needs a camera or the ground truth."""
@@ -75,16 +98,18 @@ class KitchenBc:
         width = observation.gripper_width
         if width is None:
             raise ValueError(f"{self._name}: the observation has no gripper width; it needs a robot with a hand")
-        things = self._things(observation)
+        things, pose = self._things(observation), observation.tool_pose
+        if self._leaves is not None and (self._leaves - pose.position[2] <= RISEN or self._rested >= PAUSE):
+            self._begin_subtask()
         if self._asked is None:
             words = torch.from_numpy(self._encoder.encode([self._text]))
             self._asked = meant(self._network.understand(words, things))
         skill, target, reference = self._asked
-        pose = observation.tool_pose
         tool = torch.tensor([[*pose.position, *pose.orientation]], dtype=torch.float64)
         before, last = (tool, width) if self._before is None else self._before
         moved = torch.cat([tool[:, :3] - before[:, :3], between(before[:, 3:], tool[:, 3:])], -1)
         rests = self._before is not None and moved[0, :3].norm() <= STILL and moved[0, 3:].norm() <= STILL_TURN
+        self._rested = self._rested + 1 if rests else 0
         if self._commanded is None or rests:
             # The set point of a robot at rest is its pose, whatever its limits have left of the commands.
             self._commanded = tool
@@ -123,7 +148,9 @@ class KitchenBc:
         choices = self._choices or network.choices(situation, known)
         self._choices = choices if self._gripper == CLOSED else None
         phase = network.phase(situation, known)
-        return network.act(situation, known, network.goal(situation, choices, phase), phase)
+        goal = network.goal(situation, choices, phase)
+        self._leaves = float(goal.above) if self._chained and int(phase) == LEAVE else None
+        return network.act(situation, known, goal, phase)
 
     def _things(self, observation: Observation) -> Things:
         try:

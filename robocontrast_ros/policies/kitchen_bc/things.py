@@ -20,9 +20,6 @@ CENTRE = (0.5, 0.0, 0.0)
 UNIT = 0.1
 """Unit of lengths in the network [m]."""
 
-GRASPS = 16
-"""Most ways, with their turns, in which a thing is grasped."""
-
 Numbers = tuple[float, ...]
 
 
@@ -165,9 +162,10 @@ class Codes(nn.Module):
         sizes = torch.tensor([*catalogue.sizes, (0.0, 0.0, 0.0)])
         self.register_buffer("sizes", sizes, persistent=False)
         self.register_buffer("fixed", torch.tensor([*map(float, catalogue.fixed), 0.0]), persistent=False)
-        grasps = torch.zeros(len(sizes), GRASPS, 7)
+        most = max(map(len, catalogue.grasps)) // 7
+        grasps = torch.zeros(len(sizes), most, 7)
         grasps[..., 6] = 1.0
-        graspable = torch.zeros(len(sizes), GRASPS, dtype=torch.bool)
+        graspable = torch.zeros(len(sizes), most, dtype=torch.bool)
         for index, numbers in enumerate(catalogue.grasps):
             known = torch.tensor(numbers).view(-1, 7)
             grasps[index, : len(known)], graspable[index, : len(known)] = known, True

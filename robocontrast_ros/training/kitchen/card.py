@@ -1,4 +1,4 @@
-"""The model card of policies for the kitchen: their training data and validation."""
+"""The model card of policies for the kitchen and the suite: their training data and validation."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ class Data:
     """Numbers of the data for the network's training and validation.
 
     Attributes:
-        kept: problem -> its episodes that succeeded.
-        tried: problem -> its episodes that were begun.
+        kept: demonstrated problem -> its trials that succeeded.
+        tried: demonstrated problem -> its trials that were begun.
         modified: those of them whose scene was modified.
-        steps: control steps of the episodes kept.
+        steps: control steps of the trials kept.
         models: number of models of things in them.
         things: least and greatest number of things in a scene; each moving part is one.
+        held_out: problems that were not demonstrated.
     """
 
     kept: dict[str, int]
@@ -36,22 +37,25 @@ class Data:
     steps: int
     models: int
     things: tuple[int, int]
+    held_out: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, demonstrations: Sequence[Path]) -> Data:
         """Count the content of the shards of demonstrations."""
         shards = [Shard.load(path) for path in demonstrations]
         names = shards[0].problems.tolist()
-        kept = np.sum([np.bincount(shard.problem, minlength=len(names)) for shard in shards], axis=0)
-        tried = np.sum([shard.tried for shard in shards], axis=0)
+        own = np.concatenate([shard.problem[shard.part == 0] for shard in shards])
+        kept, tried = np.bincount(own, minlength=len(names)), np.sum([shard.tried for shard in shards], axis=0)
+        numbers = [dict(zip(names, each.tolist(), strict=True)) for each in (kept, tried)]
+        begun = [name for name in names if numbers[1][name]]
         counts = np.concatenate([(shard.models >= 0).sum(axis=1) for shard in shards])
         return cls(
-            dict(zip(names, kept.tolist(), strict=True)),
-            dict(zip(names, tried.tolist(), strict=True)),
+            *({name: each[name] for name in begun} for each in numbers),
             int(sum(shard.altered.sum() for shard in shards)),
             sum(len(shard.episode) for shard in shards),
             len(np.unique(np.concatenate([shard.models[shard.models >= 0] for shard in shards]))),
             (int(counts.min()), int(counts.max())),
+            tuple(name for name in names if name not in begun),
         )
 
     def described(self) -> str:
@@ -68,20 +72,29 @@ class Data:
                 self.models, *self.things
             ),
         ]
+        if self.held_out:
+            lines.append(f"{len(self.held_out)} problems were not demonstrated: {', '.join(self.held_out)}")
         return "\n".join(f"- {line}" for line in lines)
 
 
-def model_card(name: str, data: Data) -> Card:
-    """Return the card of a policy with its training data."""
+def model_card(name: str, task: str, session: str, data: Data) -> Card:
+    """Return the card of a policy with its training data.
+
+    Args:
+        name: of the policy.
+        task: name of its task.
+        session: name of the session that measures success.
+        data: numbers of its training data.
+    """
     return Card(
         names=(name,),
-        task=f"kitchen, {len(data.kept)} problems with one skill each",
+        task=f"{task}, {len(data.kept)} of its problems",
         action="tool_delta, displacement [m] and rotation vector [rad] of the tool a step, and the gripper",
         format="PyTorch state dict with sizes and the catalogue of things",
         encoder="sentences by all-MiniLM-L6-v2",
         trained_on=f"{TRAINED_ON}\n\n{data.described()}",
         validated_on="On episodes that were not trained on; `_near` 10 mm from a grasp, 20 mm from a place, 0.1 rad.",
-        session="kitchen_skills",
+        session=session,
     )
 
 

@@ -1,8 +1,9 @@
-"""Demonstrations of the oracle for the kitchen, made by several processes, each with its own worlds.
+"""Demonstrations of the oracle for the kitchen or the suite, made by several processes, each with its own worlds.
 
 As for the tabletop, what is executed has added noise and drifts, and the label is the oracle's action at the actual
-state. Episodes that do not succeed are counted and left out. A share of the scenes may be modified: the augmentation
-of seed 003, in which a policy also learns in scenes with one change that its skill does not depend on.
+state. Trials that do not succeed are counted and left out. Each subtask of a trial is an episode of its own, with the
+words of the whole. A share of the kitchen's scenes may be modified: the augmentation of seed 003, in which a policy
+also learns in scenes with one change that its skill does not depend on.
 """
 
 from __future__ import annotations
@@ -10,24 +11,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from robocontrast_ros.configuration import ConfigurationError, record
-from robocontrast_ros.domain import NotApplicable, Pose, RobotState, Scene, TestInstance
+from robocontrast_ros.configuration import ConfigurationError, load_configured, record, resolve_uri
+from robocontrast_ros.domain import Instruction, NotApplicable, Pose, RobotState, Scene, TestInstance
 from robocontrast_ros.domain.products import norm
 from robocontrast_ros.episodes.judging import TRUE_SCENE
 from robocontrast_ros.objects.joints import position_in
 from robocontrast_ros.policies.baselines.kitchen.joints import JointHandler
-from robocontrast_ros.policies.baselines.kitchen.oracle import KitchenOracle
+from robocontrast_ros.policies.baselines.suite.chain import Chain
+from robocontrast_ros.policies.scripted import OraclePolicy
 from robocontrast_ros.robots.kinds import make_state_estimator
 from robocontrast_ros.system.processes import Stopped, stopping
+from robocontrast_ros.tasks.bddl import Atom
+from robocontrast_ros.tasks.composed import leaves
 from robocontrast_ros.tasks.kitchen import Kitchen
+from robocontrast_ros.tasks.kitchen.goals import atom_of, instruction_of
 from robocontrast_ros.tasks.kitchen.parameters import FAMILIES
+from robocontrast_ros.tasks.plans import NoPlan
 from robocontrast_ros.tasks.protocol import robot_start
-from robocontrast_ros.training.demonstrator import DemonstrationKeys, Demonstrator, Drift, HandNoise, read_oracle
+from robocontrast_ros.tasks.suite import Suite
+from robocontrast_ros.training.demonstrator import DemonstrationKeys, Demonstrator, Drift, HandNoise
 from robocontrast_ros.training.shards import Stored
 
 SKILLS = tuple(FAMILIES)
@@ -50,8 +58,11 @@ class KitchenDemonstrations(DemonstrationKeys, HandNoise):
 
     robots: tuple[str, ...] = Field(min_length=1, description="names of robots' profiles; shards take them in turn")
     shards: int = Field(ge=2, description="number of files; the first twentieth, at least one, is for validation")
-    scenes: int = Field(gt=0, description="scenes of each problem in one shard, with one episode each")
+    scenes: int = Field(gt=0, description="scenes of each problem in one shard, with one trial each")
     modified: float = Field(default=0.0, ge=0, le=1, description="share of the scenes that have one modification")
+    held_out: int = Field(
+        default=0, ge=0, description="each of so many problems, the last of them, is not demonstrated; 0: all are"
+    )
 
 
 @dataclass
@@ -64,10 +75,11 @@ class Shard(Stored):
     Attributes:
         names: models of the task's things, without backgrounds.
         problems: the names of all problems of the task.
-        tried: episodes begun of each problem, shape (p,); those stored succeeded.
+        tried: trials begun of each problem, shape (p,); those stored succeeded.
         altered: those of them with a modified scene, shape (p,).
         problem: index into the problems, shape (e,).
-        texts: instruction, shape (e,).
+        part: number of the subtask in its trial, shape (e,).
+        texts: instruction of the whole trial, shape (e,).
         models: index into the names, -1 for no thing, shape (e, s).
         skill: index into ``SKILLS``, shape (e,).
         target: slot, shape (e,).
@@ -91,6 +103,7 @@ class Shard(Stored):
     tried: NDArray[np.int64]
     altered: NDArray[np.int64]
     problem: NDArray[np.int64]
+    part: NDArray[np.int64]
     texts: NDArray[np.str_]
     models: NDArray[np.int64]
     skill: NDArray[np.int64]
@@ -121,34 +134,60 @@ def _demonstrator(parameters: KitchenDemonstrations, robot: str) -> _Demonstrato
     return _Demonstrator(parameters, robot)
 
 
+def oracle_of(parameters: KitchenDemonstrations) -> OraclePolicy:
+    """Return the oracle that demonstrates, with its task.
+
+    Raises:
+        ConfigurationError: its file does not fit, or it is none of the kitchen or the suite.
+    """
+    oracle = load_configured("policies", resolve_uri(parameters.oracle))
+    if not isinstance(oracle, OraclePolicy) or not isinstance(oracle.task, Kitchen | Suite):
+        expected = "the file of an oracle of the kitchen or the suite"
+        raise ConfigurationError("demonstrations", "oracle", parameters.oracle, expected)
+    return oracle
+
+
+def demonstrated(task: Kitchen | Suite, held_out: int) -> tuple[str, ...]:
+    """Return the problems of a task that are demonstrated.
+
+    They ask for nothing but ``SKILLS``; each of so many of those, the last of them, is held out.
+    """
+    able = [
+        name
+        for name in task.problems
+        if isinstance(task, Kitchen)
+        or all(atom.predicate in FAMILIES.values() for atom in leaves(task.suite[name].tree))
+    ]
+    return tuple(name for number, name in enumerate(able, start=1) if not held_out or number % held_out)
+
+
 class _Demonstrator(Demonstrator):
     """A robot in a world with the oracle in it."""
 
     def __init__(self, parameters: KitchenDemonstrations, robot: str) -> None:
-        oracle, task_file = read_oracle(parameters)
-        task = Kitchen.from_file(task_file)
-        super().__init__(parameters, robot, task, KitchenOracle(oracle, task), 0.25)
+        oracle = oracle_of(parameters)
+        task = oracle.task
+        super().__init__(parameters, robot, task, oracle, 0.25)
         self._estimator = make_state_estimator(self._world.profile)
         self._names = [state for state in task.things.models if task.things.is_thing(state)]
 
     def shard(self, rng: np.random.Generator) -> Shard:
         """Return the demonstrations of one file."""
-        task: Kitchen = self._task
-        problems = list(task.skills)
+        problems = list(self._task.problems)
         tried, altered = (np.zeros(len(problems), dtype=np.int64) for _ in range(2))
         episodes: list[dict] = []
         steps: list[dict] = []
-        for index, name in enumerate(problems):
+        for name in demonstrated(self._task, self._p.held_out):
+            index = problems.index(name)
             for instance, changed in self._instances(name, rng):
                 if stopping():
                     raise Stopped
                 tried[index] += 1
                 altered[index] += changed
                 start = self._scene.set_up(instance.scene).scene
-                made = self._episode(instance, start, rng)
-                if made is not None:
-                    steps += ({"episode": len(episodes), **row} for row in made)
-                    episodes.append({"problem": index, **self._described(instance, start)})
+                for part, (described, rows) in enumerate(self._trial(instance, start, rng)):
+                    steps += ({"episode": len(episodes), **row} for row in rows)
+                    episodes.append({"problem": index, "part": part, **described})
         columns = self._columns(episodes, steps)
         return Shard(np.array(self._names), np.array(problems), tried, altered, **columns)
 
@@ -168,48 +207,59 @@ class _Demonstrator(Demonstrator):
         scene = replace(self._scene.read()[1], contacts=self._world.touched(), carried=self._world.carried())
         return self._estimator.update(self._world.reading()), scene
 
-    def _episode(self, instance: TestInstance, start: Scene, rng: np.random.Generator) -> list[dict] | None:
-        """Return the steps of an episode; None if it does not succeed."""
-        task, rows = self._task, []
+    def _trial(self, instance: TestInstance, start: Scene, rng: np.random.Generator) -> list[tuple[dict, list[dict]]]:
+        """Return the subtasks of a trial, each as in a shard, with their steps; none if it does not succeed."""
+        task, said = self._task, instance.instruction
+        parts: list[tuple[dict, list[dict]]] = []
         self._estimator.begin(robot_start(task, start))
         judging = TRUE_SCENE.begin(task, instance, start)
         robot, scene = self._read()
         self._controller.reset(robot)
         try:
-            handler = self._oracle.skill(instance.instruction, start)
+            handler = self._oracle.skill(said, start)
         except ValueError:
-            return None
-        drift = Drift(self._p, rng, TURNS)
+            return []
+        drift, atom = Drift(self._p, rng, TURNS), None
         width_before, gripper = robot.gripper_width, 0.0
-        for _ in range(self._p.step_limit):
-            label = handler.step(robot.pose, robot.gripper_width, scene)
-            intent = handler.intent
-            joint = isinstance(handler, JointHandler)
-            poses, joints = self._places(scene)
-            rows.append(
-                {
-                    "things": poses,
-                    "joints": joints,
-                    "tool": numbers(robot.pose),
-                    "width": robot.gripper_width,
-                    "width_before": width_before,
-                    "gripper": gripper,
-                    "commanded": numbers(intent.commanded),
-                    "phase": int(intent.phase),
-                    "line": numbers(intent.handle if joint else intent.line.pose),
-                    "above": intent.above,
-                    "action": label,
-                }
-            )
+        subtasks = len(handler.atoms) if isinstance(handler, Chain) else 1
+        for _ in range(self._p.step_limit * subtasks):
+            try:
+                label = handler.step(robot.pose, robot.gripper_width, scene)
+            except NoPlan:
+                return []
+            skill, now, finished = _at_work(handler, said)
+            if now != atom:
+                atom = now
+                parts.append((self._described(said.text, now, scene if parts else start), []))
+            action = label
+            if not finished:
+                intent = skill.intent
+                joint = isinstance(skill, JointHandler)
+                poses, joints = self._places(scene)
+                parts[-1][1].append(
+                    {
+                        "things": poses,
+                        "joints": joints,
+                        "tool": numbers(robot.pose),
+                        "width": robot.gripper_width,
+                        "width_before": width_before,
+                        "gripper": gripper,
+                        "commanded": numbers(intent.commanded),
+                        "phase": int(intent.phase),
+                        "line": numbers(intent.handle if joint else intent.line.pose),
+                        "above": intent.above,
+                        "action": label,
+                    }
+                )
+                action = drift.executed(label) if _moves(label) else label
+                skill.executed(action)
             width_before, gripper = robot.gripper_width, float(label[6])
-            action = drift.executed(label) if _moves(label) else label
-            handler.executed(action)
             self._execute(action, robot)
             robot, scene = self._read()
             judging.update(scene)
             if judging.succeeded:
-                return rows
-        return None
+                return parts
+        return []
 
     def _things_of(self, scene: Scene) -> list[str]:
         """Return the names of a scene's things, in its order."""
@@ -227,18 +277,25 @@ class _Demonstrator(Demonstrator):
             joints[slot] = 0.0 if joint is None else position_in(scene, name, joint)
         return poses, joints
 
-    def _described(self, instance: TestInstance, start: Scene) -> dict:
+    def _described(self, text: str, atom: Atom, scene: Scene) -> dict:
         """Return the text, models, skill, target and reference of an episode, as in a shard."""
-        slots, said = self._things_of(start), instance.instruction
-        models = [self._names.index(start[name].model) for name in slots]
+        slots, said = self._things_of(scene), instruction_of(atom)
+        models = [self._names.index(scene[name].model) for name in slots]
         reference = said.get("reference")
         return {
-            "texts": said.text,
+            "texts": text,
             "models": models + [-1] * (SLOTS - len(models)),
             "skill": SKILLS.index(said.family),
             "target": slots.index(str(said.get("target"))),
             "reference": -1 if reference is None else slots.index(str(reference)),
         }
+
+
+def _at_work(handler: Any, said: Instruction) -> tuple[Any, Atom, bool]:
+    """Return the skill that is carried out, what it brings about, and whether all is done."""
+    if isinstance(handler, Chain):
+        return handler.skill, handler.atom, handler.finished
+    return handler, atom_of(said), False
 
 
 def _moves(action: NDArray[np.float64]) -> bool:

@@ -1,4 +1,4 @@
-"""Training of ``kitchen_state``, from nothing to the model card; every part can be resumed."""
+"""Training of ``kitchen_state`` and ``suite_state``, from nothing to the model card; every part can be resumed."""
 
 from __future__ import annotations
 
@@ -17,25 +17,27 @@ from robocontrast_ros.policies.sentence_encoder import SentenceEncoder
 from robocontrast_ros.policies.tabletop_bc.policy import STILL, STILL_TURN
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.tasks.kitchen import Kitchen
+from robocontrast_ros.tasks.suite import Suite
 from robocontrast_ros.training.demonstrator import read_oracle
 from robocontrast_ros.training.kitchen.card import Data, model_card
 from robocontrast_ros.training.kitchen.cloning import CloningTrainer, CloningTraining, read
-from robocontrast_ros.training.kitchen.demonstrations import KitchenDemonstrations, make_shard
+from robocontrast_ros.training.kitchen.demonstrations import KitchenDemonstrations, make_shard, oracle_of
 from robocontrast_ros.training.recipes import RecipeFile, Say, Trained, Work
 from robocontrast_ros.training.shards import split
 
 
 @record
 class KitchenRecipe:
-    """The file config/training/kitchen.yaml."""
+    """The files config/training/kitchen.yaml and suite.yaml."""
 
     recipe: str = Field(description="plug-in that reads this file")
+    session: str = Field(default="kitchen_skills", description="session that measures success, in the model card")
     demonstrations: KitchenDemonstrations
     cloning: CloningTraining
 
 
 class KitchenFile(RecipeFile):
-    """The recipe of ``kitchen_state``."""
+    """The recipe of ``kitchen_state`` and ``suite_state``."""
 
     PARAMETERS = KitchenRecipe
     parameters: KitchenRecipe
@@ -43,13 +45,13 @@ class KitchenFile(RecipeFile):
     def __init__(self, path: Path, parameters: KitchenRecipe) -> None:
         super().__init__(path, parameters)
         made = parameters.demonstrations
-        oracle, task_file = read_oracle(made)
+        handling = read_oracle(made)[0].handling
         for key, own in (("step", STEP), ("turn", TURN), ("still", STILL), ("still_turn", STILL_TURN)):
-            got = getattr(oracle.handling, key)
+            got = getattr(handling, key)
             if got != own:
                 expected = f"{own:g}, as in the policy that is trained"
                 raise ConfigurationError(made.oracle, f"handling.{key}", got, expected)
-        self._task = task = Kitchen.from_file(task_file)
+        self._task = task = oracle_of(made).task
         if made.modified and task.modifications is None:
             expected = f"0 for the task '{task.name}', whose scenes cannot be modified"
             raise ConfigurationError(str(path), "demonstrations.modified", made.modified, expected)
@@ -65,12 +67,14 @@ class KitchenFile(RecipeFile):
         catalogue, encoder = catalogue_of(self._task), SentenceEncoder.shipped()
         steps, held = (read(paths, catalogue, encoder) for paths in split(demonstrations))
         network = work.network("network", CloningTrainer(recipe.cloning, catalogue, steps, held))
-        policy = work.policy("kitchen_bc", f"{name}_state", network=network)
+        keys = {"chained": True} if isinstance(self._task, Suite) else {}
+        policy = work.policy("kitchen_bc", f"{name}_state", network=network, **keys)
         data = Data.of(demonstrations)
-        return work.trained([policy], "kitchen_skills", self._path.name, model_card(policy.stem, data), asdict(data))
+        card = model_card(policy.stem, self._task.name, recipe.session, data)
+        return work.trained([policy], recipe.session, self._path.name, card, asdict(data))
 
 
-def catalogue_of(task: Kitchen) -> Catalogue:
+def catalogue_of(task: Kitchen | Suite) -> Catalogue:
     """Return the catalogue of a task's things."""
     things = task.things
     known = {name: model for name, model in things.models.items() if things.is_thing(name)}

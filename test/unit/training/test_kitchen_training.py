@@ -24,11 +24,19 @@ from robocontrast_ros.policies.sentence_encoder import SentenceEncoder  # noqa: 
 from robocontrast_ros.tasks.kitchen import Kitchen  # noqa: E402
 from robocontrast_ros.training.demonstrator import read_oracle  # noqa: E402
 from robocontrast_ros.training.kitchen.cloning import chosen, read  # noqa: E402
-from robocontrast_ros.training.kitchen.demonstrations import RESTS, RESTS_TURN, make_shard  # noqa: E402
+from robocontrast_ros.training.kitchen.demonstrations import (  # noqa: E402
+    RESTS,
+    RESTS_TURN,
+    SKILLS,
+    demonstrated,
+    make_shard,
+)
 from robocontrast_ros.training.kitchen.recipe import KitchenRecipe, catalogue_of  # noqa: E402
 
 RECIPE_FILE = resolve_uri("package://robocontrast_ros/config/training/kitchen.yaml")
+SUITE_FILE = resolve_uri("package://robocontrast_ros/config/training/suite.yaml")
 PROBLEMS = ("kitchen_1_bowl_on_plate", "kitchen_5_close_top_drawer")
+SCENES = ("full_tray", "stove")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -124,6 +132,54 @@ def test_what_the_oracle_chose_is_one_of_the_networks_choices(few, shard, tmp_pa
         assert torch.equal(own[own == HOLD], own[torch.nonzero(own == HOLD)[0] :][: int((own == HOLD).sum())])
 
 
+@pytest.fixture(scope="module")
+def some_of_the_suite(tmp_path_factory):
+    """Demonstrations of a suite with two of the scenes, of which no task is held out."""
+    folder = tmp_path_factory.mktemp("suite")
+    config = resolve_uri("package://robocontrast_ros/config")
+    (folder / "scenes").mkdir()
+    for name in SCENES:
+        shutil.copy(config / f"suite/{name}.yaml", folder / "scenes")
+    task = yaml.safe_load((config / "tasks/tabletop_suite.yaml").read_text())
+    (folder / "two.yaml").write_text(yaml.safe_dump(task | {"tasks": str(folder / "scenes")}))
+    oracle = yaml.safe_load((config / "policies/suite_oracle.yaml").read_text())
+    (folder / "oracle.yaml").write_text(yaml.safe_dump(oracle | {"task": "two.yaml"}))
+    recipe = load_record(KitchenRecipe, SUITE_FILE)
+    return replace(recipe.demonstrations, oracle=str(folder / "oracle.yaml"), shards=2, held_out=0)
+
+
+def test_each_subtask_is_an_episode_with_the_words_of_the_whole_in_the_scene_that_the_one_before_left(
+    some_of_the_suite,
+):
+    shard = make_shard(some_of_the_suite, 0)
+    problems = shard.problems.tolist()
+    # The planner's ways of picking up, and out of a tray, are no skills of the network.
+    other = {"full_tray/lemon_out_of_brown_tray", "full_tray/pick_purple_plum"}
+    assert {name for name, tried in zip(problems, shard.tried.tolist(), strict=True) if not tried} == other
+    both = np.flatnonzero(shard.problem == problems.index("stove/stove_and_pot"))
+    assert shard.part[both].tolist() == [0, 1]
+    assert {SKILLS[skill] for skill in shard.skill[both]} == {"put_on", "turn_on"}
+    assert len(set(shard.texts[both].tolist())) == 1
+    first, second = (np.flatnonzero(shard.episode == episode) for episode in both)
+    assert second[0] == first[-1] + 1 and shard.gripper[second[0]] == 0.0
+    assert np.abs(shard.things[first[-1]] - shard.things[second[0]]).max() < 0.01
+    for rows, episode in ((first, both[0]), (second, both[1])):
+        target = shard.target[episode]
+        moved = shard.things[rows[-1], target, :3] - shard.things[rows[0], target, :3]
+        turned = shard.joints[rows[-1], target] - shard.joints[rows[0], target]
+        assert np.linalg.norm(moved) > 0.05 or abs(turned) > 0.1
+    single = np.flatnonzero(shard.problem == problems.index("stove/turn_on_stove"))
+    assert shard.part[single].tolist() == [0]
+
+
+def test_each_so_manieth_problem_that_can_be_learned_is_held_out():
+    suite = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/tabletop_suite.yaml"))
+    able, shown = demonstrated(suite, 0), demonstrated(suite, 4)
+    assert [name for name in able if name not in shown] == list(able[3::4])
+    assert demonstrated(Kitchen.from_file(resolve_uri("package://robocontrast_ros/config/tasks/kitchen.yaml")), 0)
+    assert not any("/pick_" in name or "_next_to_" in name for name in able)
+
+
 def test_a_share_of_the_scenes_is_modified(few):
     shard = make_shard(replace(few, modified=1.0), 0)
     assert shard.altered.sum() >= 1
@@ -149,6 +205,14 @@ def test_what_does_not_fit_the_policy_is_refused_before_anything_is_made(oracle_
     with pytest.raises(ConfigurationError) as refusal:
         load_configured("recipes", file)
     assert says in str(refusal.value)
+
+
+def test_an_oracle_of_another_task_is_refused(tmp_path):
+    recipe = yaml.safe_load(RECIPE_FILE.read_text())
+    recipe["demonstrations"]["oracle"] = "package://robocontrast_ros/config/policies/tabletop_oracle.yaml"
+    (tmp_path / "wrong.yaml").write_text(yaml.safe_dump(recipe))
+    with pytest.raises(ConfigurationError, match="expected the file of an oracle of the kitchen or the suite"):
+        load_configured("recipes", tmp_path / "wrong.yaml")
 
 
 def test_a_limit_within_which_nothing_succeeds_is_refused(few):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +41,13 @@ class _OneStep:
 
 
 class Chain:
-    """Carries out subtasks in the order of the plan, one step at a time."""
+    """Carries out subtasks in the order of the plan, one step at a time.
+
+    Attributes:
+        atoms: what the planned subtasks bring about.
+        skill: the skill of the present one.
+        finished: whether all are done.
+    """
 
     def __init__(self, instruction: Instruction, start: Scene, task: Suite, parameters: HandlingParameters) -> None:
         """Plan.
@@ -50,17 +57,23 @@ class Chain:
             ValueError: the instruction is of no task.
         """
         self._task, self._p = task, parameters
-        self._waiting = [step.atom for step in task.planner.steps(task.tree_of(instruction), start)]
+        self.atoms = tuple(step.atom for step in task.planner.steps(task.tree_of(instruction), start))
+        self.finished, self._number = False, 0
         self._begin(start)
 
+    @property
+    def atom(self) -> Atom:
+        """The subtask that is carried out."""
+        return self.atoms[self._number]
+
     def _begin(self, scene: Scene) -> None:
-        step = _OneStep(self._waiting.pop(0), self._task)
+        step = _OneStep(self.atom, self._task)
         said = step.planner.instruction(step.atom, scene)
         self._goal = step.goal(said, scene)
         if step.atom.predicate in STATES:
-            self._skill = JointHandler(said, scene, step.planner, self._p)
+            self.skill = JointHandler(said, scene, step.planner, self._p)
         else:
-            self._skill = KitchenHandler(said, scene, step, self._p)
+            self.skill = KitchenHandler(said, scene, step, self._p)
 
     def step(self, tool: Pose, width: float, scene: Scene) -> NDArray[np.float64]:
         """Return the next action: displacement [m], rotation vector [rad], both in `world`, gripper; shape (7,).
@@ -73,18 +86,25 @@ class Chain:
         Raises:
             NoPlan: the next subtask has no plan any more.
         """
-        if self._is_done(tool, scene):
-            if not self._waiting:
-                return self._up(tool)
+        done = self._is_done(tool, scene)
+        self.finished = done and self._number + 1 == len(self.atoms)
+        if self.finished:
+            return self._up(tool)
+        if done:
+            self._number += 1
             self._begin(scene)
-        return self._skill.step(tool, width, scene)
+        return self.skill.step(tool, width, scene)
+
+    def executed(self, action: Sequence[float]) -> None:
+        """Take an action as carried out, as the skill of a single thing does."""
+        self.skill.executed(action)
 
     def _is_done(self, tool: Pose, scene: Scene) -> bool:
         """Return whether the subtask is fulfilled, and the hand has let go of the thing."""
-        intent = self._skill.intent
+        intent = self.skill.intent
         if intent is None or not self._goal.satisfied(scene):
             return False
-        if isinstance(self._skill, JointHandler):
+        if isinstance(self.skill, JointHandler):
             return intent.phase is joints.Phase.DONE
         if intent.phase is handling.Phase.RETREAT:
             return intent.above - tool.position[2] <= self._p.funnel
@@ -93,7 +113,7 @@ class Chain:
 
     def _up(self, tool: Pose) -> NDArray[np.float64]:
         """Return an action that takes the open hand up to where it travels, and keeps it there."""
-        if isinstance(self._skill, JointHandler):
+        if isinstance(self.skill, JointHandler):
             return np.zeros(7)
-        rise = min(max(self._skill.intent.above - tool.position[2], 0.0), self._p.slow_step)
+        rise = min(max(self.skill.intent.above - tool.position[2], 0.0), self._p.slow_step)
         return np.array([0.0, 0.0, rise, 0.0, 0.0, 0.0, handling.OPEN])
