@@ -16,7 +16,7 @@ from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.studies.curves import Curve
 from robocontrast_ros.studies.orders import ESTIMATORS, Estimator, ExpectedError
-from robocontrast_ros.studies.seed_run import SeedRun
+from robocontrast_ros.studies.seed_run import DIFFICULTY, SeedRun
 
 # The palette of Okabe and Ito is distinct under the common forms of colour blindness; grey replaces their yellow.
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#7F7F7F")
@@ -143,6 +143,8 @@ def draw_trials(picture: Picture, path: Path) -> None:
 def draw_by_measures(pictures: Sequence[Picture], measures: Sequence[str], path: Path) -> None:
     """Draw the mean score of the perturbed trials against measures of their scenes, a line for each policy.
 
+    Against the difficulty of the problem it is that of the base trials.
+
     A measure of few values has a point at each; any other has bins of equal numbers of trials, whose edges are those of
     the first policy's scenes.
 
@@ -155,9 +157,9 @@ def draw_by_measures(pictures: Sequence[Picture], measures: Sequence[str], path:
         figure = Figure(figsize=(2.6 * len(measures) + 1.4, 2.9), layout="constrained")
         panels = figure.subplots(1, len(measures), squeeze=False, sharey=True)[0]
         for axes, measure in zip(panels, measures, strict=True):
-            edges = _edges(_perturbed(pictures[0], measure)[0])
+            edges = _edges(_drawn(pictures[0], measure)[0])
             for picture, colour, dash in zip(pictures, *_styles(len(pictures)), strict=True):
-                x, score, clusters = _perturbed(picture, measure)
+                x, score, clusters = _drawn(picture, measure)
                 if not len(x):
                     continue
                 cells = np.searchsorted(edges, x, side="right")
@@ -182,13 +184,13 @@ FIGURES: Mapping[str, Callable[[Picture, Path], None]] = {
 """Start of a file's name -> the function that draws it."""
 
 
-def _perturbed(picture: Picture, measure: str) -> tuple[NDArray[np.float64], ...]:
-    """Return measure, score and cluster of the perturbed trials of the contrast set whose scenes have the measure."""
+def _drawn(picture: Picture, measure: str) -> tuple[NDArray[np.float64], ...]:
+    """Return measure, score and cluster of the trials of the contrast set that have the measure, and are drawn."""
     parts = []
     for seed, seed_run in enumerate(picture.seed_runs):
         trials = seed_run.sessions[picture.contrast]
         x = trials.measures.get(measure, np.full(len(trials.score), np.nan))
-        known = ~trials.is_base & ~np.isnan(x)
+        known = (trials.is_base == (measure == DIFFICULTY)) & ~np.isnan(x)
         parts.append((x[known], trials.score[known], trials.instance[known] + seed * 1_000_000))
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 

@@ -10,6 +10,7 @@ import pytest
 
 from robocontrast_ros.configuration import ConfigurationError, parse_record
 from robocontrast_ros.statistics.clusters import DIFFERENCES, cluster_mean
+from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.studies.claims import Claim, ClaimedRange, Claims, check_claims
 from robocontrast_ros.studies.evidence import Evidence
 from robocontrast_ros.studies.figures import Picture, draw_by_measures
@@ -119,6 +120,35 @@ def test_the_slope_is_that_of_the_least_squares_line_and_falls_until_it_is_flat(
     chosen = sizes <= 5
     assert without.mean == pytest.approx(np.polyfit(sizes[chosen], score[chosen], 1)[0])
     assert without.mean != pytest.approx(early.mean)
+
+
+def test_success_is_held_against_the_difficulty_of_each_problem_in_base_trials_too(tmp_path):
+    """The problem is of a difficulty from 1 to 6, of which each point costs a tenth of the success; then of none."""
+    difficulty = {f"p{number}": float(number) for number in range(1, 7)}
+
+    def of_difficulty(costs, seed):
+        table = table_of(chance(lambda size, dvfc, family: 1.0), seed, instances=60)
+        number = table["base_id"].str.slice(1).cast(pl.Int64) % 6 + 1
+        luck = np.random.default_rng(seed).random(len(table))
+        table = table.with_columns(
+            problem="p" + number.cast(pl.String), success=pl.Series(luck < 1.0 - costs * number.to_numpy()).cast(float)
+        )
+        return SeedRun(table, LABELS, "standard", "success", difficulty=difficulty), table
+
+    made = [of_difficulty(0.1, seed) for seed in range(4)]
+    runs_of, tables = zip(*made, strict=True)
+    found = Slope(of=("standard",), by="difficulty").estimate(Evidence(runs_of, 10, 500, np.random.default_rng(0)))
+    own = pl.concat(tables).filter(pl.col("strategy") == "standard")
+    x = own["problem"].replace_strict(difficulty).to_numpy()
+    assert found.mean == pytest.approx(np.polyfit(x, own["success"], 1)[0])
+    assert found.low < -0.1 < found.high < 0.0
+    equal = [of_difficulty(0.0, seed)[0] for seed in range(2)]
+    assert Slope(of=("standard",), by="difficulty").estimate(Evidence(equal, 10, 500, np.random.default_rng(0))) == (
+        Estimate(0.0)
+    )
+    pictures = [Picture("p", "contrast", {}, "success", "m", list(runs_of))]
+    draw_by_measures(pictures, ["difficulty"], tmp_path / "measures")
+    assert (tmp_path / "measures.png").stat().st_size > 2000
 
 
 def test_clutter_and_set_size_are_told_apart_by_the_slope_among_scenes_of_one_set_size():
