@@ -477,7 +477,8 @@ def perturbed_families_table(*names: str) -> str:
 def trained_on(model: str) -> str:
     """Return what the networks of a folder of ``models/`` were trained on, from what ``robocontrast train`` wrote."""
     data = _card(model)["data"]
-    kind = SightData if model == "kitchen_camera" else KitchenData if model.startswith("kitchen_bc") else Data
+    in_kitchen = model.startswith(("kitchen_bc", "suite_bc"))
+    kind = SightData if model == "kitchen_camera" else KitchenData if in_kitchen else Data
     return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}).described()
 
 

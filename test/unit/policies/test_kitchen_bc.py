@@ -33,6 +33,7 @@ from robocontrast_ros.tasks.tabletop.hand import ToolPlace  # noqa: E402
 from robocontrast_ros.training.kitchen.recipe import catalogue_of  # noqa: E402
 
 FILE = resolve_uri("package://robocontrast_ros/config/policies/kitchen_state.yaml")
+SUITE_FILE = resolve_uri("package://robocontrast_ros/config/policies/suite_state.yaml")
 PROBLEM = "kitchen_4_bowl_in_bottom_drawer"
 
 
@@ -54,6 +55,16 @@ class TestCameraContract(PolicyContract):
 
     def make(self):
         return load_configured("policies", self.parameter_file())
+
+
+class TestSuiteContract(PolicyContract):
+    task = "tabletop_suite"
+
+    def parameter_file(self):
+        return SUITE_FILE
+
+    def make(self):
+        return load_configured("policies", SUITE_FILE)
 
 
 @pytest.fixture(scope="module")
