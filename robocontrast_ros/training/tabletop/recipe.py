@@ -119,7 +119,8 @@ class TabletopFile(RecipeFile):
             grounding = work.network("grounding", GroundingTrainer(recipe.grounding, catalogue, told, told_held))
         steps, steps_held = (Steps.of(paths, catalogue) for paths in split(demonstrations))
         motion = work.network("motion", MotionTrainer(recipe.motion, catalogue, steps, steps_held))
-        networks = {"grounding": grounding, "motion": motion}
+        vocabulary = work.vocabulary(self._task.language.object_words())
+        networks = {"vocabulary": vocabulary, "grounding": grounding, "motion": motion}
         policies = [work.policy("tabletop_bc", f"{name}_state", **networks)]
         images = (0, 0)
         if recipe.sight is not None:
