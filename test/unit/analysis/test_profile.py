@@ -21,7 +21,7 @@ from robocontrast_ros.analysis.report.comparison_page import read_runs, write_co
 from robocontrast_ros.analysis.report.profile import profile_section
 from robocontrast_ros.analysis.report.run_page import write_report
 from robocontrast_ros.analysis.tables.comparison import comparison_json, comparison_report
-from robocontrast_ros.analysis.tables.profile import COLUMNS, profile_tables
+from robocontrast_ros.analysis.tables.profile import COLUMNS, profile_report, profile_tables
 from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.configuration import ConfigurationError, write_yaml
 from robocontrast_ros.domain import BASE
@@ -303,18 +303,22 @@ def test_more_words_never_lower_a_share_and_the_two_groups_part_the_trials_with_
     assert trials == sum(row.trials for row in fewer.problems if row.object_words is not None)
 
 
-def test_a_page_and_tables_show_the_words_only_if_a_policy_declares_its_vocabulary(worded, run):
-    shown = ("object words known", "all words known", "some words unknown")
+def test_tables_and_charts_show_the_words_only_if_a_policy_declares_its_vocabulary(worded, run):
+    shown = ("object words known", "all words known", "some words unknown", "4 of 6 (0.67)")
     for folder, declared in ((worded, True), (run, False)):
-        write_results(folder)
-        for text in ((folder.path / "summary.txt").read_text(), write_report(folder).read_text()):
-            assert [words in text for words in shown] == [declared] * 3
+        found = profile_of(results_of(folder))
+        assert [words in printed(profile_report(found)) for words in shown] == [declared] * len(shown)
+        assert ("known_share" in found_columns(found)) == declared
     figure = Figure()
     drawings_of(profile_of(results_of(worded)))["profile"].draw(figure)
     labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert labels.index("vocabulary") + 1 == labels.index("all words known (2)")
-    shares = pl.read_csv(run.path / "profile.csv")["known_share"]
-    assert shares.null_count() == len(shares), "of a policy that declares none"
+
+
+def found_columns(found):
+    """Return the columns of the tables for programs that have a value."""
+    tables = profile_tables(found).values()
+    return {name for table in tables for name in table.columns if table[name].null_count() < len(table)}
 
 
 def printed(renderable):
@@ -328,6 +332,7 @@ def test_results_and_the_page_show_it_all(run):
     text, page = (run.path / "summary.txt").read_text(), write_report(run).read_text()
     for words in ("reorientation", "put it away", "boxes/ten", "to the others"):
         assert words in page, words
+    assert "object words" not in page, "the policy declares no vocabulary"
     assert "reorientation" in text and "hardest problems" in text
     assert {f"{name}.csv" for name in COLUMNS} <= {path.name for path in run.path.glob("*.csv")}
     assert pl.read_csv(run.path / "profile_problems.csv").height == len(PROFILES)
