@@ -38,7 +38,7 @@ READ = (
 """Explanation of the table."""
 
 READ_WORDS = (
-    " Object words: of the words that name things, each counted once, those that the policy's declared vocabulary has; "
+    " Words known: of the words that name things, each counted once, those that the policy's declared vocabulary has; "
     "all words known: trials whose object words it has, against those with others."
 )
 """Explanation of the columns and rows by vocabulary."""
@@ -156,7 +156,7 @@ def _shown_words(found: ProfileOfRun, unknown: bool = False) -> list[Column]:
     """Return the columns of object words; none if no policy declares a vocabulary."""
     if not found.has_vocabularies:
         return []
-    columns = [Column("object words known", lambda row: known_words(row.object_words))]
+    columns = [Column("words known", lambda row: known_words(row.object_words))]
     if unknown:
         columns.append(Column("not", lambda row: ", ".join(row.object_words.unknown) if row.object_words else ""))
     return columns

@@ -304,7 +304,7 @@ def test_more_words_never_lower_a_share_and_the_two_groups_part_the_trials_with_
 
 
 def test_tables_and_charts_show_the_words_only_if_a_policy_declares_its_vocabulary(worded, run):
-    shown = ("object words known", "all words known", "some words unknown", "4 of 6 (0.67)")
+    shown = ("words known", "all words known", "some words unknown", "4 of 6 (0.67)")
     for folder, declared in ((worded, True), (run, False)):
         found = profile_of(results_of(folder))
         assert [words in printed(profile_report(found)) for words in shown] == [declared] * len(shown)
@@ -332,7 +332,7 @@ def test_results_and_the_page_show_it_all(run):
     text, page = (run.path / "summary.txt").read_text(), write_report(run).read_text()
     for words in ("reorientation", "put it away", "boxes/ten", "to the others"):
         assert words in page, words
-    assert "object words" not in page, "the policy declares no vocabulary"
+    assert "words known" not in page, "the policy declares no vocabulary"
     assert "reorientation" in text and "hardest problems" in text
     assert {f"{name}.csv" for name in COLUMNS} <= {path.name for path in run.path.glob("*.csv")}
     assert pl.read_csv(run.path / "profile_problems.csv").height == len(PROFILES)
