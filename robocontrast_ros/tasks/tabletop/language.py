@@ -52,12 +52,6 @@ class TabletopLanguage(GrammarWording):
                 said = {role: plain(self._objects[model]) for role, model in arguments.items()}
                 yield self._said(Instruction("", family, tuple(arguments.items())), said, lambda fitting: fitting[0])
 
-    def object_words(self) -> tuple[str, ...]:
-        """Return all nouns, colours and sizes that its instructions say of things, sorted; some have several words."""
-        rules = (f"{role}_{part}" for role in ROLES for part in ("noun", "colour", "size"))
-        ways = (alternative for rule in rules for alternative in self.grammar.rules.get(rule, ()))
-        return tuple(sorted({" ".join(way.symbols) for way in ways}))
-
     def realise(
         self, instruction: Instruction, scene: Scene, rng: np.random.Generator, clear: bool = False
     ) -> Instruction:

@@ -16,6 +16,7 @@ from robocontrast_ros.configuration.files import known_names
 from robocontrast_ros.policies.loading import describe
 from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.policies.vocabulary import FILE, declared_words, write_vocabulary
+from robocontrast_ros.training.tabletop.vocabulary import object_words
 
 POLICIES = known_names("policies")
 KINDS = ("film_bc_state", "kitchen_state", "prompted_early", "tabletop_camera", "openpi", "http", "lerobot")
@@ -132,9 +133,9 @@ def test_an_evaluation_with_a_wrong_file_is_not_started(tmp_path):
 
 def test_the_shipped_vocabulary_of_the_table_is_what_its_language_says_of_things(tmp_path):
     task = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/tabletop.yaml"))
-    written = write_vocabulary(tmp_path, task.language.object_words()).read_text()
+    written = write_vocabulary(tmp_path, object_words(task.language.grammar)).read_text()
     shipped = resolve_uri("package://robocontrast_ros/models/tabletop_bc") / FILE
-    assert shipped.read_text() == written, "write_vocabulary(models/tabletop_bc, task.language.object_words()) mends it"
+    assert shipped.read_text() == written, "`write_vocabulary` of `object_words` mends it"
     for name in ("state", "camera", "state_without", "camera_without"):
         declared = describe(POLICIES[f"tabletop_{name}"]).vocabulary
         assert set(declared) == set(written.split())
