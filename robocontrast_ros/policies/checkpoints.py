@@ -25,6 +25,9 @@ class CheckpointParameters:
 
     policy: str = Field(description="plug-in that reads this file")
     name: str = Field(min_length=1, description="name of the policy in results")
+    vocabulary: str = Field(
+        default="", description="URI of a text file with the words of its training, one word or expression a line"
+    )
 
 
 class CheckpointPolicy(ABC):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from robocontrast_ros.configuration import (
 )
 from robocontrast_ros.configuration.errors import raised
 from robocontrast_ros.policies.protocol import PolicyDescription, PolicyFault
+from robocontrast_ros.policies.vocabulary import declared_words
 
 
 def description_by_file(maker: Any, file: Path) -> PolicyDescription | None:
@@ -97,13 +99,15 @@ def named_in(file: Path) -> object:
 
 
 def checked(told: Any, file: Path, method: str) -> PolicyDescription:
-    """Return the checked description that a policy's method returned.
+    """Return the checked description that a policy's method returned, with the vocabulary that the file names.
 
     Raises:
-        ConfigurationError: it is none, or has impossible values.
+        ConfigurationError: it is none, or has impossible values, or the vocabulary cannot be read.
     """
     if not isinstance(told, PolicyDescription):
         expected = f"a policy whose {method} returns a PolicyDescription"
         raise ConfigurationError(str(file), "policy", named_in(file), expected, f"It returned {type(told).__name__}.")
     # User code makes it: names in a list, a numpy integer.
-    return parse_record(PolicyDescription, vars(told), f"{file}: {method}")
+    description = parse_record(PolicyDescription, vars(told), f"{file}: {method}")
+    words = declared_words(file)
+    return replace(description, vocabulary=words) if words else description

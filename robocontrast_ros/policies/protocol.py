@@ -93,6 +93,8 @@ class PolicyDescription:
             ``hold`` its place; go on with the rest of the last answer (``chunk``), then hold; or ``stop``, which ends
             the trial as failed. Actions of a step that has passed are dropped with ``chunk``; with ``hold`` no action
             step passes.
+        vocabulary: words that it was trained with, in small letters; empty if it does not say. ``policies.loading``
+            reads them from the file that its parameter file names with the key ``vocabulary``.
     """
 
     name: str
@@ -116,6 +118,7 @@ class PolicyDescription:
     referents: Referents = "none"
     mask: Mask = "omit"
     late: Late = "hold"
+    vocabulary: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse impossible values, because user code also makes descriptions."""

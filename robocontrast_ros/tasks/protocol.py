@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
@@ -474,6 +474,8 @@ class Profile:
         score: its difficulty as a number.
         subtasks: number of subtasks that have to be done.
         texts: variant -> the words of its instruction, which all mean the same; test instances have the first.
+        object_words: variant -> words of its instruction that name things, single ones in small letters; empty if the
+            task does not say. Reports compare them with a policy's vocabulary.
     """
 
     attributes: Mapping[str, str]
@@ -481,6 +483,7 @@ class Profile:
     score: int
     subtasks: int
     texts: Mapping[str, str]
+    object_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 Premise = Callable[[Instruction, Scene], "str | None"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -12,6 +12,7 @@ import yaml
 from typing_extensions import Self
 
 from robocontrast_ros.configuration import ConfigurationError, dump_record, load_configured, load_record
+from robocontrast_ros.policies.vocabulary import write_vocabulary
 from robocontrast_ros.training.card import Card
 from robocontrast_ros.training.progress import TimeLeft
 from robocontrast_ros.training.shards import Parameters, Stored, make_shards
@@ -131,6 +132,10 @@ class Work:
         trainer.run(self.folder / name, self.say)
         self.measured[name] = trainer.validate()
         return f"{name}/{trainer.CHECKPOINT}"
+
+    def vocabulary(self, expressions: Iterable[str]) -> str:
+        """Write the words of the training for the key ``vocabulary``; return the file, relative to the folder."""
+        return write_vocabulary(self.folder, expressions).name
 
     def policy(self, plugin: str, name: str, **keys: Any) -> Path:
         """Write a policy's parameter file beside the folders of its checkpoints; return it."""

@@ -418,6 +418,7 @@ descriptions = st.builds(
     accepts_empty=st.booleans(),
     referents=st.sampled_from(["none", "crop"]),
     mask=st.sampled_from(["omit", "native"]),
+    vocabulary=st.lists(words, max_size=3).map(tuple),
 )
 
 
@@ -425,7 +426,8 @@ descriptions = st.builds(
 def test_how_much_of_the_words_a_policy_reads_survives(described, objects):
     described = replace(described, objects=objects and described.privileged)
     back = description_from_msg(description_to_msg(described, ""))
-    for name in ("name", "max_tokens", "tokenizer", "case", "accepts_empty", "shows_objects", "referents", "mask"):
+    names = ("name", "max_tokens", "tokenizer", "case", "accepts_empty", "shows_objects", "referents", "mask")
+    for name in (*names, "vocabulary"):
         assert getattr(back, name) == getattr(described, name)
 
 
@@ -436,7 +438,7 @@ def test_of_a_message_that_says_nothing_of_words_nothing_is_known():
     assert (back.max_tokens, back.tokenizer, back.case, back.accepts_empty, back.shows_objects) == (
         *(None, "", "any", True, False),
     )
-    assert (back.referents, back.mask, back.takes_segments) == ("none", "omit", False)
+    assert (back.referents, back.mask, back.takes_segments, back.vocabulary) == ("none", "omit", False, ())
 
 
 @given(trials, st.sampled_from(["push " * 20_000, "push the 🌙", "\u202bادفع\u202c", "", 'a\r\n"b"']))  # noqa: RUF001

@@ -26,7 +26,16 @@ from robocontrast_ros.episodes.bench import Recording
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.perturbations.loading import load_perturbation
 from robocontrast_ros.perturbations.protocol import spec_of
-from robocontrast_ros.runs.events import Event, SessionFinished, SessionStarted, TrialFinished, TrialSkipped, to_line
+from robocontrast_ros.policies.protocol import PolicyDescription
+from robocontrast_ros.runs.events import (
+    Event,
+    PolicyLoaded,
+    SessionFinished,
+    SessionStarted,
+    TrialFinished,
+    TrialSkipped,
+    to_line,
+)
 from robocontrast_ros.runs.run_folder import RunFolder
 
 PERTURBATIONS = (
@@ -103,6 +112,7 @@ def told_run(
     skipped: Sequence[TrialSkipped] = (),
     step_limit: int | None = None,
     metric: str = "spl",
+    vocabulary: Sequence[str] = (),
 ) -> RunFolder:
     """Write a run folder.
 
@@ -117,6 +127,7 @@ def told_run(
         skipped: what was not run.
         step_limit: of the task's file.
         metric: of the session; all scores but success are unknown.
+        vocabulary: words of the policy's training; empty if it does not say.
     """
     run = RunFolder(folder)
     run.parameters.mkdir(parents=True)
@@ -130,6 +141,9 @@ def told_run(
     symbols = {name: LOADED[name].symbol if name in LOADED else name for name in used}
     known = {name: specs[name] for name in used if name in specs}
     events: list[Event] = [replace(started, symbols=symbols, perturbations=known, metric=metric)]
+    if vocabulary:
+        described = PolicyDescription(policy, "planar_delta", 2, vocabulary=tuple(vocabulary))
+        events.append(PolicyLoaded(policy, f"{policy}.yaml", "", "0" * 64, 1.0, None, time, described))
     for index, told in enumerate(trials):
         trial = _trial(index, told)
         text = trial.instance.instruction.text

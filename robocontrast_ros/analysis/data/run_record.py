@@ -74,6 +74,7 @@ class RunRecord:
         skips: the skipped trials and perturbations, each with the name of the policy that served.
         policies: names of the policies that served, by when each served last; empty for an unknown one.
         loaded: the event of each loading of a policy.
+        vocabularies: policy -> single words that it was trained with, in small letters; only of those that say so.
         corrections: trial_id -> the last correction of its judgement.
         instances: name -> test instance, of those whose base trials were begun.
         speed_notes: details of the events on the robot's slowing from outside.
@@ -86,6 +87,7 @@ class RunRecord:
     skips: list[tuple[str, TrialSkipped]] = field(default_factory=list)
     policies: list[str] = field(default_factory=list)
     loaded: list[PolicyLoaded] = field(default_factory=list)
+    vocabularies: dict[str, frozenset[str]] = field(default_factory=dict)
     corrections: dict[str, TrialCorrected] = field(default_factory=dict)
     instances: dict[str, TestInstance] = field(default_factory=dict)
     speed_notes: list[str] = field(default_factory=list)
@@ -110,6 +112,9 @@ class RunRecord:
                 record.skips.append((policy, event))
             elif isinstance(event, PolicyLoaded):
                 record.loaded.append(event)
+                if event.description is not None and event.description.vocabulary:
+                    words = " ".join(event.description.vocabulary).lower().split()
+                    record.vocabularies[policy] = frozenset(words)
             elif isinstance(event, SpeedScalingNoted):
                 record.speed_notes.append(event.detail)
             elif isinstance(event, SessionStarted):

@@ -29,14 +29,18 @@ ALL, AXIS, ATTRIBUTE, DIFFICULTY, SUBTASKS, WORDS = "all", "axis", "attribute", 
 BY = (ALL, AXIS, ATTRIBUTE, DIFFICULTY, SUBTASKS, WORDS)
 """Groupings, in the order of tables."""
 
+VOCABULARY, KNOWN, UNKNOWN = "vocabulary", "known", "unknown"
+"""Grouping by a policy's vocabulary, where it says what that is, and its two groups."""
+
 
 @dataclass(frozen=True)
 class Group:
     """Problems that are alike, or the words in which they are said.
 
     Attributes:
-        by: one of BY.
-        name: its name: of an axis, an attribute, a label of difficulty, a number of subtasks or a variant.
+        by: one of BY, or VOCABULARY.
+        name: its name: of an axis, an attribute, a label of difficulty, a number of subtasks or a variant; KNOWN if a
+            policy's vocabulary has all object words of the trials, else UNKNOWN.
         axis: the axis of an attribute; else empty.
     """
 
@@ -48,6 +52,29 @@ class Group:
     def heading(self) -> str:
         """What stands above its rows, if anything does: attributes are grouped by their axis."""
         return "" if self.by == ALL else f"{self.axis} attributes" if self.axis else self.by
+
+
+@dataclass(frozen=True)
+class ObjectWords:
+    """The words of instructions that name things, beside the vocabulary of a policy's training.
+
+    Attributes:
+        all: the words, each once; at least one.
+        unknown: those that the vocabulary does not have.
+    """
+
+    all: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def known(self) -> int:
+        """Number of words that the vocabulary has."""
+        return len(self.all) - len(self.unknown)
+
+    @property
+    def share(self) -> float:
+        """Share of them that the vocabulary has."""
+        return self.known / len(self.all)
 
 
 @dataclass(frozen=True)
@@ -64,6 +91,7 @@ class ProfileRow:
         success_difference: success minus that of the other problems; of words, the mean paired difference to the usual
             ones. Empty for all problems, for the usual words, and without other problems.
         difference: the same of the score.
+        object_words: those of its trials; None if the policy declares no vocabulary, or there are none.
     """
 
     policy: str
@@ -74,6 +102,7 @@ class ProfileRow:
     score: Estimate
     success_difference: Estimate
     difference: Estimate
+    object_words: ObjectWords | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +117,7 @@ class ProblemRow:
         successes: how many of them succeeded.
         score: mean of the profile's score; its interval takes test instances as independent.
         index: position in the session of the trial with the lowest score.
+        object_words: those of its usual words; None if the policy declares no vocabulary, or there are none.
     """
 
     policy: str
@@ -97,6 +127,7 @@ class ProblemRow:
     successes: int
     score: Estimate
     index: int
+    object_words: ObjectWords | None = None
 
     @property
     def words(self) -> str:
@@ -127,6 +158,11 @@ class ProfileOfRun:
     def of_success(self) -> bool:
         """Whether the score is success, which tables then show once."""
         return self.score.name == "success"
+
+    @property
+    def has_vocabularies(self) -> bool:
+        """Whether a policy declares its vocabulary, and problems have object words."""
+        return any(row.object_words is not None for row in self.rows)
 
     def of(self, policy: str) -> tuple[ProfileRow, ...]:
         """Return the rows of a policy."""
@@ -204,9 +240,11 @@ def profile_of(results: Results) -> ProfileOfRun | None:
     rows: list[ProfileRow] = []
     problems: list[ProblemRow] = []
     for policy in trials["policy"].unique(maintain_order=True):
+        vocabulary = results.record.vocabularies.get(policy)
         own = trials.filter(pl.col("policy") == policy)
-        rows += _without_usual(tuple(_rows(policy, own, profiles, score, success)))
-        problems += _problems(policy, own.filter(pl.col("perturbation") == BASE), profiles, score)
+        own = own.with_columns(_known(own, profiles, vocabulary))
+        rows += _without_usual(tuple(_rows(policy, own, profiles, (success, score), vocabulary)))
+        problems += _problems(policy, own.filter(pl.col("perturbation") == BASE), profiles, score, vocabulary)
     return ProfileOfRun(score, tuple(rows), tuple(problems))
 
 
@@ -287,6 +325,9 @@ def _split(group: Group, trials: pl.DataFrame, profiles: Mapping[str, Profile]) 
     base = trials.filter(pl.col("perturbation") == BASE)
     if group.by == WORDS:
         return trials.filter(pl.col("words") == group.name), base
+    if group.by == VOCABULARY:
+        named = base.drop_nulls("known")
+        return named.filter(pl.col("known") == group.name), named.filter(pl.col("known") != group.name)
     its = pl.col("problem").is_in([name for name, profile in profiles.items() if group in _groups(profile)])
     return base.filter(its), base.filter(~its)
 
@@ -297,32 +338,65 @@ def _without_usual(rows: Sequence[Row]) -> tuple[Row, ...]:
     return tuple(row for row in rows if several or row.group.by != WORDS)
 
 
+def _known(trials: pl.DataFrame, profiles: Mapping[str, Profile], vocabulary: frozenset[str] | None) -> pl.Series:
+    """Return for each trial KNOWN or UNKNOWN; null without a vocabulary, or without object words."""
+
+    def of(problem: str, variant: str) -> str | None:
+        words = profiles[problem].object_words.get(variant)
+        return None if vocabulary is None or not words else KNOWN if vocabulary.issuperset(words) else UNKNOWN
+
+    return pl.Series("known", [of(*said) for said in trials.select("problem", "words").iter_rows()], pl.String)
+
+
+def _object_words(
+    trials: pl.DataFrame, profiles: Mapping[str, Profile], vocabulary: frozenset[str] | None
+) -> ObjectWords | None:
+    if vocabulary is None:
+        return None
+    said = trials.select("problem", "words").unique(maintain_order=True).iter_rows()
+    words = tuple(sorted({word for name, variant in said for word in profiles[name].object_words.get(variant, ())}))
+    return ObjectWords(words, tuple(word for word in words if word not in vocabulary)) if words else None
+
+
 def _rows(
-    policy: str, trials: pl.DataFrame, profiles: Mapping[str, Profile], score: ScoreSpec, success: ScoreSpec
+    policy: str,
+    trials: pl.DataFrame,
+    profiles: Mapping[str, Profile],
+    scores: tuple[ScoreSpec, ScoreSpec],
+    vocabulary: frozenset[str] | None,
 ) -> Iterator[ProfileRow]:
-    for group in groups_of(profiles):
+    of_vocabulary = tuple(Group(VOCABULARY, name) for name in (KNOWN, UNKNOWN))
+    groups = groups_of(profiles)
+    last = sum(group.by != WORDS for group in groups)
+    for group in (*groups[:last], *of_vocabulary, *groups[last:]):
         own, others = _split(group, trials, profiles)
         if own.is_empty():
             continue
-        means = [mean_score(own, spec) for spec in (success, score)]
+        means = [mean_score(own, spec) for spec in scores]
         if group.by == WORDS:
             again = own.filter(pl.col("perturbation") != BASE)
-            differences = [difference_to_base(again, others, spec)[0] for spec in (success, score)]
+            differences = [difference_to_base(again, others, spec)[0] for spec in scores]
         else:
-            apart = [mean_score(others, spec) for spec in (success, score)]
+            apart = [mean_score(others, spec) for spec in scores]
             differences = [unpaired_difference(a, b) for a, b in zip(means, apart, strict=True)]
-        yield ProfileRow(policy, group, own["problem"].n_unique(), len(own), *means, *differences)
+        words = _object_words(own, profiles, vocabulary)
+        yield ProfileRow(policy, group, own["problem"].n_unique(), len(own), *means, *differences, words)
 
 
 def _problems(
-    policy: str, base: pl.DataFrame, profiles: Mapping[str, Profile], score: ScoreSpec
+    policy: str,
+    base: pl.DataFrame,
+    profiles: Mapping[str, Profile],
+    score: ScoreSpec,
+    vocabulary: frozenset[str] | None,
 ) -> Iterator[ProblemRow]:
     found = base.partition_by("problem", as_dict=True)
     for name, profile in profiles.items():
         if (own := found.get((name,))) is not None:
             lowest = own.sort(score.column, nulls_last=True, maintain_order=True)["index"][0]
             estimate = mean_score(own.with_columns(cluster="base_id"), score)
-            yield ProblemRow(policy, name, profile, len(own), int(own["success"].sum()), estimate, lowest)
+            words = _object_words(own, profiles, vocabulary)
+            yield ProblemRow(policy, name, profile, len(own), int(own["success"].sum()), estimate, lowest, words)
 
 
 def _compared(pairs: pl.DataFrame, spec: ScoreSpec) -> tuple[Estimate, Estimate, Estimate]:

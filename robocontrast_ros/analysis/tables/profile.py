@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from rich.console import Group as Renderables
@@ -11,12 +12,15 @@ from rich.console import Group as Renderables
 from robocontrast_ros.analysis.data.trials import Columns
 from robocontrast_ros.analysis.estimates.profile import (
     ALL,
+    KNOWN,
     SUBTASKS,
+    VOCABULARY,
     ComparedProfile,
     Group,
+    ObjectWords,
     ProfileOfRun,
 )
-from robocontrast_ros.analysis.tables.block import TOTAL, Column, TableBlock, difference
+from robocontrast_ros.analysis.tables.block import TOTAL, Column, TableBlock, Value, difference
 from robocontrast_ros.analysis.tables.frames import columns_of, frame, write_files
 from robocontrast_ros.analysis.tables.terminal import tables
 from robocontrast_ros.domain.words import counted
@@ -33,10 +37,31 @@ READ = (
 )
 """Explanation of the table."""
 
+READ_WORDS = (
+    " Words known: of the words that name things, each counted once, those that the policy's declared vocabulary has; "
+    "all words known: trials whose object words it has, against those with others."
+)
+"""Explanation of the columns and rows by vocabulary."""
+
 _GROUP = (
-    Column("by", lambda row: row.group.by, meaning="`all`, axis, attribute, difficulty, subtasks or words"),
+    Column("by", lambda row: row.group.by, meaning="`all`, axis, attribute, difficulty, subtasks, vocabulary or words"),
     Column("group", lambda row: row.group.name, meaning="name of the group of problems"),
     Column("axis", lambda row: row.group.axis, meaning="the axis of an attribute; empty for others"),
+)
+
+
+def _of_words(of: Callable[[ObjectWords], Value]) -> Callable[[Any], Value | None]:
+    """Return the value of a column of object words, which is null if they are unknown."""
+    return lambda row: None if row.object_words is None else of(row.object_words)
+
+
+_NAMING = "words that name things, each counted once; empty if the policy declares no vocabulary, or there are none"
+
+_OBJECT_WORDS = (
+    Column("object_words", _of_words(lambda words: len(words.all)), kind=int, meaning=_NAMING),
+    Column("known_object_words", _of_words(lambda words: words.known), kind=int, meaning="of them, in the vocabulary"),
+    Column("known_share", _of_words(lambda words: words.share), kind=float, meaning="their share"),
+    Column("unknown_object_words", _of_words(lambda words: " ".join(words.unknown)), meaning="the others"),
 )
 
 _FILES: Mapping[str, tuple[Column, ...]] = {
@@ -53,6 +78,7 @@ _FILES: Mapping[str, tuple[Column, ...]] = {
             meaning="success minus that of the other problems; of words, paired, minus that in the usual words",
         ),
         Column("score_difference", lambda row: row.difference, kind=Estimate, meaning="the same of the score"),
+        *_OBJECT_WORDS,
     ),
     "profile_problems": (
         Column("policy", meaning="whose trials"),
@@ -65,6 +91,7 @@ _FILES: Mapping[str, tuple[Column, ...]] = {
         Column("successes", kind=int, meaning="how many of them succeeded"),
         Column("score", kind=Estimate, meaning="mean of the score over them; the interval is over test instances"),
         Column("words", meaning="the usual words of its instruction"),
+        *_OBJECT_WORDS,
     ),
 }
 
@@ -115,13 +142,29 @@ def profile_block(found: ProfileOfRun, mark: str = "") -> TableBlock:
             Column("success"),
             *([] if found.of_success else [Column(score, lambda row: row.score)]),
             *differences[: 1 if found.of_success else 2],
+            *_shown_words(found),
         ],
         sorted(found.rows, key=_order(found)) if several else found.rows,
-        note=READ,
+        note=READ + (READ_WORDS if found.has_vocabularies else ""),
         mark=mark,
         group=Column("", lambda row: row.group.heading),
         style=lambda row: TOTAL if row.group.by == ALL else "",
     )
+
+
+def _shown_words(found: ProfileOfRun, unknown: bool = False) -> list[Column]:
+    """Return the columns of object words; none if no policy declares a vocabulary."""
+    if not found.has_vocabularies:
+        return []
+    columns = [Column("words known", lambda row: known_words(row.object_words))]
+    if unknown:
+        columns.append(Column("not", lambda row: ", ".join(row.object_words.unknown) if row.object_words else ""))
+    return columns
+
+
+def known_words(found: ObjectWords | None) -> str:
+    """Return how many object words are known, and their share; empty if that is unknown."""
+    return "" if found is None else f"{found.known} of {len(found.all)} ({found.share:.2f})"
 
 
 def _order(found: ProfileOfRun):
@@ -135,6 +178,8 @@ def label(group: Group) -> str:
         return "all problems"
     if group.by == SUBTASKS:
         return counted(int(group.name), "subtask")
+    if group.by == VOCABULARY:
+        return "all words known" if group.name == KNOWN else "some words unknown"
     return group.name.replace("_", " ")
 
 
@@ -157,6 +202,7 @@ def worst_block(found: ProfileOfRun, policy: str, mark: str = "", number: int = 
             Column("difficulty", lambda row: f"{row.profile.difficulty} ({row.profile.score})"),
             Column("solved", lambda row: f"{row.successes} of {row.trials}"),
             *([] if found.of_success else [Column(found.score.heading, lambda row: row.score, brief=True)]),
+            *_shown_words(found, unknown=True),
             Column("problem", lambda row: row.problem, roomy=True),
         ],
         rows,

@@ -80,6 +80,7 @@ def description_to_msg(description: PolicyDescription, parameters: str, file: st
         referents=description.referents,
         mask=description.mask,
         late=description.late,
+        vocabulary=list(description.vocabulary),
     )
 
 
@@ -106,4 +107,5 @@ def description_from_msg(message: PolicyDescriptionMsg) -> PolicyDescription:
         referents=message.referents or "none",
         mask=message.mask or "omit",
         late=message.late or "hold",
+        vocabulary=tuple(message.vocabulary),
     )

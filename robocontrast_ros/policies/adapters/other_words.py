@@ -179,4 +179,5 @@ def _described(listener: PolicyDescription, parameters: OtherWordsParameters) ->
         accepts_empty=True,
         referents="none",
         mask="omit",
+        vocabulary=(),
     )

@@ -150,6 +150,9 @@ class AdapterParameters:
 
     policy: str = Field(description="plug-in that reads this file")
     name: str = Field(min_length=1, description="name of the policy in results")
+    vocabulary: str = Field(
+        default="", description="URI of a text file with the words of its training, one word or expression a line"
+    )
     action: ActionParameters
     chunk: ChunkParameters = Field(default_factory=ChunkParameters)
     input: InputParameters

@@ -13,13 +13,10 @@ from robocontrast_ros.domain import PART, Scene, whole_of
 from robocontrast_ros.objects.joints import part_pose
 from robocontrast_ros.tasks.composed import leaves
 from robocontrast_ros.tasks.kitchen.library import Things
-from robocontrast_ros.tasks.suite.files import VARIANTS, SuiteTask
+from robocontrast_ros.tasks.suite.files import SAID, VARIANTS, SuiteTask
 from robocontrast_ros.tasks.suite.predicates import PICKED_UP, SuitePredicates
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.referring import ANYTHING, APART, SIZES, Expression, nouns, resolve
-
-SAID = {"on your left": "left", "on your right": "right", "nearest to you": "nearest", "farthest from you": "farthest"}
-"""End of an expression -> the place that it says."""
 
 TOUCHING = 1e-4
 """Depth to which two outlines may overlap [m]: less than rounding and weight."""

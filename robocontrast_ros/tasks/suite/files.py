@@ -28,6 +28,9 @@ VARIANTS = ("default", "vague", "specific")
 TASK = "task"
 """Argument of an instruction: name of its task."""
 
+SAID = {"on your left": "left", "on your right": "right", "nearest to you": "nearest", "farthest from you": "farthest"}
+"""End of an expression -> the place that it says."""
+
 _NAME = re.compile(r"\w+", re.ASCII)
 
 _KEYS = {predicate: key for key, predicate in WORDS.items()}
@@ -124,7 +127,21 @@ class SuiteTask:
         """What it asks of a policy."""
         axes = {name: ATTRIBUTES[name].axis for name in self.attributes}
         subtasks, score, label = self.difficulty
-        return Profile(attributes=axes, difficulty=label, score=score, subtasks=subtasks, texts=self.texts)
+        return Profile(
+            attributes=axes,
+            difficulty=label,
+            score=score,
+            subtasks=subtasks,
+            texts=self.texts,
+            object_words={variant: self._object_words(text) for variant, text in self.texts.items()},
+        )
+
+    def _object_words(self, text: str) -> tuple[str, ...]:
+        """Return the words of the expressions that a text says, also in the plural; those of places are left out."""
+        said = [phrase for phrase in self.words if re.search(rf"\b{re.escape(phrase)}(e?s)?\b", text, re.IGNORECASE)]
+        for end in SAID:
+            said = [phrase.removesuffix(f" {end}") for phrase in said]
+        return tuple(dict.fromkeys(" ".join(said).lower().split()))
 
     @property
     def handled(self) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from robocontrast_ros.training.tabletop.motion import MotionTrainer, MotionTrain
 from robocontrast_ros.training.tabletop.sentences import SentenceParameters, make_sentences
 from robocontrast_ros.training.tabletop.sight import Scenes, SightTrainer, SightTraining, kinds_of
 from robocontrast_ros.training.tabletop.views import ViewParameters, make_views
+from robocontrast_ros.training.tabletop.vocabulary import object_words
 
 
 @record
@@ -119,7 +120,8 @@ class TabletopFile(RecipeFile):
             grounding = work.network("grounding", GroundingTrainer(recipe.grounding, catalogue, told, told_held))
         steps, steps_held = (Steps.of(paths, catalogue) for paths in split(demonstrations))
         motion = work.network("motion", MotionTrainer(recipe.motion, catalogue, steps, steps_held))
-        networks = {"grounding": grounding, "motion": motion}
+        vocabulary = work.vocabulary(object_words(self._task.language.grammar))
+        networks = {"vocabulary": vocabulary, "grounding": grounding, "motion": motion}
         policies = [work.policy("tabletop_bc", f"{name}_state", **networks)]
         images = (0, 0)
         if recipe.sight is not None:

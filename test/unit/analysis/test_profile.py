@@ -14,14 +14,14 @@ from rich.console import Console
 from told_runs import Told, told_run
 
 from robocontrast_ros.analysis.data.profiles import profiles_of
-from robocontrast_ros.analysis.estimates.profile import BY, WORDS, groups_of, profile_of
+from robocontrast_ros.analysis.estimates.profile import BY, KNOWN, UNKNOWN, VOCABULARY, WORDS, groups_of, profile_of
 from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.figures.profile import costs_of, drawings_of
 from robocontrast_ros.analysis.report.comparison_page import read_runs, write_comparison_page
 from robocontrast_ros.analysis.report.profile import profile_section
 from robocontrast_ros.analysis.report.run_page import write_report
 from robocontrast_ros.analysis.tables.comparison import comparison_json, comparison_report
-from robocontrast_ros.analysis.tables.profile import COLUMNS, profile_tables
+from robocontrast_ros.analysis.tables.profile import COLUMNS, profile_report, profile_tables
 from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.configuration import ConfigurationError, write_yaml
 from robocontrast_ros.domain import BASE
@@ -65,8 +65,8 @@ def with_vague(trials):
     return [told for pair in zip(trials, vague, strict=True) for told in pair]
 
 
-def profiled(folder, trials, profiles=PROFILES, policy="policy"):
-    run = told_run(folder, policy, trials, specs={}, metric="success")
+def profiled(folder, trials, profiles=PROFILES, policy="policy", vocabulary=()):
+    run = told_run(folder, policy, trials, specs={}, metric="success", vocabulary=vocabulary)
     write_yaml(run.profiles, {"problems": {name: asdict(profile) for name, profile in profiles.items()}})
     return run
 
@@ -232,6 +232,95 @@ def test_what_costs_most_comes_first_and_the_charts_have_a_line_for_each_group(f
     assert sum(text.startswith("all of them") for text in labels) == 3, "a line for each axis"
 
 
+OBJECT_WORDS = {
+    "fruit/apple": ("red", "apple"),
+    "fruit/banana": ("banana",),
+    "fruit/three": ("fruit", "bowl"),
+    "boxes/turn": ("red", "box"),
+}
+"""Problem -> object words; ``boxes/ten`` has none."""
+
+NAMED = {
+    name: replace(profile, object_words={"default": OBJECT_WORDS.get(name, ()), "vague": ("thing", "bowl")})
+    for name, profile in PROFILES.items()
+}
+VOCABULARY_OF_POLICY = ("Red", "apple", "banana bread", "bowl")
+
+
+@pytest.fixture(scope="module")
+def worded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    return profiled(folder, with_vague(base_trials()), NAMED, vocabulary=VOCABULARY_OF_POLICY)
+
+
+def test_a_problem_has_the_share_of_its_object_words_that_the_vocabulary_has(worded):
+    found = profile_of(results_of(worded))
+    words = {row.problem: row.object_words for row in found.problems}
+    assert [words[name].share for name in OBJECT_WORDS] == [1.0, 1.0, 0.5, 0.5]
+    assert words["fruit/three"].unknown == ("fruit",) and words["boxes/turn"].unknown == ("box",)
+    assert words["boxes/ten"] is None, "no words, no share"
+    every = row_of(found, "all", "all").object_words
+    assert (every.known, every.all) == (4, ("apple", "banana", "bowl", "box", "fruit", "red")), "each counted once"
+    assert row_of(found, WORDS, "vague").object_words.unknown == ("thing",), "those of the words that were said"
+    table = profile_tables(found)["profile_problems"]
+    three = table.row(by_predicate=pl.col("problem") == "fruit/three", named=True)
+    assert (three["object_words"], three["known_object_words"], three["known_share"]) == (2, 1, 0.5)
+    assert three["unknown_object_words"] == "fruit"
+    assert table.row(by_predicate=pl.col("problem") == "boxes/ten", named=True)["known_share"] is None
+
+
+def test_trials_whose_words_are_all_known_are_compared_with_those_with_others(worded):
+    found = profile_of(results_of(worded))
+    known, unknown = (row_of(found, VOCABULARY, name) for name in (KNOWN, UNKNOWN))
+    with_all = cluster_mean(*values("fruit/apple", "fruit/banana"))
+    without = cluster_mean(*values("fruit/three", "boxes/turn"))
+    assert (known.success, unknown.success) == (with_all, without), "base trials alone, none without object words"
+    assert known.success_difference == unpaired_difference(with_all, without)
+    assert unknown.success_difference.mean == -known.success_difference.mean
+    assert (known.problems, known.trials, unknown.problems, unknown.trials) == (2, 6, 2, 5)
+    labels = [row.group.by for row in found.rows]
+    assert labels.index(VOCABULARY) < labels.index(WORDS)
+
+
+@settings(max_examples=8)
+@given(st.sets(st.sampled_from(["red", "apple", "banana", "fruit", "bowl", "box", "thing"])))
+def test_more_words_never_lower_a_share_and_the_two_groups_part_the_trials_with_object_words(
+    tmp_path_factory, vocabulary
+):
+    runs = tmp_path_factory.mktemp("runs")
+
+    def shown(folder, words):
+        return profile_of(results_of(profiled(runs / folder, base_trials(), NAMED, vocabulary=words)))
+
+    # A policy that declares nothing has no row and no share; a word that no text says changes neither.
+    fewer, more = shown("fewer", [*vocabulary, "zebra"]), shown("more", [*vocabulary, "fruit"])
+    for a, b in zip(fewer.problems, more.problems, strict=True):
+        assert (a.object_words is None) == (b.object_words is None)
+        if a.object_words is not None:
+            assert 0.0 <= a.object_words.share <= b.object_words.share <= 1.0
+            assert set(a.object_words.unknown) == set(a.object_words.all) - vocabulary
+    trials = sum(row.trials for row in fewer.rows if row.group.by == VOCABULARY)
+    assert trials == sum(row.trials for row in fewer.problems if row.object_words is not None)
+
+
+def test_tables_and_charts_show_the_words_only_if_a_policy_declares_its_vocabulary(worded, run):
+    shown = ("words known", "all words known", "some words unknown", "4 of 6 (0.67)")
+    for folder, declared in ((worded, True), (run, False)):
+        found = profile_of(results_of(folder))
+        assert [words in printed(profile_report(found)) for words in shown] == [declared] * len(shown)
+        assert ("known_share" in found_columns(found)) == declared
+    figure = Figure()
+    drawings_of(profile_of(results_of(worded)))["profile"].draw(figure)
+    labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert labels.index("vocabulary") + 1 == labels.index("all words known (2)")
+
+
+def found_columns(found):
+    """Return the columns of the tables for programs that have a value."""
+    tables = profile_tables(found).values()
+    return {name for table in tables for name in table.columns if table[name].null_count() < len(table)}
+
+
 def printed(renderable):
     console = Console(file=StringIO(), width=160)
     console.print(renderable)
@@ -243,6 +332,7 @@ def test_results_and_the_page_show_it_all(run):
     text, page = (run.path / "summary.txt").read_text(), write_report(run).read_text()
     for words in ("reorientation", "put it away", "boxes/ten", "to the others"):
         assert words in page, words
+    assert "words known" not in page, "the policy declares no vocabulary"
     assert "reorientation" in text and "hardest problems" in text
     assert {f"{name}.csv" for name in COLUMNS} <= {path.name for path in run.path.glob("*.csv")}
     assert pl.read_csv(run.path / "profile_problems.csv").height == len(PROFILES)

@@ -118,6 +118,18 @@ def test_a_changed_input_has_another_digest(tmp_path):
     assert list(before) == ["a.yaml"] and digests(("*.yaml",), tmp_path) != before
 
 
+def test_a_result_outlives_the_vocabulary_that_a_policy_declares_and_nothing_else_of_its_file(tmp_path):
+    def of(folder, text):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "a.yaml").write_text(text)
+        return digests((f"{folder}/*.yaml",), tmp_path)
+
+    bare, declared = "policy: x\nname: y\n", "policy: x\nvocabulary: words.txt\nname: y\n"
+    assert of("policies", bare) == of("policies", declared)
+    assert of("policies", bare) != of("policies", declared.replace("name: y", "name: z"))
+    assert of("tasks", bare) != of("tasks", declared)
+
+
 CODE = '''"""What it is."""
 
 from a import f  # there

@@ -114,6 +114,29 @@ def test_a_drawn_scene_is_that_of_the_file_moved_a_little_and_the_same_seed_draw
     assert checks.unclear(task, one.scene, suite().things) is None
 
 
+@given(names, st.sampled_from(VARIANTS))
+def test_object_words_are_those_of_expressions_that_the_text_says(name, variant):
+    task = suite().suite[name]
+    words, text = task.profile.object_words[variant], task.texts[variant].lower()
+    assert set(words) <= {word for phrase in task.words for word in phrase.split()}
+    assert all(word in text for word in words) and len(set(words)) == len(words)
+    assert not {"on", "your", "left", "right", "nearest", "to", "from", "farthest", "you"} & set(words)
+    for phrase, meant in task.words.items():
+        # Whatever the text says of a thing, or its plural, is among them.
+        noun = checks.expression(phrase, suite().things).noun
+        if f" {noun} " in f" {text} " or f" {noun}s " in f" {text} ":
+            said = [p for p in task.words if checks.expression(p, suite().things).noun == noun and p in text]
+            assert not said or set(noun.split()) <= set(words), (phrase, meant)
+
+
+def test_object_words_of_each_variant_of_a_task():
+    found = suite().suite["two_balls/1_balls_in_green_basket"].profile.object_words
+    assert found == {"default": ("ball", "basket"), "vague": ("ball",), "specific": ("ball", "basket", "green")}
+    assert suite().suite["drawers/open_top_drawer"].profile.object_words["default"] == (), "no thing of the library"
+    left = next(task for task in suite().suite.values() if "apple on your left" in task.words)
+    assert "apple" in left.profile.object_words["default"]
+
+
 def test_the_words_of_a_scene_with_another_thing_of_the_kind_mean_nothing_any_more():
     task = next(t for t in suite().suite.values() if any(len(meant) == 1 for meant in t.words.values()))
     phrase, (name,) = next((p, m) for p, m in task.words.items() if len(m) == 1)
