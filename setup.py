@@ -139,6 +139,7 @@ setup(
         ],
         "robocontrast_ros.scores": [
             "bumped = robocontrast_ros.episodes.scoring.events:Bumped",
+            "closed_on_nothing = robocontrast_ros.episodes.scoring.events:ClosedOnNothing",
             "collisions = robocontrast_ros.episodes.scoring.collisions:Collisions",
             "distance_to_goal = robocontrast_ros.episodes.scoring.standard:DistanceToGoal",
             "dropped = robocontrast_ros.episodes.scoring.events:Dropped",
@@ -167,6 +168,7 @@ setup(
             "tipped_over = robocontrast_ros.episodes.scoring.events:TippedOver",
             "touched_by_carried = robocontrast_ros.episodes.scoring.clutter:TouchedByCarried",
             "touched_by_robot = robocontrast_ros.episodes.scoring.clutter:TouchedByRobot",
+            "tracking_error = robocontrast_ros.episodes.scoring.motion:TrackingError",
             "wrong_grasped = robocontrast_ros.episodes.scoring.clutter:WrongGrasped",
             "wrong_grasps = robocontrast_ros.episodes.scoring.events:WrongGrasps",
             "wrong_moved = robocontrast_ros.episodes.scoring.clutter:WrongMoved",

@@ -35,9 +35,10 @@ from robocontrast_ros.bags.definitions import find_definition
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.strict_yaml import MAX_DEPTH
-from robocontrast_ros.domain import Judgement, Pose, Progress, Scene, Trial, TrialResult
-from robocontrast_ros.episodes.scoring import Join, Sample, make_join
+from robocontrast_ros.domain import JointTracking, Judgement, Pose, Progress, Scene, Trial, TrialResult
+from robocontrast_ros.episodes.scoring import Sample, StampJoin
 from robocontrast_ros.messages.decoding import (
+    joint_tracking_from_msg,
     judgement_from_msg,
     pose_from_msg,
     progress_from_msg,
@@ -47,7 +48,7 @@ from robocontrast_ros.messages.decoding import (
     start_scene_from_msg,
     trial_from_msg,
 )
-from robocontrast_ros.messages.topics import JUDGEMENT, TRIAL_TOPICS
+from robocontrast_ros.messages.topics import JOINT_TRACKING, JUDGEMENT, TRIAL_TOPICS
 
 Wanted = Callable[[str, str], bool]
 Converted = TypeVar("Converted")
@@ -486,7 +487,7 @@ class TrialRecording:
         policy: name of the policy.
         task_digest: SHA-256, in hex, of the task's parameter file; empty if unknown.
         start_scene: the scene as it was read back after set-up.
-        samples: scene and tool pose of each control step, in order.
+        samples: scene and tool pose of each control step, in order; with joints if they were recorded.
         progress: progress by the live scorer, in order.
         result: result of the live scorer; None if the bag ends before it.
         result_stamp: stamp of the last control step in that result [ns]; None without a result.
@@ -519,14 +520,15 @@ def read_trial(bag: Path) -> TrialRecording:
     """Return the trial that a bag holds.
 
     Topics are recognised by their type and the last part of their name, so that the session's namespace does
-    not matter: ``trial``, ``scene``, ``tool_pose``, ``progress``, ``trial_result``.
+    not matter: ``trial``, ``scene``, ``tool_pose``, ``progress``, ``trial_result``, ``judgement``, ``joint_tracking``.
 
     Nothing after a message that cannot be decoded is used, and ``broken`` has the reason.
 
     Raises:
         BagError: there is no bag, it holds no trial or more than one, or the trial itself cannot be decoded.
     """
-    content = read_bag(bag, lambda topic, type_name: (_last_part(topic), type_name) in (*TRIAL_TOPICS, JUDGEMENT))
+    wanted = {*TRIAL_TOPICS, JUDGEMENT, JOINT_TRACKING}
+    content = read_bag(bag, lambda topic, type_name: (_last_part(topic), type_name) in wanted)
     trials = [m for m in content.messages if _last_part(m.topic) == "trial"]
     if len(trials) != 1:
         cure = f"It is broken: {content.broken}." if content.broken else "Name the bag of a robocontrast trial."
@@ -552,7 +554,7 @@ def _recording(bag: Path, trial: Any, read: _TrialMessages) -> TrialRecording:
         judge=trial.judge or "true_scene",
         end_scene=read.scenes[-1][1] if trial.scene_when_asked and read.scenes else None,
         judgement=read.judgement,
-        samples=tuple(_samples(make_join(trial.scene_when_asked, start_stamp), read)),
+        samples=tuple(_samples(StampJoin(start_stamp, not trial.scene_when_asked, bool(read.joints)), read)),
         progress=tuple(read.progress),
         result=read.result,
         result_stamp=read.result_stamp,
@@ -571,6 +573,7 @@ class _TrialMessages:
 
     scenes: list[tuple[int, Scene]] = field(default_factory=list)
     tool_poses: list[tuple[int, Pose]] = field(default_factory=list)
+    joints: list[tuple[int, JointTracking]] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
     judgement: Judgement | None = None
     result: TrialResult | None = None
@@ -599,6 +602,8 @@ def _take(read: _TrialMessages, topic: str, message: Any) -> None:
         read.scenes.append((stamp, scene_from_msg(message)))
     elif topic == "tool_pose":
         read.tool_poses.append((stamp, pose_from_msg(message.pose)))
+    elif topic == JOINT_TRACKING.name:
+        read.joints.append((stamp, joint_tracking_from_msg(message)))
     elif topic == "progress":
         read.progress.append(progress_from_msg(message))
     elif topic == "judgement":
@@ -607,9 +612,11 @@ def _take(read: _TrialMessages, topic: str, message: Any) -> None:
         read.result, read.result_stamp = result_from_msg(message), stamp
 
 
-def _samples(join: Join, read: _TrialMessages) -> Iterator[Sample]:
+def _samples(join: StampJoin, read: _TrialMessages) -> Iterator[Sample]:
     for stamp, scene in read.scenes:
         join.add_scene(stamp, scene)
+    for stamp, joints in read.joints:
+        join.add_joints(stamp, joints)
     for stamp, pose in read.tool_poses:
         sample = join.add_tool_pose(stamp, pose)
         if sample is not None:

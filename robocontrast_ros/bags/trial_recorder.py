@@ -12,11 +12,11 @@ from typing import Any
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.bags.messages import Messages
 from robocontrast_ros.bags.writer import BagTopic, BagWriter, Compression, MetadataFormat
-from robocontrast_ros.domain import Fault, Intervention, Pose, Progress, Scene, Trial, TrialResult
+from robocontrast_ros.domain import Fault, Intervention, JointTracking, Pose, Progress, Scene, Trial, TrialResult
 from robocontrast_ros.episodes.bench import BenchFault, Recording, bag_name
 from robocontrast_ros.episodes.ports import Images
 from robocontrast_ros.messages.encoding import Encoder, TrialContext
-from robocontrast_ros.messages.topics import SAFETY, SHOWN, Topic
+from robocontrast_ros.messages.topics import JOINT_TRACKING, SAFETY, SHOWN, Topic
 from robocontrast_ros.policies.protocol import Observation
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.profile_base import RobotProfile
@@ -147,6 +147,11 @@ class TrialBag:
     def scene(self, stamp: int, scene: Scene) -> None:
         """Write the ground truth."""
         self._write("scene", self._domain.scene(scene, stamp))
+
+    def joint_tracking(self, stamp: int, joints: JointTracking) -> None:
+        """Write the arm's joints, if they are recorded."""
+        if JOINT_TRACKING.name in self._topics:
+            self._write(JOINT_TRACKING.name, self._domain.joint_tracking(joints, self._frame, stamp))
 
     def tool_pose(self, stamp: int, pose: Pose) -> None:
         """Write the robot's own estimate of its pose."""

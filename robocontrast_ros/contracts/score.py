@@ -9,12 +9,17 @@ import numpy as np
 from robocontrast_ros.contracts.checking import has_all, once, promise
 from robocontrast_ros.contracts.on_a_task import OnATask
 from robocontrast_ros.contracts.played import played_scenes
-from robocontrast_ros.domain import Fault, Pose, ScoreSpec, TrialResult
-from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample, Score
+from robocontrast_ros.domain import Fault, JointTracking, Pose, ScoreSpec, TrialResult
+from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample, Score, need_joints
 from robocontrast_ros.tasks.protocol import robot_start
 
 PERIOD = 100_000_000
 """Time from one control step to the next [ns]."""
+
+
+def _moved_arm(rng: np.random.Generator) -> JointTracking:
+    measured, commanded = rng.normal(size=(2, 2))
+    return JointTracking(("shoulder", "elbow"), tuple(measured), tuple(commanded), float(rng.choice([0.0, 0.5, 1.0])))
 
 
 class ScoreContract(OnATask):
@@ -33,8 +38,8 @@ class ScoreContract(OnATask):
 
     @once
     def samples(self) -> tuple[tuple[Sample, ...], ...]:
-        """Return the samples of each trial: to the goal, some steps there, and back; the tool moves about."""
-        task = self.used_task()
+        """Return the samples of each trial: to the goal, some steps there, and back; the robot moves about."""
+        task, joints = self.used_task(), need_joints((self.make(),))
         trials = []
         for seed, instance in enumerate(self.drawn()):
             rng = np.random.default_rng([6, seed])
@@ -42,7 +47,8 @@ class ScoreContract(OnATask):
             steps = []
             for number, scene in enumerate(played_scenes(task, instance)):
                 tool = tool + 0.01 * rng.normal(size=3)
-                steps.append(Sample((number + 1) * PERIOD, scene, scene.robot or Pose(tuple(tool.tolist()))))
+                pose, moved = scene.robot or Pose(tuple(tool.tolist())), _moved_arm(rng) if joints else None
+                steps.append(Sample((number + 1) * PERIOD, scene, pose, moved))
             trials.append(tuple(steps))
         return tuple(trials)
 

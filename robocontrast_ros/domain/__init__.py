@@ -12,7 +12,7 @@ from robocontrast_ros.domain.instance import Filter, Proof, TestInstance, choice
 from robocontrast_ros.domain.instruction import Crop, Instruction, Segment, SegmentKind, plain_text, segments_digest
 from robocontrast_ros.domain.intervention import Intervention
 from robocontrast_ros.domain.perturbed import AXES, Aspect, Expectation, NotApplicable, PerturbationSpec, Perturbed
-from robocontrast_ros.domain.robot import RobotState
+from robocontrast_ros.domain.robot import JointTracking, RobotState
 from robocontrast_ros.domain.scene import PART, ObjectState, Scene, SetupMove, whole_of
 from robocontrast_ros.domain.scores import ScoreSpec, find_spec
 from robocontrast_ros.domain.stamps import NANOSECONDS, nanoseconds, seconds, stamp_text
@@ -45,6 +45,7 @@ __all__ = [
     "Filter",
     "Instruction",
     "Intervention",
+    "JointTracking",
     "Judgement",
     "NotApplicable",
     "ObjectState",

@@ -17,7 +17,7 @@ from robocontrast_ros.observations.protocol import Filters
 from robocontrast_ros.policies.protocol import Observation, PolicyFault
 from robocontrast_ros.policies.segments import as_told
 from robocontrast_ros.policies.serving.runner import image_digest
-from robocontrast_ros.robots.commands import RobotCommand
+from robocontrast_ros.robots.commands import JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.homing import farthest_joint
 from robocontrast_ros.robots.readings import CheckedEstimator, ImpossibleReading, TooFar
 from robocontrast_ros.robots.safety.filter import SafetyFilter
@@ -60,6 +60,7 @@ class EpisodeAssembly:
         self._stamp, self._filters = 0, Filters((), 0)
         self.sent, self._asked = Observed(), False
         self._safety, self._state, self.interventions = safety, RobotState(0, Pose()), Counter[str]()
+        self._targets: dict[str, float] = {}
 
     def begin(self, request: EpisodeRequest, cancelled: Callable[[], bool] = lambda: False) -> None:
         """Move the cameras that the filters displace, and bring the robot to its start if the world has not.
@@ -70,6 +71,7 @@ class EpisodeAssembly:
         self._safety.begin()
         self._estimator.forget()
         self.interventions = Counter[str]()
+        self._targets = {}
         if offsets := self._filters.offsets(self._surroundings.movable):
             self._surroundings.move_cameras(offsets)
         self._robot.prepare()
@@ -197,7 +199,7 @@ class EpisodeAssembly:
         except ValueError as error:
             raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
         self._stamp, self._state = robot.stamp, robot
-        self._surroundings.located(robot.stamp, robot.pose)
+        self._surroundings.located(robot, self._targets)
         return Observation(
             stamp=robot.stamp,
             images={},
@@ -248,6 +250,11 @@ class EpisodeAssembly:
             stopping = next(each for each in checked.interventions if each.action == "stop")
             raise PolicyFault(Fault.POLICY_UNSAFE, stopping.words)
         self._robot.command(checked.command, self._stamp)
+        self._aim(checked.command)
+
+    def _aim(self, command: RobotCommand) -> None:
+        if isinstance(command, JointTrajectoryCommand):
+            self._targets.update(zip(command.names, command.positions, strict=True))
 
     def _intervene(self, interventions: tuple[Intervention, ...]) -> None:
         self.interventions.update(each.kind for each in interventions)
@@ -257,6 +264,7 @@ class EpisodeAssembly:
         """End a motion by the controller's command to stop and stay."""
         self._safety.held(command)
         self._robot.hold(command, self._stamp)
+        self._aim(command)
 
     def stop(self) -> None:
         """Have the robot stop where it is."""

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import Intervention, Pose, Progress, Scene, Segment
+from robocontrast_ros.domain import Intervention, Pose, Progress, RobotState, Scene, Segment
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
 from robocontrast_ros.policies.serving.runner import Answer
 from robocontrast_ros.robots.commands import RobotCommand
@@ -146,8 +146,14 @@ class Surroundings(Protocol):
     def move_cameras(self, offsets: Mapping[str, Pose]) -> None:
         """Move cameras, by name -> pose in the optical frame at its place [m], until the next scene is set up."""
 
-    def located(self, stamp: int, pose: Pose) -> None:
-        """Take the robot's own estimate of its tool's (or base's) pose at a time [ns]."""
+    def located(self, state: RobotState, targets: Mapping[str, float]) -> None:
+        """Take the robot's own estimate of its state.
+
+        Args:
+            state: with the pose of the tool (or of the base), and its stamp.
+            targets: joint -> position that the episode's commands up to now ask for [rad]; it changes with the next
+                command.
+        """
 
     def scene(self, stamp: int) -> Scene:
         """Return the ground truth of a time [ns] for privileged policies."""

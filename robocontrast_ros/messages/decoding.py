@@ -19,6 +19,7 @@ from robocontrast_ros.domain import (
     Fault,
     Filter,
     Instruction,
+    JointTracking,
     Judgement,
     ObjectState,
     Observed,
@@ -62,6 +63,20 @@ def scene_from_msg(message: Any) -> Scene:
     objects = tuple(ObjectState(o.name, o.model, pose_from_msg(o.pose)) for o in message.objects)
     robot = pose_from_msg(message.robot) if message.has_robot else None
     return Scene(objects, message.header.frame_id, robot, tuple(message.contacts), tuple(message.carried))
+
+
+def joint_tracking_from_msg(message: Any) -> JointTracking:
+    """Return a JointTracking without its stamp.
+
+    Raises:
+        ValueError: it has not as many positions as names.
+    """
+    return JointTracking(
+        names=tuple(message.names),
+        measured=tuple(map(float, message.measured)),
+        commanded=tuple(map(float, message.commanded)),
+        gripper_closed=None if math.isnan(message.gripper_closed) else float(message.gripper_closed),
+    )
 
 
 def instance_from_msg(message: Any) -> TestInstance:

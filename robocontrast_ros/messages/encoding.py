@@ -85,6 +85,18 @@ class Encoder:
         """Return the pose in a frame at a time [ns] as geometry_msgs/PoseStamped."""
         return self._make("geometry_msgs/msg/PoseStamped", header=self.header(frame_id, stamp), pose=self.pose(pose))
 
+    def joint_tracking(self, joints: domain.JointTracking, frame_id: str, stamp: int) -> Any:
+        """Return an arm's joints at a control step, with the header of its tool pose; its time is in ns."""
+        closed = joints.gripper_closed
+        return self._make(
+            "robocontrast_ros/msg/JointTracking",
+            header=self.header(frame_id, stamp),
+            names=list(joints.names),
+            measured=list(joints.measured),
+            commanded=list(joints.commanded),
+            gripper_closed=math.nan if closed is None else closed,
+        )
+
     def scene(self, scene: domain.Scene, stamp: int = 0) -> Any:
         """Return the scene, stamped with a time [ns]."""
         make, pose = self._make, self.pose

@@ -51,6 +51,9 @@ TRIAL_TOPICS = (
 JUDGEMENT = Topic("judgement", "robocontrast_ros/msg/Judgement")
 """Judgement of a trial from outside, if the session's judge asks; scoring also uses it."""
 
+JOINT_TRACKING = Topic("joint_tracking", "robocontrast_ros/msg/JointTracking")
+"""An arm's joints and their commands at each control step, if a score of the session needs them."""
+
 SAFETY = Topic("safety", "robocontrast_ros/msg/SafetyIntervention")
 """Interventions of the safety filter in commands; each bag has it."""
 

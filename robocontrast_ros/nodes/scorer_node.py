@@ -12,10 +12,11 @@ from std_msgs.msg import Empty
 from robocontrast_ros.configuration import load_configured, load_plugin
 from robocontrast_ros.domain import Fault, Outcome, seconds
 from robocontrast_ros.episodes.judging import Judge
-from robocontrast_ros.episodes.scoring import EpisodeScorer, Join, Sample, load_scores, make_join
+from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample, StampJoin, load_scores, need_joints
 from robocontrast_ros.graph.parameters.scorer import ScorerParameters
 from robocontrast_ros.messages.decoding import (
     interventions_from_msg,
+    joint_tracking_from_msg,
     judgement_from_msg,
     pose_from_msg,
     scene_from_msg,
@@ -23,7 +24,8 @@ from robocontrast_ros.messages.decoding import (
     start_scene_from_msg,
     trial_from_msg,
 )
-from robocontrast_ros.msg import Judgement, Progress, Scene, TrialResult
+from robocontrast_ros.messages.topics import JOINT_TRACKING
+from robocontrast_ros.msg import JointTracking, Judgement, Progress, Scene, TrialResult
 from robocontrast_ros.nodes.conversions.domain import (
     fault_from_msg,
     fault_to_msg,
@@ -40,7 +42,8 @@ from robocontrast_ros.srv import FinishScoring, StartScoring
 class Scorer(Node):
     """Pairs `scene` with `tool_pose` by stamp and scores each pair of the present trial.
 
-    If the scene is known only at set-up and at the end, it scores each `tool_pose`.
+    If the scene is known only at set-up and at the end, it scores each `tool_pose`. If a score needs joints, it pairs
+    `joint_tracking`, too.
     """
 
     def __init__(self) -> None:
@@ -52,7 +55,7 @@ class Scorer(Node):
         self._scores = load_scores(self._task, parameters.scores, source)
         self._judge: Judge = load_plugin("judges", parameters.judge, source, "judge")()
         self._scorer: EpisodeScorer | None = None
-        self._join: Join = make_join(scene_when_asked=False)
+        self._join, self._joints = StampJoin(), need_joints(self._scores)
         self._judgement = self.create_publisher(Judgement, "judgement", RECORDED) if self._judge.asks else None
         if self._judge.asks:
             self.create_subscription(Empty, "reached", self._on_reached, LOCKSTEP)
@@ -62,6 +65,8 @@ class Scorer(Node):
         self._lock = threading.Lock()
         subscribe(self, Scene, "scene", self._on_scene, LOCKSTEP)
         subscribe(self, PoseStamped, "tool_pose", self._on_tool_pose, LOCKSTEP)
+        if self._joints:
+            subscribe(self, JointTracking, JOINT_TRACKING.name, self._on_joints, LOCKSTEP)
         self.create_service(StartScoring, "~/start", self._start)
         self.create_service(FinishScoring, "~/finish", self._finish)
 
@@ -74,7 +79,8 @@ class Scorer(Node):
             response.fault = fault_to_msg(Fault.SCORER_LOST, f"the trial cannot be scored: {error}")
             return response
         with self._lock:
-            self._scorer, self._join = scorer, make_join(request.trial.scene_when_asked, after=start)
+            self._scorer = scorer
+            self._join = StampJoin(start, not request.trial.scene_when_asked, self._joints)
         return response
 
     def _on_scene(self, message: Scene) -> None:
@@ -86,6 +92,11 @@ class Scorer(Node):
         stamp, pose = stamp_from_msg(message.header.stamp), pose_from_msg(message.pose)
         with self._lock:
             self._score(self._join.add_tool_pose(stamp, pose), message.header.frame_id)
+
+    def _on_joints(self, message: JointTracking) -> None:
+        stamp, joints = stamp_from_msg(message.header.stamp), joint_tracking_from_msg(message)
+        with self._lock:
+            self._score(self._join.add_joints(stamp, joints), message.header.frame_id)
 
     def _on_reached(self, _: Empty) -> None:
         with self._lock:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, make_plugin, plugin_names, resolve_uri
 from robocontrast_ros.configuration.files import known_names
@@ -364,15 +365,48 @@ def _check_judge(
         )
 
 
-def check_contacts(scores: Sequence[type[Score]], robot: RobotProfile, robot_file: Path, origin: Origin) -> None:
-    """Refuse a score that would take a robot that reports no contacts for one that touches nothing."""
-    for score in scores:
-        if getattr(score, "needs_contacts", False) and not robot.reports_contacts:
+class _Need(NamedTuple):
+    """What a score may need of a robot.
+
+    Attributes:
+        attribute: attribute of the score's class that says so.
+        words: what it is.
+        reported: returns whether a robot reports it.
+        cure: what to do, besides leaving the score out.
+    """
+
+    attribute: str
+    words: str
+    reported: Callable[[RobotProfile], bool]
+    cure: str
+
+
+NEEDS = (
+    _Need("needs_contacts", "contacts", lambda robot: robot.reports_contacts, "give the robot a `contacts_topic`"),
+    _Need("needs_joints", "joints", lambda robot: "joint_positions" in robot.observations, "take an arm"),
+    _Need(
+        "needs_gripper",
+        "gripper width",
+        lambda robot: "gripper_closed" in robot.observations,
+        "take a robot with a gripper",
+    ),
+)
+"""What scores may need of a robot."""
+
+
+def check_needs(scores: Sequence[type[Score]], robot: RobotProfile, robot_file: Path, origin: Origin) -> None:
+    """Refuse a score that would take a robot that does not report something for one to which nothing happens.
+
+    Raises:
+        ConfigurationError: the robot does not report what a score needs.
+    """
+    for score, need in itertools.product(scores, NEEDS):
+        if getattr(score, need.attribute, False) and not need.reported(robot):
             raise ConfigurationError(
                 *origin[:2],
                 score.spec.name,
-                f"a score that needs no contacts, because '{robot.name}' ({robot_file}) reports none",
-                "Leave it out, or give the robot a `contacts_topic`.",
+                f"a score that needs no {need.words}, because '{robot.name}' ({robot_file}) reports none",
+                f"Leave it out, or {need.cure}.",
             )
 
 

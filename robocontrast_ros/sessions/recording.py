@@ -10,7 +10,7 @@ from robocontrast_ros.bags.definitions import find_definition
 from robocontrast_ros.bags.errors import BagError
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.messages.encoding import TrialContext
-from robocontrast_ros.messages.topics import JUDGEMENT, SAFETY, SHOWN, STOP_TOPICS, TRIAL_TOPICS, Topic
+from robocontrast_ros.messages.topics import JOINT_TRACKING, JUDGEMENT, SAFETY, SHOWN, STOP_TOPICS, TRIAL_TOPICS, Topic
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.blinding import HIDDEN
 from robocontrast_ros.sessions.resolving import ResolvedSession
@@ -36,6 +36,7 @@ def recorded_topics(session: ResolvedSession) -> tuple[Topic, ...]:
         *TRIAL_TOPICS,
         SAFETY,
         *((JUDGEMENT,) if world.judge.asks else ()),
+        *((JOINT_TRACKING,) if session.tracks_joints else ()),
         *((SHOWN,) if any("O" in perturbation.axes for perturbation in session.perturbations) else ()),
         *robot.driver_topics,
         *_of_real_driver(session),

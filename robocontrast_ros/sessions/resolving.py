@@ -22,7 +22,7 @@ from robocontrast_ros.configuration import (
 )
 from robocontrast_ros.configuration.files import find_file, is_file, is_path
 from robocontrast_ros.domain import TestInstance
-from robocontrast_ros.episodes.scoring import Score, load_scores
+from robocontrast_ros.episodes.scoring import Score, load_scores, need_joints
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.runs.run_folder import TEST_SET, RunFolder
@@ -33,7 +33,7 @@ from robocontrast_ros.sessions.fitting import (
     check_answer_time,
     check_commands_stay,
     check_composed,
-    check_contacts,
+    check_needs,
     check_port,
     check_robot_fits_task,
     check_robot_reaches,
@@ -141,6 +141,11 @@ class ResolvedSession:
         """Whether the world takes images only for the policy; a camera that reads the table needs them always."""
         features = self.world.features
         return features.embedded and not features.camera and self.parameters.camera_images == "when_asked"
+
+    @property
+    def tracks_joints(self) -> bool:
+        """Whether a score needs the robot's joints or gripper at each control step."""
+        return need_joints(self.scores)
 
     @property
     def policy_files(self) -> tuple[Path, ...]:
@@ -302,7 +307,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         raise ConfigurationError.unknown(*origin("cost")[:2], parameters.cost, COST_MODELS, "cost model")
     strategy: Strategy = make_plugin("strategies", parameters.strategy.name, *origin("strategy.name")[:2])
     scores = load_scores(task, parameters.scores, *origin("scores")[:2])
-    check_contacts(scores, robot, files["robot"], origin("scores"))
+    check_needs(scores, robot, files["robot"], origin("scores"))
     metric = checked_metric(parameters.metric, task, files["task"], scores, strategy, origin)
     if parameters.stop_early is not None:
         early = checked_stop_early(parameters.stop_early, strategy, metric, origin)

@@ -17,14 +17,24 @@ from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.configuration.files import find_file
-from robocontrast_ros.domain import Intervention, Pose, Progress, Scene, Segment, SetupMove, Trial
+from robocontrast_ros.domain import (
+    Intervention,
+    JointTracking,
+    Pose,
+    Progress,
+    RobotState,
+    Scene,
+    Segment,
+    SetupMove,
+    Trial,
+)
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.bench import BenchFault, Execution, PolicyBench, PolicyRefusal, Recording, ServingPolicy
 from robocontrast_ros.episodes.judging import TRUE_SCENE, Judge
 from robocontrast_ros.episodes.loop import EpisodeReport, EpisodeRequest, run_episode
 from robocontrast_ros.episodes.pacing import Lockstep
 from robocontrast_ros.episodes.ports import Images, PendingAnswer
-from robocontrast_ros.episodes.scoring import STANDARD, EpisodeScorer, Sample, Score
+from robocontrast_ros.episodes.scoring import STANDARD, EpisodeScorer, Sample, Score, need_joints
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription
@@ -153,9 +163,9 @@ class WorldSurroundings:
 
     person_near = False
 
-    def __init__(self, world: World, scene: SimulatedScene, scorer: EpisodeScorer) -> None:
-        """Take the world, the reader of its scene, and the trial's scorer."""
-        self._world, self._scene, self._scorer = world, scene, scorer
+    def __init__(self, world: World, scene: SimulatedScene, scorer: EpisodeScorer, joints: bool) -> None:
+        """Take the world, the reader of its scene, the trial's scorer, and whether a score needs the joints."""
+        self._world, self._scene, self._scorer, self._joints = world, scene, scorer, joints
         self._contacts = world.profile.reports_contacts
         self.movable = tuple(camera.name for camera in world.cameras)
         self._sample: Sample | None = None
@@ -164,12 +174,13 @@ class WorldSurroundings:
         """Move cameras of the world until it is reset."""
         self._world.cameras.move(offsets)
 
-    def located(self, stamp: int, pose: Pose) -> None:
+    def located(self, state: RobotState, targets: Mapping[str, float]) -> None:
         """Read the scene of this time, to be scored with the robot's own estimate of its pose."""
         _, scene = self._scene.read()
         if self._contacts:
             scene = replace(scene, contacts=self._world.touched(), carried=self._world.carried())
-        self._sample = Sample(self._world.time_ns, scene, pose)
+        joints = JointTracking.of(state, targets) if self._joints else None
+        self._sample = Sample(self._world.time_ns, scene, state.pose, joints)
 
     def scene(self, stamp: int) -> Scene:
         """Return the scene of this time."""
@@ -361,7 +372,7 @@ class InProcessBench(PolicyBench):
         """Run the episode of a trial that starts in a scene."""
         ports = EpisodePorts(
             WorldRobot(self._world, self._period),
-            WorldSurroundings(self._world, self._scene, scorer),
+            WorldSurroundings(self._world, self._scene, scorer, need_joints(self._scores)),
             lambda: self._world.step(self._steps),
         )
         if recording is not None:

@@ -9,7 +9,16 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from robocontrast_ros.domain import Intervention, Pose, Progress, Scene, Trial, TrialResult
+from robocontrast_ros.domain import (
+    Intervention,
+    JointTracking,
+    Pose,
+    Progress,
+    RobotState,
+    Scene,
+    Trial,
+    TrialResult,
+)
 from robocontrast_ros.episodes.bench import Recording
 from robocontrast_ros.episodes.ports import Images, RobotPort, Surroundings
 from robocontrast_ros.policies.protocol import Observation
@@ -53,6 +62,9 @@ class TrialRecording(Protocol):
 
     def scene(self, stamp: int, scene: Scene) -> None:
         """Take the ground truth."""
+
+    def joint_tracking(self, stamp: int, joints: JointTracking) -> None:
+        """Take the arm's joints, and where they were commanded to be."""
 
     def tool_pose(self, stamp: int, pose: Pose) -> None:
         """Take the robot's own estimate of its pose."""
@@ -186,10 +198,12 @@ class _RecordedSurroundings:
     def move_cameras(self, offsets: Mapping[str, Pose]) -> None:
         self._surroundings.move_cameras(offsets)
 
-    def located(self, stamp: int, pose: Pose) -> None:
-        self._surroundings.located(stamp, pose)
+    def located(self, state: RobotState, targets: Mapping[str, float]) -> None:
+        stamp = state.stamp
+        self._surroundings.located(state, targets)
         self._recording.scene(stamp, self._surroundings.scene(stamp))
-        self._recording.tool_pose(stamp, pose)
+        self._recording.joint_tracking(stamp, JointTracking.of(state, targets))
+        self._recording.tool_pose(stamp, state.pose)
 
     def scene(self, stamp: int) -> Scene:
         return self._surroundings.scene(stamp)

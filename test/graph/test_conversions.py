@@ -30,6 +30,7 @@ from robocontrast_ros.domain import (
     EpisodeRecord,
     Fault,
     Instruction,
+    JointTracking,
     ObjectState,
     Observed,
     Outcome,
@@ -340,6 +341,15 @@ images = st.tuples(st.integers(1, 9), st.integers(1, 9)).map(
     lambda size: np.arange(3 * size[0] * size[1], dtype=np.uint8).reshape(*size, 3)
 )
 stamps = st.integers(0, 2**31 * 10**9 - 1)
+trackings = st.integers(0, 3).flatmap(
+    lambda size: st.builds(
+        JointTracking,
+        st.tuples(*[words] * size),
+        st.tuples(*[numbers] * size),
+        st.tuples(*[numbers | st.just(math.nan)] * size),
+        st.none() | numbers,
+    )
+)
 
 
 WITHOUT_ROS = Messages()
@@ -352,6 +362,7 @@ def test_rclpy_and_rosbags_make_the_same_message_to_the_last_byte_that_means_som
         "trial": (trials, CONTEXT, data.draw(scenes), stamp),
         "scene": (scenes, stamp),
         "tool_pose": (poses, frame, stamp),
+        "joint_tracking": (trackings, frame, stamp),
         "progress": (progresses, frame),
         "result": (results, stamp),
     }
@@ -366,6 +377,14 @@ def test_rclpy_and_rosbags_make_the_same_message_to_the_last_byte_that_means_som
             value = data.draw(values)
             live = getattr(encoder(make_message), method)(value, *others)
             check_same(live, getattr(encoder(WITHOUT_ROS.make), method)(value, *others))
+
+
+@settings(max_examples=25, deadline=None)
+@given(trackings, stamps)
+def test_tracked_joints_come_back_as_they_were(joints, stamp):
+    message = over_the_wire(to_msg.joint_tracking_to_msg(joints, "world", stamp))
+    assert decoding.stamp_from_msg(message.header.stamp) == stamp
+    assert repr(decoding.joint_tracking_from_msg(message)) == repr(joints), "NaN is read as NaN"
 
 
 def check_same(published, recorded) -> None:

@@ -19,7 +19,7 @@ from robocontrast_ros.bags.messages import Messages
 from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.bags.writer import BagTopic, BagWriter
 from robocontrast_ros.domain import ObjectState, Pose, Progress, Scene
-from robocontrast_ros.episodes.scoring.joining import make_join
+from robocontrast_ros.episodes.scoring import StampJoin
 from robocontrast_ros.messages.decoding import progress_from_msg, stamp_from_msg, start_scene_from_msg
 from robocontrast_ros.messages.encoding import Encoder
 from robocontrast_ros.nodes.conversions.domain import progress_to_msg, scene_to_msg, time_to_msg, tool_pose_to_msg
@@ -78,7 +78,7 @@ def test_a_scene_is_paired_with_the_pose_of_its_stamp_alone_and_scored_with_it(s
     stamp = reading_from_msg(state_of(stamp)).stamp
     scene, pose = sent(scene_to_msg(SCENE, stamp)), sent(tool_pose_to_msg(Pose(), "world", stamp))
     assert start_scene_from_msg(SimpleNamespace(start_scene=scene)) == (stamp, SCENE)
-    join = make_join(False, stamp - 2)
+    join = StampJoin(stamp - 2)
     assert join.add_scene(stamp_from_msg(scene.header.stamp) - 1, SCENE) is None
     assert join.add_tool_pose(stamp_from_msg(pose.header.stamp), Pose()) is None
     sample = join.add_scene(stamp_from_msg(scene.header.stamp), SCENE)

@@ -45,6 +45,8 @@ def test_subtasks_one_after_the_other_are_the_same_in_one_process_and_in_the_bag
         assert event.result.outcome is Outcome.SUCCESS
         assert event.result.subgoals == task.difficulty.subtasks == event.result.scores["subgoals_reached"]
         assert event.result.scores["score"] == 1.0
+        assert event.result.scores["closed_on_nothing"] == 0.0
+        assert 0.0 < event.result.scores["tracking_error"] < 0.1
     fast = recorded_fast(run)
     assert scores(run) == scores(fast)
     assert [trial_digest(event) for event in events] == [trial_digest(event) for event in finished(fast)]

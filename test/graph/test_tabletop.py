@@ -27,6 +27,7 @@ def test_an_arm_with_a_hand_solves_trials_which_one_process_and_the_bags_give_ag
             "robot": "ur5e_2f85",
             "policy": "tabletop_oracle",
             "composed": False,
+            "scores": [*shipped["scores"], "closed_on_nothing", "tracking_error"],
             "strategy": shipped["strategy"] | {"perturbations": [DISTRACTORS]},
             "test_set": {"size": 1, "families": ["put_in"]},
             "cameras": [{"name": name, "width": 64, "height": 48} for name in ("top", "front", "wrist")],
@@ -40,6 +41,8 @@ def test_an_arm_with_a_hand_solves_trials_which_one_process_and_the_bags_give_ag
     assert [event.trial.perturbation for event in trials] == [BASE, "distractors_4_occluder"]
     assert [event.result.outcome for event in trials] == [Outcome.SUCCESS] * 2
     assert [event.result.scores["h_success"] for event in trials] == [1.0] * 2
+    assert [event.result.scores["closed_on_nothing"] for event in trials] == [0.0] * 2
+    assert all(0.0 < event.result.scores["tracking_error"] < 0.1 for event in trials)
     assert [len(event.trial.instance.scene.objects) for event in trials] == [5, 9]
     assert all(event.recording.missing == () for event in trials)
     fast = recorded_fast(run)

@@ -11,7 +11,7 @@ import numpy as np
 
 from robocontrast_ros.bags import messages as bag_messages
 from robocontrast_ros.bags.writer import BagTopic, BagWriter
-from robocontrast_ros.domain import NANOSECONDS, Fault, Pose, Progress, Scene, Trial, TrialResult
+from robocontrast_ros.domain import NANOSECONDS, Fault, JointTracking, Pose, Progress, Scene, Trial, TrialResult
 from robocontrast_ros.episodes.scoring import EpisodeScorer, StampJoin
 from robocontrast_ros.messages.encoding import Encoder, TrialContext
 from robocontrast_ros.tasks.protocol import Task
@@ -40,6 +40,9 @@ class Messages(bag_messages.Messages):
 
     def tool_pose(self, pose: Pose, stamp: int) -> object:
         return self._domain.tool_pose(pose, "world", stamp)
+
+    def joint_tracking(self, joints: JointTracking, stamp: int) -> object:
+        return self._domain.joint_tracking(joints, "world", stamp)
 
     def trial(self, trial: Trial, start: Scene = NO_SCENE, start_stamp: int = 0, task_digest: str = "") -> object:
         context = TrialContext("session", "franka", "oracle", task_digest, {})

@@ -1,9 +1,10 @@
 """Events of a trial that a person would note down: each is counted as often as it begins (RoboLab, seed 002).
 
 An event begins in the control step in which it is there and was not in the one before; what is there in the start scene
-has not begun. It counts again after it has been over. Scenes, contacts and tool poses are enough, and a bag has them.
-All are NaN if the task does not name the things to handle (``Task.handling``), and if the scene of a control step is
-not known. Those that are made from contacts are refused for a robot that reports none.
+has not begun. It counts again after it has been over. Scenes, contacts, tool poses and, for one event, the gripper are
+enough, and a bag has them. All are NaN if the task does not name the things to handle (``Task.handling``), and if the
+scene of a control step is not known. Those that are made from contacts, or from the gripper, are refused for a robot
+that does not report these.
 """
 
 from __future__ import annotations
@@ -41,6 +42,15 @@ FALL = 0.02
 RoboLab (seed 002) counts whatever is let go on the way. A plan also lets things go some mm above their places.
 """
 
+CLOSED = 0.75
+"""Closed share of a gripper, by its own greatest width, from which its fingers are closed: RoboLab's (seed 002)."""
+
+STILL = 0.1
+"""Speed of that share up to which the fingers are at rest [1/s]; our choice.
+
+A thing that is thinner than a quarter of the greatest width stops fingers that were closed before they touched it.
+"""
+
 NANOSECONDS = 1e9
 
 
@@ -61,6 +71,7 @@ class OfEvents:
 
     Attributes:
         needs_contacts: whether the count would be wrong for a robot that reports no contacts.
+        needs_gripper: whether it needs to know how far a gripper is closed.
         trial: the trial.
         start: the scene that it starts in.
         handled: names of the things to handle.
@@ -70,6 +81,7 @@ class OfEvents:
     """
 
     needs_contacts = True
+    needs_gripper = False
 
     def __init__(self, trial: ScoredTrial) -> None:
         """Begin a trial."""
@@ -334,11 +346,49 @@ class Dropped(OfEvents):
         self.count += fall > FALL and not holds
 
 
+class ClosedOnNothing(OfEvents):
+    """Closings of the gripper with nothing between its fingers; NaN if it is not known how far it is closed.
+
+    The fingers are closed from ``CLOSED`` of their way on. It counts once they are at rest (``STILL``) while the robot
+    touches nothing but tables, and again after they have opened. Contacts do not tell fingers from other parts, so
+    whatever is touched may be between them. A gripper that is closed in the first control step has not closed.
+    """
+
+    needs_gripper = True
+    spec = _spec(
+        "closed_on_nothing",
+        "closed on nothing",
+        f"times that the fingers closed, by {CLOSED * 100:g} % of their way or more, with nothing between them",
+        source="contacts, joints",
+    )
+
+    def __init__(self, trial: ScoredTrial) -> None:
+        """Begin a trial."""
+        super().__init__(trial)
+        self._opened, self._before, self._stamp = False, math.nan, 0
+
+    def look(self, scene: Scene, sample: Sample) -> None:
+        """Count the fingers that are closed and at rest."""
+        closed = None if sample.joints is None else sample.joints.gripper_closed
+        if closed is None or not math.isfinite(closed):
+            self.known = False
+            return
+        if closed < CLOSED:
+            self._opened = True
+        elif self._opened and self.tables.issuperset(scene.contacts):
+            period = (sample.stamp - self._stamp) / NANOSECONDS
+            if abs(closed - self._before) <= STILL * period:
+                self.count += 1
+                self._opened = False
+        self._before, self._stamp = closed, sample.stamp
+
+
 OF_EVENTS = (
     WrongGrasps,
     SeveralGrasped,
     Dropped,
     TableHits,
+    ClosedOnNothing,
     StartedMoving,
     Bumped,
     MovedFar,

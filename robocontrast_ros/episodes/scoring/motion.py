@@ -1,8 +1,8 @@
-"""How smoothly and how fast the robot moved: the trajectory metrics of RoboLab (seed 002).
+"""How smoothly and how fast the robot moved, and how well it did what it was commanded: RoboLab's metrics (seed 002).
 
-All are of the robot's path, in the plane or in space as the task counts paths, over the control steps of the whole
-trial. Positions are taken at equal times, linearly interpolated if control steps were late or are missing. Failed
-trials last to their step limit, so compare solved and failed trials apart.
+All but the tracking error are of the robot's path, in the plane or in space as the task counts paths, over the control
+steps of the whole trial. Positions are taken at equal times, linearly interpolated if control steps were late or are
+missing. Failed trials last to their step limit, so compare solved and failed trials apart.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def spectral_arc_length(speed: ArrayLike, rate: float) -> float:
 
 
 class OfMotion(OfTrial):
-    """Base class of the scores of this file: NaN if there are too few control steps."""
+    """Base class of the scores of the path: NaN if there are too few control steps."""
 
     def __init__(self, trial: ScoredTrial) -> None:
         """Begin a trial."""
@@ -172,5 +172,45 @@ class SquaredJerk(OfMotion):
         return math.fsum(dot(jerk, jerk).tolist()) * period if len(jerk) else math.nan
 
 
-OF_MOTION = (Sparc, MeanSpeed, PeakSpeed, SquaredJerk)
+class TrackingError(OfTrial):
+    """Root mean square of the commanded less the measured joint positions, over an arm's joints and control steps.
+
+    Each measurement is compared with the last command before it, which the robot should have carried out by then. What
+    no command has named yet does not count, and neither does a gripper, which is kept from its target by what it holds.
+    NaN before the first command, for a robot without joints, and if a number is not finite.
+    """
+
+    needs_joints = True
+    spec = ScoreSpec(
+        name="tracking_error",
+        symbol="tracking error",
+        unit="rad",
+        low=0.0,
+        high=math.inf,
+        better="lower",
+        live=True,
+        source="joints, commands",
+        description="root mean square of the differences of commanded and measured joint positions",
+    )
+
+    def __init__(self, trial: ScoredTrial) -> None:
+        """Begin a trial."""
+        super().__init__(trial)
+        self._sum, self._count = 0.0, 0
+
+    def update(self, sample: Sample) -> None:
+        """Take one control step."""
+        if sample.joints is None:
+            return
+        for commanded, measured in zip(sample.joints.commanded, sample.joints.measured, strict=True):
+            if not math.isnan(commanded):
+                self._sum += (commanded - measured) ** 2
+                self._count += 1
+
+    def value(self, end: End) -> float:
+        """Return the error so far [rad]."""
+        return math.sqrt(self._sum / self._count) if self._count and math.isfinite(self._sum) else math.nan
+
+
+OF_MOTION = (Sparc, MeanSpeed, PeakSpeed, SquaredJerk, TrackingError)
 """In the order of tables."""

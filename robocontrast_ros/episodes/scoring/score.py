@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Protocol
@@ -60,7 +61,9 @@ class Score(Protocol):
     Attributes:
         spec: description of the score.
         needs_contacts: whether it is wrong for a robot that reports no contacts, for which it is then refused; may be
-            left out.
+            left out, as the following.
+        needs_joints: the same of an arm's joints, which are then part of samples.
+        needs_gripper: the same of how far a gripper is closed, which is then part of samples, with the joints.
     """
 
     spec: ClassVar[ScoreSpec]
@@ -77,6 +80,11 @@ class Score(Protocol):
 
     def value(self, end: End) -> float:
         """Return the score of the trial up to now, NaN if it does not exist; not called for a void trial."""
+
+
+def need_joints(scores: Iterable[type[Score]]) -> bool:
+    """Return whether a score of a session takes joints or a gripper, so that samples have them."""
+    return any(getattr(score, need, False) for score in scores for need in ("needs_joints", "needs_gripper"))
 
 
 class OfTrial:

@@ -69,6 +69,9 @@ class RolloutParameters(PortParameters):
         description="How time passes: `lockstep`, by StepSimulation, `wall_clock`, or a plug-in's name.",
     )
     streams: bool = Field(default=True, description="Whether the scene of every control step is published.")
+    tracks_joints: bool = Field(
+        default=False, description="Whether `joint_tracking` is published, because a score of the session needs it."
+    )
     step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
     capture_images: str = Field(
         default="",
@@ -138,6 +141,7 @@ class RolloutParameters(PortParameters):
             policy_server=parameters.policy_server.node,
             pacing=parameters.world.pacing,
             streams=session.world.streams,
+            tracks_joints=session.tracks_joints,
             step_simulation=f"{simulator}/step_simulation",
             capture_images="simulator/capture_images" if session.images_when_asked else "",
             move_cameras=f"{simulator}/move_cameras" if features.moves_cameras else "",

@@ -35,6 +35,7 @@ DOMAIN = Encoder(make_message)
 time_to_msg = DOMAIN.time
 pose_to_msg = DOMAIN.pose
 tool_pose_to_msg = DOMAIN.tool_pose
+joint_tracking_to_msg = DOMAIN.joint_tracking
 header = DOMAIN.header
 scene_to_msg = DOMAIN.scene
 filters_to_msg = DOMAIN.filters

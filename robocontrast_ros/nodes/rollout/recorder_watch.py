@@ -8,7 +8,7 @@ from rclpy.node import Node
 
 from robocontrast_ros.bags.recorder_lag import RecorderLag
 from robocontrast_ros.graph.parameters.rollout import RolloutParameters
-from robocontrast_ros.messages.topics import SAFETY, SHOWN
+from robocontrast_ros.messages.topics import JOINT_TRACKING, SAFETY, SHOWN
 from robocontrast_ros.msg import RecordingStatus
 from robocontrast_ros.nodes.runtime.qos import LATCHED
 from robocontrast_ros.robots.profile_base import RobotProfile
@@ -29,6 +29,8 @@ class RecorderWatch:
         images = (topic for camera in profile.cameras for topic in (camera.images.name, camera.info_topic))
         self._images = tuple(images) if lockstep else ()
         self._steps: tuple[str, ...] = ("tool_pose", "progress", *(("scene",) if parameters.streams else ()))
+        if parameters.tracks_joints:
+            self._steps += (JOINT_TRACKING.name,)
         if lockstep:
             self._steps += ("clock", *(topic for topic, _ in profile.driver_topics))
         # If images are not requested, they come at every control step.

@@ -11,18 +11,34 @@ from rclpy.node import Node
 from sensor_msgs.msg import CompressedImage, Image
 from std_msgs.msg import Bool
 
-from robocontrast_ros.domain import Fault, Intervention, Pose, Progress, Scene, nanoseconds, seconds
+from robocontrast_ros.domain import (
+    Fault,
+    Intervention,
+    JointTracking,
+    Pose,
+    Progress,
+    RobotState,
+    Scene,
+    nanoseconds,
+    seconds,
+)
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.episodes.clocks import JUMP
 from robocontrast_ros.graph.parameters.rollout import RolloutParameters
 from robocontrast_ros.messages.decoding import progress_from_msg, scene_from_msg, stamp_from_msg
 from robocontrast_ros.messages.images import check_image
-from robocontrast_ros.messages.topics import SAFETY, SHOWN, Topic
+from robocontrast_ros.messages.topics import JOINT_TRACKING, SAFETY, SHOWN, Topic
+from robocontrast_ros.msg import JointTracking as JointTrackingMsg
 from robocontrast_ros.msg import Observation as ObservationMsg
 from robocontrast_ros.msg import Progress as ProgressMsg
 from robocontrast_ros.msg import SafetyIntervention
 from robocontrast_ros.msg import Scene as SceneMsg
-from robocontrast_ros.nodes.conversions.domain import intervention_to_msg, message_class, tool_pose_to_msg
+from robocontrast_ros.nodes.conversions.domain import (
+    intervention_to_msg,
+    joint_tracking_to_msg,
+    message_class,
+    tool_pose_to_msg,
+)
 from robocontrast_ros.nodes.conversions.driver import decompressed, observation_to_msg
 from robocontrast_ros.nodes.rollout.inbox import Inbox
 from robocontrast_ros.nodes.rollout.recorder_watch import RecorderWatch
@@ -72,6 +88,9 @@ class TopicSurroundings:
         self._inbox, self._recorder, self._capture = inbox, recorder, capture
         self.movable, self.move_cameras = parameters.cameras, move
         self._tool_pose = HandingPublisher(node, PoseStamped, "tool_pose", RECORDED)
+        self._joints: HandingPublisher | None = None
+        if parameters.tracks_joints:
+            self._joints = HandingPublisher(node, JointTrackingMsg, JOINT_TRACKING.name, RECORDED)
         self._shown = node.create_publisher(ObservationMsg, SHOWN.name, RECORDED)
         self._safety = node.create_publisher(SafetyIntervention, SAFETY.name, RECORDED)
         self._person_near, self._person_heard = False, math.inf
@@ -94,12 +113,15 @@ class TopicSurroundings:
 
     @property
     def listeners(self) -> int:
-        """Number of subscribers of the tool's pose, as far as they have been discovered."""
-        return self._tool_pose.subscribers()
+        """Number of subscribers of the tool's pose, and of the joints, as far as they have been discovered."""
+        return min(publisher.subscribers() for publisher in (self._tool_pose, self._joints) if publisher is not None)
 
-    def located(self, stamp: int, pose: Pose) -> None:
-        """Publish the robot's own estimate of its pose."""
-        self._tool_pose.publish(tool_pose_to_msg(pose, self._frame, stamp))
+    def located(self, state: RobotState, targets: Mapping[str, float]) -> None:
+        """Publish the robot's own estimate of its pose, and its joints if a score needs them."""
+        if self._joints is not None:
+            joints = JointTracking.of(state, targets)
+            self._joints.publish(joint_tracking_to_msg(joints, self._frame, state.stamp))
+        self._tool_pose.publish(tool_pose_to_msg(state.pose, self._frame, state.stamp))
         self._recorder.step()
 
     def scene(self, stamp: int) -> Scene:

@@ -1,22 +1,23 @@
-"""Scenes and tool poses meet by their stamps, however they arrive."""
+"""Scenes, tool poses and joints meet by their stamps, however they arrive."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robocontrast_ros.domain import Pose, Scene
+from robocontrast_ros.domain import JointTracking, Pose, Scene
 from robocontrast_ros.episodes.scoring import Sample, StampJoin
 
-SCENE, POSE = Scene(), Pose()
+SCENE, POSE, JOINTS = Scene(), Pose(), JointTracking(("elbow",), (0.1,), (0.2,))
 
 
 def feed(join: StampJoin, arrivals) -> list[Sample]:
-    """``arrivals`` holds ("scene" | "tool", stamp)."""
+    """``arrivals`` holds ("scene" | "tool" | "joints", stamp)."""
+    add = {"scene": join.add_scene, "tool": join.add_tool_pose, "joints": join.add_joints}
+    values = {"scene": SCENE, "tool": POSE, "joints": JOINTS}
     out = []
     for kind, stamp in arrivals:
-        sample = join.add_scene(stamp, SCENE) if kind == "scene" else join.add_tool_pose(stamp, POSE)
-        if sample:
+        if sample := add[kind](stamp, values[kind]):
             out.append(sample)
     return out
 
@@ -58,3 +59,18 @@ def test_a_message_whose_partner_was_lost_is_dropped_and_counted():
     samples = feed(join, [("scene", 1), ("scene", 2), ("tool", 2)])
     assert [s.stamp for s in samples] == [2]
     assert join.unpaired == 1
+
+
+@given(st.data(), st.booleans(), st.booleans())
+def test_samples_have_the_parts_that_are_wanted_whatever_else_arrives_and_in_any_order(data, scenes, joints):
+    kinds, times = ("scene", "tool", "joints"), st.lists(st.integers(0, 9), unique=True).map(sorted)
+    sides = {kind: data.draw(times) for kind in kinds}
+    left = {kind: list(stamps) for kind, stamps in sides.items()}
+    arrivals = []
+    while any(left.values()):
+        kind = data.draw(st.sampled_from([kind for kind, stamps in left.items() if stamps]))
+        arrivals.append((kind, left[kind].pop(0)))
+    wanted = {"tool", *(["scene"] if scenes else []), *(["joints"] if joints else [])}
+    common = sorted(set.intersection(*(set(sides[kind]) for kind in wanted)) - {0})
+    samples = feed(StampJoin(0, scenes, joints), arrivals)
+    assert samples == [Sample(s, SCENE if scenes else None, POSE, JOINTS if joints else None) for s in common]

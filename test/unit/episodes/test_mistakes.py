@@ -238,7 +238,7 @@ def test_the_oracle_makes_no_mistake_and_the_bags_say_so_too(tmp_path, task, rob
     assert [[trial.result.scores[name] for name in NAMES] for trial in trials] == [[0.0, 1.0]] * 2
     for scores in (trial.result.scores for trial in trials):
         assert {name: scores[name] for name in events} == dict.fromkeys(events, 0.0)
-        sparc, mean, peak, jerk = (scores[name] for name in motion)
-        assert sparc < -1.0 and 0.0 < mean < peak < 1.0 and jerk > 0.0
+        sparc, mean, peak, jerk, tracking = (scores[name] for name in motion)
+        assert sparc < -1.0 and 0.0 < mean < peak < 1.0 and jerk > 0.0 and 0.0 < tracking < 0.1
     told = CliRunner(env={"COLUMNS": "120"}).invoke(app, ["score", str(run.path), "--processes", "1"])
     assert told.output == "2 of 2 trials: the scores from the bag are exactly the journal's.\n"

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import math
+from contextlib import closing
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tabletop_scenes import asked, scene, tabletop
+from trial_bags import TRIAL_TOPICS, known_messages
 
-from robocontrast_ros.domain import Pose, TestInstance
+from robocontrast_ros.bags.reader import read_trial
+from robocontrast_ros.bags.writer import BagTopic, BagWriter
+from robocontrast_ros.domain import BASE, JointTracking, Pose, RobotState, TestInstance, Trial
 from robocontrast_ros.episodes.scoring import EpisodeScorer, Sample
-from robocontrast_ros.episodes.scoring.motion import OF_MOTION, STILL, spectral_arc_length
+from robocontrast_ros.episodes.scoring.motion import OF_MOTION, STILL, TrackingError, spectral_arc_length
+from robocontrast_ros.messages.topics import JOINT_TRACKING
 
 TABLE = tabletop()
 START = scene(red_cube=(0.42, 0.15))
+OF_PATH = tuple(score for score in OF_MOTION if score is not TrackingError)
+INSTANCE = TestInstance("x", TABLE.name, asked("pick", "red_cube"), START, 1.0)
 PERIOD = 0.1
 
 
 def scored(positions, times=None):
-    """Return the scores of a trial whose tool is at these positions, shape (n, 3), at these times [s]."""
+    """Return the scores of the path of a trial whose tool is at these positions, shape (n, 3), at these times [s]."""
     times = PERIOD * np.arange(1, len(positions) + 1) if times is None else times
-    instance = TestInstance("x", TABLE.name, asked("pick", "red_cube"), START, 1.0)
-    scorer = EpisodeScorer.for_instance(TABLE, instance, START, scores=OF_MOTION)
+    scorer = EpisodeScorer.for_instance(TABLE, INSTANCE, START, scores=OF_PATH)
     for time, position in zip(times, positions, strict=True):
         scorer.update(Sample(round(1e9 * time), START, Pose(tuple(map(float, position)))))
     return scorer.result(steps=len(positions)).scores
@@ -132,3 +138,96 @@ def test_where_nothing_moved_or_too_little_was_seen_there_is_no_value():
     ):
         scores = scored(np.outer(0.02 * np.arange(steps), [1.0, 0.0, 0.0]))
         assert {name for name, value in scores.items() if not math.isnan(value)} == known
+
+
+def tracked(samples):
+    """Return the tracking error of samples, live at each step, and at the end."""
+    scorer = EpisodeScorer.for_instance(TABLE, INSTANCE, START, scores=[TrackingError])
+    live = [scorer.update(sample).scores["tracking_error"] for sample in samples]
+    return live, scorer.result(steps=len(live)).scores["tracking_error"]
+
+
+def sampled(steps):
+    """Return a sample a step, of its joints or of None."""
+    return [Sample(round(1e9 * PERIOD) * number, START, Pose(), joints) for number, joints in enumerate(steps, start=1)]
+
+
+angles = st.floats(-3.0, 3.0)
+arms = st.integers(1, 7).flatmap(
+    lambda count: st.lists(
+        st.builds(
+            JointTracking,
+            st.just(tuple(f"joint{number}" for number in range(count))),
+            st.tuples(*[angles] * count),
+            st.tuples(*[angles | st.just(math.nan)] * count),
+            st.none() | st.floats(0.0, 1.0) if count > 1 else st.none(),
+        ),
+        max_size=12,
+    )
+)
+
+
+@given(arms)
+def test_the_tracking_error_is_the_root_mean_square_over_all_that_was_commanded(steps):
+    errors = [c - m for step in steps for c, m in zip(step.commanded, step.measured, strict=True) if c == c]
+    _, error = tracked(sampled(steps))
+    assert error == pytest.approx(float(np.sqrt(np.mean(np.square(errors)))) if errors else math.nan, nan_ok=True)
+
+
+@given(st.permutations(["base", "elbow", "wrist"]), st.sets(st.sampled_from(["base", "elbow", "wrist"])))
+def test_a_command_counts_by_the_names_of_its_joints_in_whatever_order_and_only_where_there_is_one(order, without):
+    targets = {"base": 0.1, "elbow": 0.2, "wrist": 0.4, "of_another_arm": 9.0}
+    state = RobotState(7, Pose(), ("base", "elbow", "wrist"), (0.0, 0.0, 0.0), 0.04, 0.5)
+    named = [name for name in (*order, "of_another_arm") if name not in without]
+    joints = JointTracking.of(state, {name: targets[name] for name in named})
+    commanded = [target for name, target in targets.items() if name in {*order} - without]
+    expected = math.sqrt(sum(target**2 for target in commanded) / len(commanded)) if commanded else math.nan
+    assert tracked(sampled([joints]))[1] == pytest.approx(expected, nan_ok=True)
+    assert joints.gripper_closed == 0.5
+
+
+def test_control_steps_before_the_first_command_do_not_count_and_without_one_there_is_no_error():
+    waiting, late = (JointTracking(("elbow",), (0.0,), (commanded,)) for commanded in (math.nan, 0.3))
+    live, error = tracked(sampled([waiting, waiting, late]))
+    assert live == pytest.approx([math.nan, math.nan, 0.3], nan_ok=True) and error == live[-1]
+    for steps in ([], [waiting], [None, None], [JointTracking((), (), ())]):
+        assert math.isnan(tracked(sampled(steps))[1])
+
+
+@pytest.mark.parametrize("measured", [math.nan, math.inf])
+def test_a_position_that_is_no_number_leaves_no_error(measured):
+    steps = [JointTracking(("elbow",), (position,), (0.3,)) for position in (0.0, measured, 0.0)]
+    assert math.isnan(tracked(sampled(steps))[1])
+
+
+def test_positions_of_unknown_joints_are_refused():
+    with pytest.raises(ValueError, match="got 1 names, 2 measured and 1 commanded positions, expected as many of each"):
+        JointTracking(("elbow",), (0.1, 0.2), (0.1,))
+
+
+TOPICS = (*TRIAL_TOPICS, BagTopic(f"/eval/{JOINT_TRACKING.name}", JOINT_TRACKING.type_name))
+
+
+@pytest.fixture(scope="module")
+def bags(tmp_path_factory):
+    return tmp_path_factory.mktemp("bags")
+
+
+@given(arms, st.randoms())
+def test_a_bag_gives_the_same_joints_in_whatever_order_its_messages_are(bags, steps, random):
+    messages, trial, samples = known_messages(), Trial(0, "x", BASE, 0, INSTANCE, 7), sampled(steps)
+    bag = bags / f"bag{len(list(bags.iterdir()))}"
+    with closing(BagWriter(bag, TOPICS)) as writer:
+        writer.write("/eval/trial", 0, messages.cdr(messages.trial(trial, START, 0)))
+        for sample in samples:
+            made = {
+                "scene": messages.scene(sample.scene, sample.stamp),
+                "tool_pose": messages.tool_pose(sample.tool_pose, sample.stamp),
+                "joint_tracking": messages.joint_tracking(sample.joints, sample.stamp),
+            }
+            for topic in random.sample(sorted(made), len(made)):
+                writer.write(f"/eval/{topic}", sample.stamp, messages.cdr(made[topic]))
+    again = read_trial(bag)
+    assert not again.broken
+    assert repr(again.samples) == repr(tuple(samples)), "NaN is read as NaN"
+    assert repr(tracked(again.samples)) == repr(tracked(samples))

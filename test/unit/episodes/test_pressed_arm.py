@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.domain import Fault, JointTracking, Pose
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.bench import BenchFault
 from robocontrast_ros.policies.protocol import PolicyDescription, PolicyFault
@@ -30,6 +31,7 @@ class Embedded:
 
     def __init__(self) -> None:
         self.world, self.shift = World(FRANKA, "package://robocontrast_ros/models/language_table/world.xml"), 0.0
+        self.located: list[JointTracking] = []
 
     def state(self, after):
         reading = self.world.reading()
@@ -52,7 +54,9 @@ def pushed(target):
     world, told = robot.world, []
     pacer = SimpleNamespace(step=lambda: world.step(round(PERIOD / world.step_duration)))
     around = SimpleNamespace(
-        person_near=False, located=lambda stamp, pose: None, intervened=lambda stamp, those: told.extend(those)
+        person_near=False,
+        located=lambda state, targets: robot.located.append(JointTracking.of(state, targets)),
+        intervened=lambda stamp, those: told.extend(those),
     )
     estimator = make_state_estimator(FRANKA)
     estimator.begin(world.tool_pose())
@@ -98,3 +102,12 @@ def test_an_arm_that_is_pressed_less_comes_free_within_what_a_reading_may_show()
     robot.world.delete("wall")
     episode.step()
     assert episode.observe(stamp).stamp > stamp
+
+
+def test_joints_are_compared_with_the_command_before_them_and_the_first_with_none():
+    robot, _, _, _ = pushed(0.2)
+    first, *rest = robot.located
+    assert first.names == FRANKA.joint_names and all(map(math.isnan, first.commanded))
+    goals = [first.measured[0] + share * 0.2 for share in np.linspace(0.0, 1.0, 5)[1:]]
+    assert [each.commanded for each in rest] == [pytest.approx((goal, *first.measured[1:])) for goal in goals]
+    assert {each.gripper_closed for each in robot.located} == {None}, "a rod does not close"

@@ -70,6 +70,7 @@ TestWrongGrasps = contract(AmongDistractors, "wrong_grasps")
 TestSeveralGrasped = contract(AmongDistractors, "several_grasped")
 TestDropped = contract(AmongDistractors, "dropped")
 TestTableHits = contract(AmongDistractors, "table_hits")
+TestClosedOnNothing = contract(AmongDistractors, "closed_on_nothing")
 TestStartedMoving = contract(OnTheTable, "started_moving")
 TestBumped = contract(OnTheTable, "bumped")
 TestMovedFar = contract(OnTheTable, "moved_far")
@@ -80,6 +81,7 @@ TestSparcOfABase = contract(InTheApartment, "sparc")
 TestMeanSpeed = contract(OnTheTable, "mean_speed")
 TestPeakSpeed = contract(OnTheTable, "peak_speed")
 TestSquaredJerk = contract(OnTheTable, "squared_jerk")
+TestTrackingError = contract(OnTheTable, "tracking_error")
 
 
 def test_no_score_is_without_a_contract():
