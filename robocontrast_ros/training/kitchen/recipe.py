@@ -18,10 +18,11 @@ from robocontrast_ros.policies.tabletop_bc.policy import STILL, STILL_TURN
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.tasks.kitchen import Kitchen
 from robocontrast_ros.tasks.suite import Suite
+from robocontrast_ros.tasks.suite.files import VARIANTS
 from robocontrast_ros.training.demonstrator import read_oracle
 from robocontrast_ros.training.kitchen.card import Data, model_card
 from robocontrast_ros.training.kitchen.cloning import CloningTrainer, CloningTraining, read
-from robocontrast_ros.training.kitchen.demonstrations import KitchenDemonstrations, make_shard, oracle_of
+from robocontrast_ros.training.kitchen.demonstrations import KitchenDemonstrations, demonstrated, make_shard, oracle_of
 from robocontrast_ros.training.recipes import RecipeFile, Say, Trained, Work
 from robocontrast_ros.training.shards import split
 
@@ -67,11 +68,19 @@ class KitchenFile(RecipeFile):
         catalogue, encoder = catalogue_of(self._task), SentenceEncoder.shipped()
         steps, held = (read(paths, catalogue, encoder) for paths in split(demonstrations))
         network = work.network("network", CloningTrainer(recipe.cloning, catalogue, steps, held))
-        keys = {"chained": True} if isinstance(self._task, Suite) else {}
+        keys = {}
+        if isinstance(self._task, Suite):
+            keys = {"vocabulary": work.vocabulary(told_words(self._task, recipe.demonstrations)), "chained": True}
         policy = work.policy("kitchen_bc", f"{name}_state", network=network, **keys)
         data = Data.of(demonstrations)
         card = model_card(policy.stem, self._task.name, recipe.session, data)
         return work.trained([policy], recipe.session, self._path.name, card, asdict(data))
+
+
+def told_words(task: Suite, parameters: KitchenDemonstrations) -> set[str]:
+    """Return the words for things in the instructions of the demonstrations."""
+    shown = (task.suite[name] for name in demonstrated(task, parameters.held_out))
+    return {word for each in shown for word in each.profile.object_words[VARIANTS[0]]}
 
 
 def catalogue_of(task: Kitchen | Suite) -> Catalogue:

@@ -21,6 +21,7 @@ from robocontrast_ros.policies.kitchen_bc.network import FETCH, HOLD, LEAVE, Kit
 from robocontrast_ros.policies.kitchen_bc.rotations import between  # noqa: E402
 from robocontrast_ros.policies.networks import one_thread  # noqa: E402
 from robocontrast_ros.policies.sentence_encoder import SentenceEncoder  # noqa: E402
+from robocontrast_ros.policies.vocabulary import write_vocabulary  # noqa: E402
 from robocontrast_ros.tasks.kitchen import Kitchen  # noqa: E402
 from robocontrast_ros.training.demonstrator import read_oracle  # noqa: E402
 from robocontrast_ros.training.kitchen.cloning import chosen, read  # noqa: E402
@@ -31,7 +32,7 @@ from robocontrast_ros.training.kitchen.demonstrations import (  # noqa: E402
     demonstrated,
     make_shard,
 )
-from robocontrast_ros.training.kitchen.recipe import KitchenRecipe, catalogue_of  # noqa: E402
+from robocontrast_ros.training.kitchen.recipe import KitchenRecipe, catalogue_of, told_words  # noqa: E402
 
 RECIPE_FILE = resolve_uri("package://robocontrast_ros/config/training/kitchen.yaml")
 SUITE_FILE = resolve_uri("package://robocontrast_ros/config/training/suite.yaml")
@@ -178,6 +179,14 @@ def test_each_so_manieth_problem_that_can_be_learned_is_held_out():
     assert [name for name in able if name not in shown] == list(able[3::4])
     assert demonstrated(Kitchen.from_file(resolve_uri("package://robocontrast_ros/config/tasks/kitchen.yaml")), 0)
     assert not any("/pick_" in name or "_next_to_" in name for name in able)
+
+
+def test_the_shipped_vocabulary_is_what_the_demonstrations_were_told(tmp_path):
+    recipe = load_configured("recipes", SUITE_FILE)
+    written = write_vocabulary(tmp_path, told_words(recipe._task, recipe.parameters.demonstrations)).read_text()
+    shipped = resolve_uri("package://robocontrast_ros/models/suite_bc/vocabulary.txt")
+    assert shipped.read_text() == written, "`write_vocabulary` of `told_words` mends it"
+    assert {"apple", "red", "basket"} <= set(written.split())
 
 
 def test_a_share_of_the_scenes_is_modified(few):
