@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Instruction, Pose, Scene
-from robocontrast_ros.policies.baselines.kitchen import joints
 from robocontrast_ros.policies.baselines.kitchen.carrying import KitchenHandler
 from robocontrast_ros.policies.baselines.kitchen.joints import JointHandler
+from robocontrast_ros.policies.baselines.kitchen.moving import MovingHandler
+from robocontrast_ros.policies.baselines.suite.uprighting import UprightHandler
 from robocontrast_ros.policies.baselines.tabletop import handling
 from robocontrast_ros.policies.baselines.tabletop.parameters import HandlingParameters
 from robocontrast_ros.tasks.bddl import Atom
@@ -18,6 +19,7 @@ from robocontrast_ros.tasks.kitchen.predicates import STATES
 from robocontrast_ros.tasks.suite import Suite
 from robocontrast_ros.tasks.suite.goals import SuiteGoal
 from robocontrast_ros.tasks.suite.planner import SuitePlanner
+from robocontrast_ros.tasks.suite.predicates import UP
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,9 @@ class Chain:
         step = _OneStep(self._waiting.pop(0), self._task)
         said = step.planner.instruction(step.atom, scene)
         self._goal = step.goal(said, scene)
-        if step.atom.predicate in STATES:
+        if step.atom.predicate == UP:
+            self._skill = UprightHandler(said, scene, self._task, self._p)
+        elif step.atom.predicate in STATES:
             self._skill = JointHandler(said, scene, step.planner, self._p)
         else:
             self._skill = KitchenHandler(said, scene, step, self._p)
@@ -84,8 +88,8 @@ class Chain:
         intent = self._skill.intent
         if intent is None or not self._goal.satisfied(scene):
             return False
-        if isinstance(self._skill, JointHandler):
-            return intent.phase is joints.Phase.DONE
+        if isinstance(self._skill, MovingHandler):
+            return self._skill.is_done(tool)
         if intent.phase is handling.Phase.RETREAT:
             return intent.above - tool.position[2] <= self._p.funnel
         # What rolled in a basket is not where it was put down, and would be fetched again.
@@ -93,7 +97,7 @@ class Chain:
 
     def _up(self, tool: Pose) -> NDArray[np.float64]:
         """Return an action that takes the open hand up to where it travels, and keeps it there."""
-        if isinstance(self._skill, JointHandler):
+        if isinstance(self._skill, MovingHandler):
             return np.zeros(7)
         rise = min(max(self._skill.intent.above - tool.position[2], 0.0), self._p.slow_step)
         return np.array([0.0, 0.0, rise, 0.0, 0.0, 0.0, handling.OPEN])
