@@ -21,7 +21,8 @@ import shapely
 
 from robocontrast_ros.configuration import load_record, resolve_uri
 from robocontrast_ros.domain import ObjectState, Pose, Scene
-from robocontrast_ros.objects import SHIPPED, load_library
+from robocontrast_ros.objects import SHIPPED, ObjectModel, load_library
+from robocontrast_ros.objects.frames import about, multiply
 from robocontrast_ros.objects.settling import PHYSICS
 from robocontrast_ros.tasks.bddl import Atom
 from robocontrast_ros.tasks.composed import subtasks
@@ -33,8 +34,9 @@ from robocontrast_ros.tasks.suite import checks
 from robocontrast_ros.tasks.suite.attributes import LABELS, difficulty
 from robocontrast_ros.tasks.suite.files import VARIANTS, SuiteTask, parse_tree, scene_content, tree_content, write_scene
 from robocontrast_ros.tasks.suite.planner import RAISED
-from robocontrast_ros.tasks.suite.predicates import PICKED_UP
+from robocontrast_ros.tasks.suite.predicates import PICKED_UP, UP
 from robocontrast_ros.tasks.suite.task import Suite, SuiteParameters
+from robocontrast_ros.tasks.suite.uprighting import ROUND
 from robocontrast_ros.tasks.tabletop import shapes
 from scripts.suite.scenes import KITCHEN, SCENES, SceneSpec
 from scripts.suite.templates import Draft, Words, drafts, phrase
@@ -53,6 +55,8 @@ FEW = 10
 DRAWS = 5
 """Scenes about the stored one in which a task has to have a plan."""
 GAP, NAMED = 0.045, 2000
+ASIDE = np.radians(15.0)
+"""Greatest angle of the axis of what has fallen over from the line across the robot's view [rad]."""
 
 
 def main(folder: Path) -> None:
@@ -162,6 +166,8 @@ def _scene(spec: SceneSpec, suite: Suite, like: KitchenParameters, rng: np.rando
                 pose = Pose.planar(
                     rng.uniform(x0, x1), rng.uniform(y0, y1), rng.uniform(-np.pi, np.pi), ground + 0.0005
                 )
+                if name in spec.lying.split():
+                    pose = _fallen(model, pose, rng)
                 area = shapes.footprint(model, pose)
                 others = [a for n, a in areas if n != inside.get(name)]
                 if room.covers(area) and (
@@ -177,9 +183,26 @@ def _scene(spec: SceneSpec, suite: Suite, like: KitchenParameters, rng: np.rando
         order = [names[k] for k in rng.permutation(len(names))]
         scene = Scene((*(ObjectState(n, n, Pose()) for n in looks), *(ObjectState(n, n, poses[n]) for n in order)))
         rested = suite.settled(scene)
-        if rested is not None and _in_reach(suite, rested):
+        if rested is None or not _in_reach(suite, rested):
+            continue
+        if all(_in_reach(suite, suite.moved(rested, rng)) for _ in range(DRAWS if spec.lying else 0)):
             return replace(rested, objects=tuple(_stored(state) for state in rested))
     raise SystemExit(f"{spec.name}: no room")
+
+
+def _fallen(model: ObjectModel, pose: Pose, rng: np.random.Generator) -> Pose:
+    """Return the pose of a thing that lies at a pose, its top to the left or to the right of the robot."""
+    side = float(rng.choice([-1.0, 1.0])) * np.pi / 2 + rng.uniform(-ASIDE, ASIDE)
+    # The line along which a hand closes is level, or the longer side of what is round there.
+    grasp, (width, depth, _) = model.grasps[0], model.size
+    longer = (1.0, 0.0) if width > depth else (0.0, 1.0)
+    x, y = grasp.closing[:2] if grasp.turns < ROUND else longer
+    roll = np.pi / 2 - np.arctan2(y, x)
+    turn = multiply(about((0.0, 1.0, 0.0), np.pi / 2), about((0.0, 0.0, 1.0), roll))
+    turn = tuple(float(part) for part in multiply(about((0.0, 0.0, 1.0), side), turn))
+    lying = Pose(pose.position, turn)
+    px, py, pz = pose.position
+    return Pose((px, py, pz - shapes.lowest(model, lying)), turn)
 
 
 def _in_reach(suite: Suite, scene: Scene) -> bool:
@@ -187,7 +210,9 @@ def _in_reach(suite: Suite, scene: Scene) -> bool:
     try:
         for state in suite.planner.movable(scene):
             free = not suite.things.models[state.model].fixed and state.pose.position[2] < RAISED
-            if free and not suite.planner.borne(scene, state.name):
+            if not shapes.is_upright(state.pose):
+                suite.planner.step(Atom(UP, (state.name,)), scene)
+            elif free and not suite.planner.borne(scene, state.name):
                 suite.planner.step(Atom(PICKED_UP, (state.name,)), scene)
     except NoPlan:
         return False

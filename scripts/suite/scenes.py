@@ -1,6 +1,7 @@
 """What stands in the suite's scenes; where it stands is drawn.
 
-Each scene is named, and lists its things; ``inside`` are those that stand in or on another one at the start. Scenes of
+Each scene is named, and lists its things; ``inside`` are those that stand in or on another one at the start,
+and ``lying`` those that have fallen over. Scenes of
 the kitchen are drawn by a problem of it, and their tasks are written here.
 """
 
@@ -11,11 +12,12 @@ from typing import Any, NamedTuple
 
 
 class SceneSpec(NamedTuple):
-    """The things of a scene."""
+    """The things of a scene; those of ``lying`` lie on their side, and its tasks are about them."""
 
     name: str
     things: str
     inside: Mapping[str, str] = {}
+    lying: str = ""
 
 
 SCENES = (
@@ -65,6 +67,15 @@ SCENES = (
     SceneSpec("two_balls", "green_basket white_golf_ball pink_tennis_ball blue_cube lemon"),
     SceneSpec("small_boxes", "grey_tray red_gelatin_box brown_pudding_box purple_plum blue_sponge"),
     SceneSpec("tray_and_basket", "brown_tray pink_basket red_cube blue_cube lemon purple_plum"),
+    SceneSpec("fallen_cans", "red_can green_can yellow_sponge", lying="red_can green_can"),
+    SceneSpec("fallen_soup", "red_soup_can yellow_soup_can red_apple", lying="red_soup_can yellow_soup_can"),
+    SceneSpec("fallen_cups", "orange_cup blue_cup yellow_sponge purple_plum", lying="orange_cup blue_cup"),
+    SceneSpec(
+        "fallen_bottles",
+        "yellow_mustard_bottle white_milk_carton lemon",
+        lying="yellow_mustard_bottle white_milk_carton",
+    ),
+    SceneSpec("fallen_tools", "yellow_glue_stick red_flashlight blue_cube", lying="yellow_glue_stick red_flashlight"),
 )
 
 KITCHEN: dict[str, tuple[str, tuple[tuple[str, str, str, str, list[str], Any], ...]]] = {

@@ -13,6 +13,7 @@ from typing import Any
 from robocontrast_ros.domain import Scene
 from robocontrast_ros.objects import ObjectModel
 from robocontrast_ros.tasks.suite.checks import SAID
+from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.referring import (
     APART_WHEN_SAID,
     CATEGORY_NOUNS,
@@ -125,13 +126,17 @@ def attributes_of(*said: Expression) -> list[str]:
 
 
 def drafts(words: Words, rng: Any) -> Iterator[Draft]:
-    """Yield tasks of every template that a scene can have."""
+    """Yield tasks of every template that a scene can have; if something has fallen over, they are about that."""
     things = [n for n in words.things if words.ways(n)]
     held = [n for n in things if (m := words.model(n)).cavity is not None and m.size[0] > 0.14]
     flat = [n for n in things if (m := words.model(n)).top is not None and m.category == "plate"]
     small = [
         n for n in things if n not in (*held, *flat) and words.model(n).category not in ("bowl", "plate", "container")
     ]
+    fallen = [n for n in small if not shapes.is_upright(words.scene[n].pose)]
+    if fallen:
+        yield from _uprights(words, fallen, small, held, flat)
+        return
     yield from _singles(words, small, held, flat)
     yield from _sized(words, small, held, flat)
     yield from _beside(words, small)
@@ -378,6 +383,41 @@ def _out(words: Words, small: list[str], held: list[str], flat: list[str]) -> It
             named = " and the ".join(phrase(words.ways(a)[0]) for a in inside)
             texts = (texts[0], texts[1], f"{texts[2]}: the {named}")
             yield _draft(words, f"empty_{place}", "empty", texts, said, ["spatial"], goal)
+
+
+def _uprights(words: Words, fallen: list[str], small: list[str], held: list[str], flat: list[str]) -> Iterator[Draft]:
+    for a in fallen:
+        usual, most, least = words.ways(a)[0], words.specific(a), words.vague(a) or words.ways(a)[-1]
+        texts = (
+            f"set {the(usual)} upright",
+            f"{the(least)} has fallen over",
+            f"pick up {the(most)}, which lies on its side, and set it upright on the table",
+        )
+        yield _draft(words, f"upright_{a}", "upright", texts, (usual, most, least), ["reorientation"], {"upright": [a]})
+        standing = [n for n in small if n not in fallen]
+        places = [*((h, "in", "in") for h in held if _goes_in(words, a)), *((f, "on_top_of", "on") for f in flat)]
+        for place, key, prep in places or [(n, "next_to", "next to") for n in standing]:
+            there, best = words.ways(place)[0], words.specific(place)
+            texts = (
+                f"set {the(usual)} upright, then put it {prep} {the(there)}",
+                f"{the(least)} has fallen over; stand it {prep} {the(there)}",
+                f"pick up {the(most)}, set it upright on the table, let go of it, then put it {prep} {the(best)}",
+            )
+            more = ["conjunction", *(["spatial"] if key == "next_to" else []), "reorientation"]
+            goal = {"sequence": [{"upright": [a]}, {key: [a, place]}]}
+            said = (usual, there, most, best, least)
+            yield _draft(
+                words, f"upright_{a}_{prep.replace(' ', '_')}_{place}", "upright_then", texts, said, more, goal
+            )
+    for a, b in itertools.combinations(fallen, 2):
+        usual, long = [words.ways(n)[0] for n in (a, b)], [words.specific(n) for n in (a, b)]
+        texts = (
+            f"set {the(usual[0])} and {the(usual[1])} upright",
+            f"{the(usual[0])} and {the(usual[1])} have fallen over",
+            f"pick up {the(long[0])}, which lies on its side, set it upright, then do the same with {the(long[1])}",
+        )
+        more, goal = ["conjunction", "reorientation"], {"all": [{"upright": [a]}, {"upright": [b]}]}
+        yield _draft(words, f"upright_{a}_and_{b}", "upright_both", texts, (*usual, *long), more, goal)
 
 
 def _goes_in(words: Words, name: str) -> bool:

@@ -11,7 +11,7 @@ from robocontrast_ros.configuration import load_record, resolve_uri
 from robocontrast_ros.domain import Pose, Scene
 from robocontrast_ros.objects.joints import part_pose, position_in
 from robocontrast_ros.policies.baselines.kitchen.joints import JointHandler
-from robocontrast_ros.policies.baselines.kitchen.joints import Phase as JointPhase
+from robocontrast_ros.policies.baselines.kitchen.moving import Phase as JointPhase
 from robocontrast_ros.policies.baselines.kitchen.oracle import KitchenOracle
 from robocontrast_ros.policies.baselines.tabletop.handling import Phase
 from robocontrast_ros.policies.baselines.tabletop.oracle import TabletopOracle, TabletopOracleParameters

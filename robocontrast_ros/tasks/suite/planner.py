@@ -13,21 +13,31 @@ from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
+import shapely
 from shapely import Point
 
 from robocontrast_ros.domain import Instruction, ObjectState, Pose, Scene, whole_of
-from robocontrast_ros.objects.frames import rotate
+from robocontrast_ros.objects.frames import compose, rotate
 from robocontrast_ros.objects.joints import part_pose
 from robocontrast_ros.tasks.bddl import Atom
 from robocontrast_ros.tasks.composed import Group, Mode, Tree
 from robocontrast_ros.tasks.kitchen.goals import instruction_of
 from robocontrast_ros.tasks.kitchen.library import Things
 from robocontrast_ros.tasks.kitchen.parameters import KitchenParameters
-from robocontrast_ros.tasks.kitchen.planner import ASIDE, JointWay, KitchenPlanner
+from robocontrast_ros.tasks.kitchen.planner import ASIDE, FREE, JointWay, KitchenPlanner
 from robocontrast_ros.tasks.kitchen.predicates import STATES
 from robocontrast_ros.tasks.plans import Infeasible, NoPlan, Plan
 from robocontrast_ros.tasks.suite.goals import SuiteGoals
-from robocontrast_ros.tasks.suite.predicates import PICKED_UP
+from robocontrast_ros.tasks.suite.predicates import PICKED_UP, UP
+from robocontrast_ros.tasks.suite.uprighting import (
+    UprightWay,
+    backed,
+    holds,
+    in_the_way,
+    reach,
+    stood,
+    swept,
+)
 from robocontrast_ros.tasks.tabletop import shapes
 from robocontrast_ros.tasks.tabletop.goals import In, Near, On
 from robocontrast_ros.tasks.tabletop.hand import Obstacle
@@ -62,7 +72,7 @@ class Step:
     """
 
     atom: Atom
-    way: HandlingPlan | JointWay
+    way: HandlingPlan | JointWay | UprightWay
     scene: Scene
 
     @cached_property
@@ -98,9 +108,9 @@ class SuitePlanner(KitchenPlanner):
         touched = last.atom.arguments if last.atom.predicate == PICKED_UP else ()
         return Plan(tuple(path), replace(last.scene, contacts=touched, carried=()))
 
-    def _from_above(self, way: HandlingPlan | JointWay) -> Sequence[tuple[float, float, float]]:
+    def _from_above(self, way: HandlingPlan | JointWay | UprightWay) -> Sequence[tuple[float, float, float]]:
         """Return a way's path without its beginning at the robot's start."""
-        if isinstance(way, JointWay):
+        if not isinstance(way, HandlingPlan):
             return way.path[1:]
         return way.path[1 if self._kitchen.start[2] >= way.above else 2 :]
 
@@ -169,8 +179,8 @@ class SuitePlanner(KitchenPlanner):
         if atom.predicate in STATES:
             way = self.joint_way(said, scene)
             return Step(atom, way, replace(scene.moved(name, part_pose(way.whole, way.joint, way.goal)), contacts=()))
-        handling = self.handling(said, scene)
-        return Step(atom, handling, replace(scene.moved(name, handling.target), contacts=()))
+        carried = self.upright_way(said, scene) if atom.predicate == UP else self.handling(said, scene)
+        return Step(atom, carried, replace(scene.moved(name, carried.target), contacts=()))
 
     def instruction(self, atom: Atom, scene: Scene) -> Instruction:
         """Return an atom as an instruction in the terms of the tabletop, or of the kitchen for a joint.
@@ -182,8 +192,8 @@ class SuitePlanner(KitchenPlanner):
             return instruction_of(atom)
         if atom.predicate == PICKED_UP:
             return Instruction("", "pick", (("target", atom.arguments[0]),))
-        if len(atom.arguments) != 2:
-            raise NoPlan(f"no way is known to set {words(atom.arguments[0])} upright")
+        if atom.predicate == UP:
+            return Instruction("", UP, (("target", atom.arguments[0]),))
         target, reference = atom.arguments
         arguments = (("target", target), ("reference", reference))
         model = self._things.models[scene[reference].model]
@@ -201,6 +211,59 @@ class SuitePlanner(KitchenPlanner):
         """
         return TabletopPlanner.handling(self, instruction, scene)
 
+    def upright_way(self, instruction: Instruction, scene: Scene) -> UprightWay:
+        """Return how to set a thing upright that lies on its side on the table.
+
+        Raises:
+            NoPlan: there is no way; the text has the reason.
+        """
+        reason = self.premise(instruction, scene)
+        if reason is not None:
+            raise NoPlan(reason)
+        target, p = scene[str(instruction.get("target"))], self._kitchen
+        model, named = self._things.models[target.model], words(target.name)
+        if abs(shapes.lowest(model, target.pose)) > FREE:
+            raise NoPlan(f"{named} does not lie free on the table")
+        self._require_free_start(scene)
+        others = self.obstacles(scene, {target.name})
+        reason = f"{named} has no grasp by which the hand sets it upright"
+        try:
+            for at, width in holds(model, target.pose, p.hand):
+                way = self._raising(target, at, width, self._require_height(self._above(target, others), target))
+                blocking = self._in_the_way(target, way, others)
+                if blocking is None:
+                    return way
+                reason = blocking
+        except NoPlan as error:
+            reason = f"{named} {error}"
+        raise NoPlan(reason)
+
+    def _raising(self, target: ObjectState, at: Pose, width: float, height: float) -> UprightWay:
+        """Return the way to set a thing upright by a tool in the thing's frame."""
+        p, model = self._kitchen, self._things.models[target.model]
+        grasp, end = compose(target.pose, at), stood(target.pose, at)
+        # Above the ground as a whole, and lifted as far as counts, even if it hangs upright at once.
+        least = at.position[2] + target.pose.position[2] + p.success.lifted
+        carry, away = max(reach(model, at), least) + p.placing.carry, p.moving.before
+        place = compose(end, at)
+        before, after = backed(grasp, away).position, backed(place, away).position
+        (gx, gy, _), (x, y, _) = grasp.position, before
+        path = (p.start, (x, y, height), before, grasp.position, (gx, gy, carry), place.position, after)
+        return UprightWay(target.name, grasp, width, away, height, carry, place, p.placing.drop, end, path)
+
+    def _in_the_way(self, target: ObjectState, way: UprightWay, others: Sequence[Obstacle]) -> str | None:
+        """Return why a thing cannot be set upright by a way; None if it can."""
+        p, model, named = self._kitchen, self._things.models[target.model], words(target.name)
+        tools = [backed(tool, away) for tool in (way.grasp, way.place) for away in (0.0, way.before)]
+        area = swept(model, target.pose, way.target)
+        if not all(self._region.covers(Point(tool.xy)) for tool in tools) or not self._region.covers(area):
+            return f"{named} lies too near to the edge of the region where things stand"
+        for other in others:
+            if shapely.distance(other.area, area) < p.placing.gap:
+                return f"{words(other.name)} is in the way where {named} is to be set upright"
+        blocking = in_the_way(p.hand, tools, others)
+        return blocking and f"{words(blocking)} is in the way of the hand that sets {named} upright"
+
     def premise(self, instruction: Instruction, scene: Scene) -> str | None:
         """Return why an instruction in the tabletop's terms makes no sense in a scene; None if it does."""
         for role, name in instruction.arguments:
@@ -211,7 +274,7 @@ class SuitePlanner(KitchenPlanner):
             return None
         if self._things.models[target.model].fixed:
             return f"{words(target.name)} cannot be carried"
-        if not shapes.is_upright(target.pose):
+        if instruction.family != UP and not shapes.is_upright(target.pose):
             return f"{words(target.name)} has fallen over"
         if not self._region.covers(Point(target.pose.xy)):
             return f"{words(target.name)} is outside the region where things stand"

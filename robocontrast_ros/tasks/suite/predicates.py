@@ -17,7 +17,7 @@ from robocontrast_ros.tasks.bddl import Atom
 from robocontrast_ros.tasks.kitchen.predicates import NAMES, Predicates, UnknownPredicate
 from robocontrast_ros.tasks.tabletop import shapes
 
-PICKED_UP = "PickedUp"
+PICKED_UP, UP = "PickedUp", "Up"
 
 CLEAR = 0.01
 """Least gap between a thing and the one that it is outside of [m]: RoboLab's tolerance."""
@@ -100,7 +100,7 @@ WORDS = {
     "in_front_of": "InFrontOf",
     "behind": "Behind",
     "outside_of": "OutsideOf",
-    "upright": "Up",
+    "upright": UP,
     "picked_up": PICKED_UP,
     "open": "Open",
     "closed": "Close",

@@ -92,7 +92,7 @@ class Shard(Stored):
         width_before: the same one control step before, shape (n,).
         gripper: the last command, 0 open, 1 closed, shape (n,).
         commanded: pose that the action is added to, shape (n, 7).
-        phase: ``handling.Phase``, or ``joints.Phase`` where the skill moves a joint, shape (n,).
+        phase: ``handling.Phase``, or ``moving.Phase`` where the skill moves a joint, shape (n,).
         line: pose of the hand at the end of the phase, or at the handle, shape (n, 7).
         above: height in which it goes there [m], shape (n,).
         action: the oracle's displacement [m], rotation vector [rad] and gripper command, shape (n, 7).

@@ -21,8 +21,6 @@ from robocontrast_ros.tasks.suite.files import VARIANTS, parse_tree, scene_conte
 from robocontrast_ros.tasks.suite.predicates import WORDS
 
 FILE = resolve_uri("package://robocontrast_ros/config/tasks/tabletop_suite.yaml")
-UNTRIED = {"reorientation"}
-"""Attributes that no task has: the planner knows no way."""
 
 
 @cache
@@ -74,7 +72,7 @@ def test_the_suite_is_as_large_and_as_mixed_as_it_says():
     for label, share in (("simple", 0.53), ("moderate", 0.33), ("complex", 0.14)):
         assert abs(labels[label] / len(tasks) - share) < 0.06, labels
     attributes = Counter(name for task in tasks for name in task.attributes)
-    assert {name for name in ATTRIBUTES if attributes[name] < 6} == UNTRIED, attributes
+    assert min(attributes[name] for name in ATTRIBUTES) >= 6, attributes
 
 
 @pytest.mark.parametrize("session", ["tabletop_suite", "tabletop_suite_words"])

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.domain import Instruction, Pose, Scene
-from robocontrast_ros.policies.baselines.kitchen import joints
 from robocontrast_ros.policies.baselines.kitchen.carrying import KitchenHandler
 from robocontrast_ros.policies.baselines.kitchen.joints import JointHandler
+from robocontrast_ros.policies.baselines.kitchen.moving import MovingHandler
+from robocontrast_ros.policies.baselines.suite.uprighting import UprightHandler
 from robocontrast_ros.policies.baselines.tabletop import handling
 from robocontrast_ros.policies.baselines.tabletop.parameters import HandlingParameters
 from robocontrast_ros.tasks.bddl import Atom
@@ -19,6 +20,7 @@ from robocontrast_ros.tasks.kitchen.predicates import STATES
 from robocontrast_ros.tasks.suite import Suite
 from robocontrast_ros.tasks.suite.goals import SuiteGoal
 from robocontrast_ros.tasks.suite.planner import SuitePlanner
+from robocontrast_ros.tasks.suite.predicates import UP
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,9 @@ class Chain:
         step = _OneStep(self.atom, self._task)
         said = step.planner.instruction(step.atom, scene)
         self._goal = step.goal(said, scene)
-        if step.atom.predicate in STATES:
+        if step.atom.predicate == UP:
+            self.skill = UprightHandler(said, scene, self._task, self._p)
+        elif step.atom.predicate in STATES:
             self.skill = JointHandler(said, scene, step.planner, self._p)
         else:
             self.skill = KitchenHandler(said, scene, step, self._p)
@@ -104,8 +108,8 @@ class Chain:
         intent = self.skill.intent
         if intent is None or not self._goal.satisfied(scene):
             return False
-        if isinstance(self.skill, JointHandler):
-            return intent.phase is joints.Phase.DONE
+        if isinstance(self.skill, MovingHandler):
+            return self.skill.is_done(tool)
         if intent.phase is handling.Phase.RETREAT:
             return intent.above - tool.position[2] <= self._p.funnel
         # What rolled in a basket is not where it was put down, and would be fetched again.
@@ -113,7 +117,7 @@ class Chain:
 
     def _up(self, tool: Pose) -> NDArray[np.float64]:
         """Return an action that takes the open hand up to where it travels, and keeps it there."""
-        if isinstance(self.skill, JointHandler):
+        if isinstance(self.skill, MovingHandler):
             return np.zeros(7)
         rise = min(max(self.skill.intent.above - tool.position[2], 0.0), self._p.slow_step)
         return np.array([0.0, 0.0, rise, 0.0, 0.0, 0.0, handling.OPEN])
