@@ -309,7 +309,8 @@ def study(command: str, work: Path) -> Made:
     loaded = load_study(shlex.split(command)[2])
     read = {job: JobFiles(work / loaded.parameters.name / "jobs", job).read() for job in jobs_of(loaded)}
     some = loaded.session(next(iter(loaded.policies)), loaded.parameters.standard, 0, None)
-    further = [spec.column for spec in (score.spec for score in some.scores) if spec.name in loaded.parameters.scores]
+    wanted = {*loaded.parameters.scores, *(claim.measure.score for claim in loaded.claims)} - {"success"}
+    further = [spec.column for spec in (score.spec for score in some.scores) if spec.name in wanted]
     of_scenes = OF_SCENES if further or loaded.measures_of_scenes else ()
     kept = (*OF_STUDY, some.task.metric, *of_scenes, *further)
     trials = pl.concat([table for table, _ in read.values()]).select(*dict.fromkeys(kept))
