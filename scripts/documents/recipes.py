@@ -196,7 +196,8 @@ def _on_suite(policy: str, inputs: tuple[str, ...] = ()) -> Recipe:
     """Return a run of every task of the suite with a policy."""
     name = f"suite_{policy.removeprefix('suite_')}"
     found = _held_out(name, Pace.LONG, f"tabletop_suite --fast --policy {policy}", (*SUITE, *inputs))
-    return replace(found, small="--size 6")
+    kept = (*making.COLUMNS, "family", "problem", "score")
+    return replace(found, make=partial(making.session, columns=kept), small="--size 6")
 
 
 def _told(session: str, size: int, inputs: tuple[str, ...]) -> Recipe:

@@ -27,6 +27,7 @@ from robocontrast_ros.analysis.estimates.thinking import LatencyCurve, latency_c
 from robocontrast_ros.analysis.estimates.understanding import Verdict
 from robocontrast_ros.analysis.tables.block import Column, TableBlock, plain
 from robocontrast_ros.analysis.tables.markdown import markdown
+from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.domain import BASE, find_spec
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
@@ -44,10 +45,13 @@ from robocontrast_ros.studies.job import Job, SessionOfStudy
 from robocontrast_ros.studies.parameters import Study, load_study
 from robocontrast_ros.studies.report import summary as summary_of_study
 from robocontrast_ros.tasks.language_table.goals import FAMILIES as OF_BOARD
+from robocontrast_ros.tasks.suite.attributes import LABELS
+from robocontrast_ros.tasks.suite.task import SHIPPED_SUITE
 from robocontrast_ros.tasks.tabletop.parameters import FAMILIES as OF_TABLE
 from robocontrast_ros.training.card import validation
 from robocontrast_ros.training.kitchen.card import Data as KitchenData
 from robocontrast_ros.training.kitchen.card import SightData
+from robocontrast_ros.training.kitchen.demonstrations import demonstrated
 from robocontrast_ros.training.tabletop.card import Data
 from scripts.documents.results import RESULTS, ROOT, Result, read_result
 
@@ -92,7 +96,7 @@ def command(name: str) -> str:
 @lru_cache
 def _trials(folder: Path, name: str) -> pl.DataFrame:
     values = _read(folder, name).values
-    texts = dict.fromkeys(("base_id", "perturbation", "outcome", "family"), pl.String)
+    texts = dict.fromkeys(("base_id", "perturbation", "outcome", "family", "problem"), pl.String)
     schema = {"counts": pl.Boolean, **texts}
     table = pl.DataFrame(
         values["rows"],
@@ -461,6 +465,49 @@ def _steps(name: str, family: str) -> float:
     """Return the mean number of control steps of a session's base trials."""
     trials = _trials(Source.folder, name).filter(pl.col("counts") & (pl.col("perturbation") == BASE))
     return (trials.filter(pl.col("family") == family) if family else trials)["steps"].mean()
+
+
+def suite_table(*names: str) -> str:
+    """Return what sessions solved of the suite by difficulty, their mean score, and how long they took.
+
+    A session that was never made is left out.
+    """
+    lines = []
+    for name in names:
+        if not (Source.folder / f"{name}.json").is_file():
+            continue
+        trials = _trials(Source.folder, name).filter("counts")
+        labels = [trials.filter(pl.col("family") == label) for label in LABELS]
+        score = cluster_mean(trials["score"].to_numpy(), np.arange(len(trials)), bounds=UNIT)
+        minutes = f"{result(name).measured['seconds'] / 60:.0f}"
+        policy = result(name).values["session"]["policy"]
+        lines.append([policy, *map(_of_trials, labels), _of_trials(trials), estimate(score), minutes])
+    return markdown(plain(["policy", *LABELS, "all", "score", "minutes"], lines))
+
+
+def demonstrated_table(name: str, model: str) -> str:
+    """Return what a session solved of the tasks that were demonstrated to its policy, and of the others."""
+    trials, shown = _trials(Source.folder, name).filter("counts"), tuple(_card(model)["data"]["kept"])
+    suite = load_configured("tasks", resolve_uri(SHIPPED_SUITE))
+    able = demonstrated(suite, 0)
+    groups = {
+        "demonstrated": shown,
+        "held out": [task for task in able if task not in shown],
+        "asks for another skill": [task for task in suite.problems if task not in able],
+    }
+    lines = [
+        [words, str(len(tasks)), _of_trials(trials.filter(pl.col("problem").is_in(tasks)))]
+        for words, tasks in groups.items()
+    ]
+    return markdown(plain(["tasks", "number", "solved"], lines))
+
+
+def _of_trials(trials: pl.DataFrame) -> str:
+    """Return how many of some trials were solved: ``9/12 (0.47 to 0.91)``."""
+    if not len(trials):
+        return "-"
+    solved_of = int(trials["success"].sum())
+    return f"{solved_of}/{len(trials)} {interval(wilson(solved_of, len(trials)))}"
 
 
 def perturbed_families_table(*names: str) -> str:
