@@ -13,12 +13,14 @@ import yaml
 torch = pytest.importorskip("torch")
 
 from examples import examples  # noqa: E402
+from here import session_here  # noqa: E402
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
+from session_runs import finished  # noqa: E402
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured, resolve_uri  # noqa: E402
 from robocontrast_ros.contracts.policy import PolicyContract  # noqa: E402
-from robocontrast_ros.domain import ObjectState, Pose, Scene, rotations  # noqa: E402
+from robocontrast_ros.domain import ObjectState, Outcome, Pose, Scene, rotations  # noqa: E402
 from robocontrast_ros.objects import tool_pose  # noqa: E402
 from robocontrast_ros.objects.frames import rotate  # noqa: E402
 from robocontrast_ros.objects.joints import part_pose  # noqa: E402
@@ -184,6 +186,25 @@ def test_answers_depend_on_this_trial_alone(policy, instance):
         answers.append([policy.act(_observation(scene, z)) for z in (0.4, 0.39, 0.39)])
     assert np.array_equal(*answers)
     assert answers[0][0].shape == (1, 7) and np.array_equal(np.round(answers[0][0], 6), answers[0][0])
+
+
+def test_the_words_are_understood_again_in_the_scene_that_each_subtask_leaves(tmp_path, monkeypatch):
+    seen, understand = [], KitchenNetwork.understand
+
+    def noted(network, words, things):
+        seen.append(understand(network, words, things))
+        return seen[-1]
+
+    monkeypatch.setattr(KitchenNetwork, "understand", noted)
+    session = yaml.safe_load(resolve_uri("package://robocontrast_ros/config/sessions/tabletop_suite.yaml").read_text())
+    task = "berries/blue_cube_then_red_strawberry_in_brown_tray"
+    own = {"policy": str(SUITE_FILE), "test_set": {"size": 1, "families": [task]}, "cameras": [], "scores": []}
+    (tmp_path / "one.yaml").write_text(yaml.safe_dump({**session, **own, "output": str(tmp_path / "runs")}))
+    (event,) = finished(session_here(tmp_path / "one.yaml"))
+    assert event.result.outcome is Outcome.SUCCESS and event.result.subgoals == 2
+    # It asks once more before the trial ends, a second after the last thing was let go.
+    first, second, *_ = (int(answer.target.argmax()) for answer in seen)
+    assert first != second and len(seen) <= 3
 
 
 def test_a_tool_that_is_behind_its_commands_comes_to_rest(network, instance):
