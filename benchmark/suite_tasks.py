@@ -90,17 +90,17 @@ def measure_all(robot: str, task: Suite, names: Sequence[str], seeds: range, kee
 
 
 def mark(task: Suite, trials: dict[str, list[Measured]]) -> None:
-    """Write into the files of the suite which arms solve each task."""
+    """Write into the files of the suite which arms solve each task that was measured."""
     solved: defaultdict[str, list[str]] = defaultdict(list)
     for robot, rows in trials.items():
         for name in dict.fromkeys(row.skill for row in rows):
             own = [row.success for row in rows if row.skill == name]
-            if sum(own) >= SOLVED * len(own):
-                solved[name].append(robot)
-    for file in dict.fromkeys(each.file for each in task.suite.values()):
+            solved[name] += [robot] * (sum(own) >= SOLVED * len(own))
+    for file in dict.fromkeys(task.suite[name].file for name in solved):
         content = read_yaml(file)
         for name, said in content["tasks"].items():
-            said["arms"] = solved[f"{file.stem}/{name}"]
+            if (full := f"{file.stem}/{name}") in solved:
+                said["arms"] = solved[full]
         write_scene(file, content)
 
 

@@ -67,7 +67,6 @@ SCENES = (
     SceneSpec("two_balls", "green_basket white_golf_ball pink_tennis_ball blue_cube lemon"),
     SceneSpec("small_boxes", "grey_tray red_gelatin_box brown_pudding_box purple_plum blue_sponge"),
     SceneSpec("tray_and_basket", "brown_tray pink_basket red_cube blue_cube lemon purple_plum"),
-    SceneSpec("fallen_cans", "red_can green_can yellow_sponge", lying="red_can green_can"),
     SceneSpec("fallen_soup", "red_soup_can yellow_soup_can red_apple", lying="red_soup_can yellow_soup_can"),
     SceneSpec("fallen_cups", "orange_cup blue_cup yellow_sponge purple_plum", lying="orange_cup blue_cup"),
     SceneSpec(
