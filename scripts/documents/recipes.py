@@ -484,7 +484,6 @@ RECIPES = (
     _on_suite("suite_oracle"),
     _on_suite("suite_state", LEARNED_ON_SUITE),
     _on_suite("tabletop_state", STATE_ON_TABLE),
-    _on_suite("tabletop_camera", SIGHT_ON_TABLE),
     _on_suite("suite_blind", ("config/policies/suite_blind.yaml",)),
     _on_suite("hand_random", ("config/policies/hand_random.yaml",)),
     _study(
