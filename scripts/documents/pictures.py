@@ -112,7 +112,7 @@ OF_STUDY = {
     "tabletop": ("estimate_tabletop_state", "estimate_tabletop_state_seconds", "trials_tabletop_state"),
     "clutter": ("measures_clutter",),
     "observation_shift": ("measures_observation_shift",),
-    "difficulty": ("measures_difficulty", "estimate_suite_state"),
+    "difficulty": ("measures_difficulty",),
     "camera_distance": ("measures_camera_distance",),
 }
 """Study -> its figures that docs/study.md shows."""
