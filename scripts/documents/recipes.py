@@ -192,10 +192,11 @@ def _study(name: str, inputs: tuple[str, ...], small_of: str) -> Recipe:
     )
 
 
-def _on_suite(policy: str, inputs: tuple[str, ...] = ()) -> Recipe:
-    """Return a run of every task of the suite with a policy."""
+def _on_suite(policy: str, inputs: tuple[str, ...] = (), some: bool = False) -> Recipe:
+    """Return a run of every task of the suite with a policy, or of as many drawn ones of each difficulty."""
     name = f"suite_{policy.removeprefix('suite_')}"
-    found = _held_out(name, Pace.LONG, f"tabletop_suite --fast --policy {policy}", (*SUITE, *inputs))
+    drawn = " --set test_set.families=[simple,moderate,complex] --size 30" if some else ""
+    found = _held_out(name, Pace.LONG, f"tabletop_suite --fast --policy {policy}{drawn}", (*SUITE, *inputs))
     kept = (*making.COLUMNS, "family", "problem", "score")
     return replace(found, make=partial(making.session, columns=kept), small="--size 6")
 
@@ -483,9 +484,9 @@ RECIPES = (
     # however they come out.
     _on_suite("suite_oracle"),
     _on_suite("suite_state", LEARNED_ON_SUITE),
-    _on_suite("tabletop_state", STATE_ON_TABLE),
-    _on_suite("suite_blind", ("config/policies/suite_blind.yaml",)),
-    _on_suite("hand_random", ("config/policies/hand_random.yaml",)),
+    _on_suite("tabletop_state", STATE_ON_TABLE, some=True),
+    _on_suite("suite_blind", ("config/policies/suite_blind.yaml",), some=True),
+    _on_suite("hand_random", ("config/policies/hand_random.yaml",), some=True),
     _study(
         "difficulty",
         (*SUITE, *LEARNED_ON_SUITE),
