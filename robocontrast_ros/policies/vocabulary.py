@@ -20,7 +20,7 @@ _EXPECTED = "URI of a text file in UTF-8 with one word or expression a line, or 
 def declared_words(file: Path) -> tuple[str, ...]:
     """Return the words of the vocabulary that a policy's parameter file names, in small letters, in their order.
 
-    An expression counts as its words. None if the file names no vocabulary.
+    An expression counts as its words. None of them if the file names no vocabulary.
 
     Args:
         file: the parameter file; a relative path in it starts from its folder.

@@ -609,6 +609,8 @@ class Slope(Controlled):
             raise ValueError("less for the first number of `range` than for the second")
         if self.within and (self.within == self.by or self.base is not None):
             raise ValueError("for `within` another measure than `by`, and no `base` beside it")
+        if self.by == DIFFICULTY and self.base is not None:
+            raise ValueError(f"no `base` where `by` is {DIFFICULTY}, which base trials have themselves")
 
     def names(self, offered: Offered) -> Iterator[Named]:
         """Yield what it names of the study."""

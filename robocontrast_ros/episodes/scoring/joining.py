@@ -16,8 +16,7 @@ class Sample:
         stamp: of all parts, which are equal [ns].
         scene: ground truth; None if it is not known at this control step.
         tool_pose: pose of the tool (or of the base) in the scene's frame.
-        joints: the arm's joints, and where they were commanded to be; None if no score of the session needs them, and
-            in bags of older versions.
+        joints: the arm's joints, and where they were commanded to be; None if no score of the session needs them.
     """
 
     stamp: int
