@@ -482,6 +482,14 @@ RECIPES = (
     # Sessions and studies, with seeds, sizes and claims, were written down before any of these trials was run, and
     # before suite_state was trained. They describe the policies, with the oracle and two controls beside, and are shown
     # however they come out.
+    Recipe(
+        "suite_tasks",
+        Pace.LONG,
+        "python -m benchmark.suite_tasks --robot franka_hand ur5e_2f85 --json",
+        making.printed_and_kept,
+        (*SUITE, "benchmark/suite_tasks.py"),
+        small="--draws 1 --tasks stove/*",
+    ),
     _on_suite("suite_oracle"),
     _on_suite("suite_state", LEARNED_ON_SUITE),
     _on_suite("tabletop_state", STATE_ON_TABLE, some=True),

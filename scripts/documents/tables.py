@@ -22,6 +22,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 import polars as pl
 
+from benchmark.suite_tasks import SOLVED
 from robocontrast_ros.analysis.estimates.summary import SummaryRow, summary_rows
 from robocontrast_ros.analysis.estimates.thinking import LatencyCurve, latency_curves
 from robocontrast_ros.analysis.estimates.understanding import Verdict
@@ -480,6 +481,13 @@ def suite_table(*names: str) -> str:
     return markdown(plain(["policy", *LABELS, "all", "score", "minutes"], lines))
 
 
+def draws_of_suite(robot: str) -> str:
+    """Return what an arm's oracle solved of all draws of the suite's tasks, and the tasks below nine of ten."""
+    own = _by_robot("suite_tasks")[robot]
+    below = [f"`{row['skill']}` ({_count([row])})" for row in own if row["solved"] < SOLVED * row["scenes"]]
+    return f"{_count(own)}, each task but {_list(below)}" if below else f"{_count(own)}, each task"
+
+
 def demonstrated_table(name: str, model: str) -> str:
     """Return what a session solved of the tasks that were demonstrated to its policy, and of the others."""
     trials, shown = _trials(Source.folder, name).filter("counts"), tuple(_card(model)["data"]["kept"])
@@ -583,7 +591,7 @@ def handling_table(*names: str) -> str:
 def kitchen_words() -> str:
     """Return in words how often the oracle solves the kitchen's skills on each arm, and which least often."""
     parts = []
-    for robot, rows in _kitchen().items():
+    for robot, rows in _by_robot("kitchen_skills").items():
         total = wilson(sum(row["solved"] for row in rows), sum(row["scenes"] for row in rows))
         least = min(rows, key=lambda row: row["solved"] / row["scenes"])
         words = f"on `{robot}` it solves {_count(rows)} trials of {len(rows)} skills, {_share(total)}"
@@ -596,7 +604,7 @@ def kitchen_words() -> str:
 
 def kitchen_table() -> str:
     """Return how often the oracle solves each of the kitchen's skills on each arm, and why not."""
-    robots = _kitchen()
+    robots = _by_robot("kitchen_skills")
     head = ["skill", *(word for robot in robots for word in (f"`{robot}`", "others moved", "steps")), "not solved"]
     skills = dict.fromkeys(row["skill"] for rows in robots.values() for row in rows)
     lines = []
@@ -614,9 +622,9 @@ def kitchen_table() -> str:
     return markdown(TableBlock(columns, lines))
 
 
-def _kitchen() -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of the kitchen's skills by robot."""
-    values, found = result("kitchen_skills").values, {}
+def _by_robot(name: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of a result of skills by robot."""
+    values, found = result(name).values, {}
     for line in values["rows"]:
         row = dict(zip(values["columns"], line, strict=True))
         found.setdefault(row["robot"], []).append(row)

@@ -270,6 +270,7 @@ def test_success_is_drawn_against_each_measure_for_all_policies(tmp_path):
         ({"kind": "change", "base": 0}, "no `base` where `kind` is change"),
         ({"kind": "slope", "by": "dvfc", "range": [5, 0]}, "less for the first number of `range`"),
         ({"kind": "slope", "by": "dvfc", "within": "dvfc"}, "for `within` another measure than `by`"),
+        ({"kind": "slope", "by": "difficulty", "base": 0}, "no `base` where `by` is difficulty"),
         ({"kind": "slope", "by": "dvfc", "families": ["pick"]}, "no `families` where `kind` is slope"),
         ({"kind": "family_difference", "families": ["pick"]}, "a value for `other_families`"),
         ({"kind": "family_difference", "other_families": ["pick"]}, "values for `families` and `other_families`"),
