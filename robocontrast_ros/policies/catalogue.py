@@ -68,9 +68,9 @@ def plugin_files() -> dict[str, tuple[Path, ...]]:
     return found
 
 
-def package_need(module: str, words: str) -> str:
-    """Return the words for a required Python package, with a note if it is missing here."""
-    return words if find_spec(module) is not None else f"{words}: not installed here"
+def package_need(words: str, *modules: str) -> str:
+    """Return the words for a required Python package, with a note if none of the modules is installed here."""
+    return words if any(map(find_spec, modules)) else f"{words}: not installed here"
 
 
 def _files_of(entry: EntryPoint, package: Distribution) -> tuple[Path, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from pydantic import Field
 
 from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
-from robocontrast_ros.configuration.minilm import PACKAGE
+from robocontrast_ros.configuration.minilm import PACKAGES
 from robocontrast_ros.policies.catalogue import package_need
 from robocontrast_ros.policies.protocol import Policy, PolicyDescription
 
@@ -51,7 +51,7 @@ class CheckpointPolicy(ABC):
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:
         """Name the packages that it needs."""
-        return package_need("torch", "PyTorch (extra `learned`)"), package_need(PACKAGE, "sentence encoder")
+        return package_need("PyTorch (extra `torch`)", "torch"), package_need("sentence encoder", *PACKAGES)
 
     @classmethod
     def from_file(cls, path: Path) -> Policy:
@@ -94,7 +94,7 @@ def pytorch_needed(path: Path, policy: str) -> Iterator[None]:
             "policy",
             policy,
             "PyTorch, which this policy needs",
-            f"Install the extra `learned`, as `make setup` does (docs/film_bc.md). Python says: {error}.",
+            f"Install `robocontrast_ros[torch]`, as `make setup` does (docs/film_bc.md). Python says: {error}.",
         ) from None
 
 

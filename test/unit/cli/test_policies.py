@@ -74,7 +74,7 @@ def test_every_shipped_policy_is_listed_with_the_robots_that_it_fits():
     assert table["openpi"][3] == "server ws://localhost:8000"
     assert table["http"][3] == "server http://localhost:8000/act"
     assert "lerobot" in table["lerobot"][3]
-    assert table["film_bc"][3].startswith("PyTorch (extra `learned`)")
+    assert table["film_bc"][3].startswith("PyTorch (extra `torch`)")
     assert table["oracle"][2:] == [
         "",
         "ground truth",
@@ -218,7 +218,7 @@ def test_a_narrow_terminal_breaks_no_word():
         assert f"policy       {name}" in told.output.splitlines()
     for words in (
         "locobot: takes discrete_navigation",
-        "PyTorch (extra `learned`)",
+        "PyTorch (extra `torch`)",
         "http://localhost:8000/act",
     ):
         assert words in told.output

@@ -12,7 +12,7 @@ from robocontrast_ros.analysis.data.golden import KEYED, Golden
 from robocontrast_ros.runs.versions import session_versions
 from robocontrast_ros.system.numerics import processor_flags
 
-torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")
+torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 GOLDEN = {file.stem: Golden.load(file) for file in sorted((CHECKOUT / "config" / "golden").glob("*.json"))}

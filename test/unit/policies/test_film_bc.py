@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from language_table_instances import EIGHT
 
-torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")
+torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
 
 from robocontrast_ros.configuration import (  # noqa: E402
     ConfigurationError,
@@ -221,7 +221,7 @@ except ConfigurationError as error:
     described, refused = done.stdout.splitlines()
     assert described == "((320, 180),)"
     assert "film_bc.yaml" in refused
-    assert "Install the extra `learned`" in refused
+    assert "Install the extra `torch`" in refused
 
 
 def test_warming_up_in_a_trial_changes_nothing_of_it():

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")
+torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
 
 from robocontrast_ros.configuration import load_configured, resolve_uri  # noqa: E402
 from robocontrast_ros.domain import Pose  # noqa: E402

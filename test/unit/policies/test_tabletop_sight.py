@@ -10,7 +10,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")
+torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
 
 from robocontrast_ros.configuration import resolve_uri  # noqa: E402
 from robocontrast_ros.domain import Pose  # noqa: E402

@@ -497,7 +497,7 @@ except ConfigurationError as error:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     space, refusal = done.stdout.splitlines()
     assert space == "planar_delta"
-    assert "expected PyTorch, which this policy needs. Install the extra `learned`" in refusal
+    assert "expected PyTorch, which this policy needs. Install `robocontrast_ros[torch]`" in refusal
 
 
 def test_the_example_of_the_documentation_works_as_it_stands(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import yaml
 from language_table_instances import EIGHT
 from typer.testing import CliRunner
 
-torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")
+torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
 
 from robocontrast_ros.cli.main import app  # noqa: E402
 from robocontrast_ros.configuration import load_configured, load_record, resolve_uri  # noqa: E402

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")
+torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
 
 from here import pool_at_once  # noqa: E402
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")
+torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
 
 from robocontrast_ros.configuration import ConfigurationError, load_configured, load_record, resolve_uri  # noqa: E402
 from robocontrast_ros.images.rendering import Camera  # noqa: E402

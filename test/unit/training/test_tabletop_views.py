@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-torch = pytest.importorskip("torch", reason="the extra `learned` is not installed")
+torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
 
 from robocontrast_ros.configuration import resolve_uri  # noqa: E402
 from robocontrast_ros.domain import ObjectState, Pose, Scene  # noqa: E402

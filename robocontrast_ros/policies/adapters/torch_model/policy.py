@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
-from robocontrast_ros.configuration.minilm import PACKAGE
+from robocontrast_ros.configuration.minilm import PACKAGES
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.policies.adapters.packing import describe, made_up_observation, pack, unpack
 from robocontrast_ros.policies.adapters.torch_model.parameters import TorchParameters, load_parameters
@@ -54,13 +54,13 @@ class TorchPolicy:
         parameters = load_parameters(path)
         file = resolve_uri(parameters.model.file, path.parent)
         words = [
-            package_need("torch", "PyTorch (extra `learned`)"),
+            package_need("PyTorch (extra `torch`)", "torch"),
             f"network {parameters.model.file}{'' if file.is_file() else ': not there'}",
         ]
         if parameters.device.startswith("cuda"):
             words.append("GPU")
         if parameters.instruction.encode == "minilm":
-            words.append(package_need(PACKAGE, "sentence encoder"))
+            words.append(package_need("sentence encoder", *PACKAGES))
         return tuple(words)
 
     @classmethod

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robocontrast_ros.configuration import load_record
-from robocontrast_ros.configuration.minilm import PACKAGE
+from robocontrast_ros.configuration.minilm import PACKAGES
 from robocontrast_ros.policies.baselines.navigation.modular.parameters import ModularParameters, describe
 from robocontrast_ros.policies.catalogue import package_need
 from robocontrast_ros.policies.protocol import PolicyDescription
@@ -30,7 +30,7 @@ class ModularFile:
     @classmethod
     def needs(cls, path: Path) -> tuple[str, ...]:
         """Name the package of the encoder."""
-        return (package_need(PACKAGE, "sentence encoder"),)
+        return (package_need("sentence encoder", *PACKAGES),)
 
     @classmethod
     def from_file(cls, path: Path) -> ModularNavigation:
