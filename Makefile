@@ -12,7 +12,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long bench campaign docs docs-all wheels lock clean
+.PHONY: help setup demo test test-long bench campaign docs docs-all site wheels lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,10 @@ docs: setup  ## measure again what takes under five minutes, and put all results
 docs-all: PURPOSE := tests
 docs-all: setup  ## the same with what takes longer; interrupted, it goes on
 	@$(BIN)/python -m scripts.documents make --long
+
+site: setup  ## build the documentation site into build/site/html
+	@$(BIN)/python -m scripts.site
+	@$(BIN)/uv tool run --quiet zensical==0.0.73 build --strict
 
 wheels: setup  ## build the wheels of an installation without ROS into dist/
 	@$(BIN)/python -m scripts.wheels
