@@ -77,6 +77,7 @@ setup(
         "neural": ["sbi>=0.27"],
         "sentences": ["robocontrast-minilm"],
         "torch": ["robocontrast-minilm", "torch"],
+        "watch": ["foxglove-sdk"],
     },
     entry_points={
         "console_scripts": [

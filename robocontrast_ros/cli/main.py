@@ -43,6 +43,7 @@ from robocontrast_ros.cli import (
     train,
     unblind,
     understanding,
+    watch,
 )
 from robocontrast_ros.cli.signals import exit_code, output_outlasts, signals_raise
 from robocontrast_ros.cli.terminal import Console, refused
@@ -182,6 +183,7 @@ COMMANDS = {
     "report": report.report,
     "compare": compare.compare,
     "picture": report.picture,
+    "watch": watch.watch,
     "clutter": clutter.clutter,
     "print-tags": calibrate.print_tags,
     "calibrate": calibrate.calibrate,

@@ -38,7 +38,12 @@ WITHOUT_ROSDEP_KEY = {
     "uvicorn",
     "websockets",
 }
-EXTRAS = {"neural": {"sbi"}, "sentences": {"robocontrast-minilm"}, "torch": {"robocontrast-minilm", "torch"}}
+EXTRAS = {
+    "neural": {"sbi"},
+    "sentences": {"robocontrast-minilm"},
+    "torch": {"robocontrast-minilm", "torch"},
+    "watch": {"foxglove-sdk"},
+}
 UNLOCKED = {"robocontrast-minilm", "sbi"}
 """What `make setup` does not install: it has the encoder's files of another package, and one option alone uses sbi."""
 OF_ANOTHER_ENVIRONMENT = "lerobot_server.py"
