@@ -66,7 +66,7 @@ setup(
         "uvicorn",
         "websockets>=15",
     ],
-    extras_require={"learned": ["torch"], "neural": ["sbi>=0.27"], "video": ["av"]},
+    extras_require={"learned": ["torch"], "neural": ["sbi>=0.27"], "video": ["av"], "lerobot": ["av", "pyarrow"]},
     entry_points={
         "console_scripts": [
             "robocontrast = robocontrast_ros.cli.main:app",

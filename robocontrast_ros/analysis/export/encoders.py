@@ -63,7 +63,7 @@ def _h264(path: Path, rate: Fraction, size: tuple[int, int], key_frames: int) ->
 
     # A player that reads from the front, as a browser from a server, finds its index there.
     with av.open(str(path), "w", format="mp4", options={"movflags": "+faststart"}) as file:
-        options = {"crf": str(QUALITY), "preset": "veryfast", "g": str(key_frames)}
+        options = {"crf": str(QUALITY), "preset": "veryfast", "g": str(key_frames), "bf": "0"}
         stream = file.add_stream("libx264", rate=rate, options=options)
         stream.width, stream.height = size
         stream.pix_fmt = "yuv420p"

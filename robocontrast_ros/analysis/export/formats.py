@@ -8,6 +8,7 @@ from pathlib import Path
 
 from robocontrast_ros.analysis.estimates.results import Results
 from robocontrast_ros.analysis.report.trials import Track
+from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.runs.run_folder import RunFolder
 
 
@@ -47,5 +48,17 @@ def _video(export: Export) -> None:
         export.say(codec_in_words())
 
 
-FORMATS: dict[str, Callable[[Export], None]] = {"video": _video}
+def _lerobot(export: Export) -> None:
+    from robocontrast_ros.analysis.export.lerobot import write_lerobot
+
+    if export.to is None:
+        raise ConfigurationError("command line", "--to", "nothing", "a new folder for the data set")
+    written = write_lerobot(export.run, export.results, export.to, export.control, export.track)
+    for words in written.notes:
+        export.say(f"note: {words}")
+    export.say(f"data set: {export.to} ({written.episodes} episodes, {written.frames} frames)")
+    export.say(f"results: {export.to / 'eval_info.json'}")
+
+
+FORMATS: dict[str, Callable[[Export], None]] = {"video": _video, "lerobot": _lerobot}
 """Name of a format -> what writes it."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
+import re
 import shutil
+import subprocess
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,6 +16,7 @@ import numpy as np
 import pytest
 from chromium import CHROMIUM, chromium_missing
 from here import command_here, session_here
+from line_world import LineBench, line_evaluation
 from session_runs import Workplace, finished
 from trial_bags import TRIAL_TOPICS, known_messages
 
@@ -19,13 +24,18 @@ from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.export import encoders
 from robocontrast_ros.analysis.export import videos as written
 from robocontrast_ros.analysis.export.captions import HEIGHT
+from robocontrast_ros.analysis.export.lerobot import aggregated, eval_info, stats_of
+from robocontrast_ros.analysis.export.signals import sampled
 from robocontrast_ros.analysis.export.timing import at_constant_rate
 from robocontrast_ros.analysis.figures.trial_picture import read_images
+from robocontrast_ros.analysis.report import write_comparison
 from robocontrast_ros.analysis.report.rendering import write_page
 from robocontrast_ros.analysis.report.run_page import run_page
+from robocontrast_ros.bags.reader import read_bag
 from robocontrast_ros.bags.writer import BagWriter
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.loop import run_session
 
 MILLISECOND = 1_000_000
 
@@ -136,6 +146,155 @@ def test_trials_without_images_show_their_map_and_those_without_stamps_last_as_l
         assert len(frames) / rate == pytest.approx(trial.result.duration + 1 / rate, abs=1 / rate)
 
 
+NO_LEROBOT = " and ".join(name for name in ("pyarrow", "av") if importlib.util.find_spec(name) is None)
+
+
+@pytest.fixture(scope="module")
+def data_set(run, tmp_path_factory) -> Path:
+    """The run as a data set, with itself as the control."""
+    if NO_LEROBOT:
+        pytest.skip(f"{NO_LEROBOT} not installed (extra `lerobot`)")
+    to = tmp_path_factory.mktemp("data") / "set"
+    code, output = command_here("export", run, "--format", "lerobot", "--to", to, "--control", run)
+    assert code == 0, output
+    return to
+
+
+def joints(run: Path, trial, topic: str) -> np.ndarray:
+    """Return the positions of a trial's messages of a topic."""
+    messages = read_bag(run / trial.recording.bag, lambda name, kind: name.endswith(topic)).messages
+    decoded = [message.decode() for message in messages]
+    return np.array([(m.points[-1].positions if hasattr(m, "points") else m.position) for m in decoded], np.float32)
+
+
+def test_a_data_set_has_the_states_and_commands_of_the_bags_by_the_rules_of_lerobot(run, data_set):
+    import pyarrow.parquet as pq
+
+    info = json.loads((data_set / "meta" / "info.json").read_text())
+    names = [f"fr3_joint{number}.pos" for number in range(1, 8)]
+    assert info["codebase_version"] == "v3.0" and info["fps"] == 10 and info["robot_type"] == "franka"
+    assert info["features"]["observation.state"] == {"dtype": "float32", "shape": [7], "names": names}
+    assert info["features"]["action"]["names"] == names
+    rows = pq.read_table(data_set / "data" / "chunk-000" / "file-000.parquet").to_pylist()
+    videos = {key for key, feature in info["features"].items() if feature["dtype"] == "video"}
+    assert rows[0].keys() == info["features"].keys() - videos and videos == {"observation.images.board"}
+    assert [row["index"] for row in rows] == list(range(info["total_frames"]))
+    episodes = pq.read_table(data_set / "meta" / "episodes" / "chunk-000" / "file-000.parquet").to_pylist()
+    trials = finished(run)
+    assert len(episodes) == info["total_episodes"] == len(trials)
+    begin = 0
+    for number, (episode, trial) in enumerate(zip(episodes, trials, strict=True)):
+        own = [row for row in rows if row["episode_index"] == number]
+        end = begin + len(own)
+        assert (episode["dataset_from_index"], episode["dataset_to_index"]) == (begin, end)
+        begin = end
+        assert np.array_equal(
+            np.array([row["observation.state"] for row in own], np.float32), joints(run, trial, "joint_states")
+        )
+        commands = joints(run, trial, "joint_trajectory")
+        # The policy's last step has no command after it, or one that answers the last observation.
+        assert np.array_equal(
+            np.array([row["action"] for row in own], np.float32)[: len(commands)], commands[: len(own)]
+        )
+        assert [row["timestamp"] for row in own] == np.float32(np.arange(len(own)) / 10).tolist()
+        assert [row["next.done"] for row in own] == [False] * (len(own) - 1) + [True]
+        assert own[-1]["next.success"] == bool(trial.result.success)
+        assert episode["tasks"] == [trial.trial.instance.instruction.text]
+        path = info["video_path"].format(video_key="observation.images.board", chunk_index=0, file_index=number)
+        rate, frames = read(data_set / path)
+        assert (rate, len(frames)) == (10.0, len(own))
+        assert episode["videos/observation.images.board/to_timestamp"] == len(own) / 10
+    stats = json.loads((data_set / "meta" / "stats.json").read_text())
+    states = np.array([row["observation.state"] for row in rows])
+    assert np.allclose(stats["observation.state"]["mean"], states.mean(axis=0), atol=1e-6)
+    assert np.allclose(stats["observation.state"]["std"], states.std(axis=0), atol=1e-6)
+    assert np.shape(stats["observation.images.board"]["mean"]) == (3, 1, 1)
+
+
+def test_a_perturbed_episode_leads_to_its_base(run, data_set):
+    import pyarrow.parquet as pq
+
+    contrast = pq.read_table(data_set / "meta" / "contrast.parquet").to_pylist()
+    trials = finished(run)
+    assert [row["episode_index"] for row in contrast] == list(range(len(trials)))
+    for row, trial in zip(contrast, trials, strict=True):
+        assert (row["base_id"], row["perturbation"]) == (trial.trial.base_id, trial.trial.perturbation)
+        assert (row["case_index"] == 0) == trial.trial.is_base
+        if not trial.trial.is_base:
+            base = contrast[row["base_episode"]]
+            assert (base["set_index"], base["case_index"]) == (row["set_index"], 0)
+    code, output = command_here("export", run, "--format", "lerobot", "--to", data_set)
+    assert code == 2 and "a new folder, or an empty one" in output
+
+
+def test_lerobot_itself_reads_the_data_set(run, data_set):
+    python = os.environ.get("ROBOCONTRAST_LEROBOT_PYTHON")
+    if not python:
+        pytest.skip("needs the Python of an environment with lerobot in ROBOCONTRAST_LEROBOT_PYTHON")
+    script = Path(__file__).resolve().parents[2] / "support" / "lerobot_dataset.py"
+    # What is missing it would look for on the Hub.
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": ""}
+    done = subprocess.run(
+        [python, "-E", str(script), str(data_set)], env=environment, capture_output=True, text=True, check=True
+    )
+    found = json.loads(done.stdout.splitlines()[-1])
+    trials = finished(run)
+    states = np.concatenate([joints(run, trial, "joint_states") for trial in trials])
+    assert (found["frames"], found["episodes"], found["fps"]) == (len(states), len(trials), 10)
+    assert np.array_equal(np.array(found["state"], np.float32), states)
+    assert set(found["tasks"]) == {trial.trial.instance.instruction.text for trial in trials}
+    image = read_images(run / trials[0].recording.bag)[0].pixels / 255.0
+    assert np.abs(np.array(found["first"]) - image).mean() < 0.03
+    assert found["shape"] == [3, 1, 1]
+
+
+def test_eval_info_counts_as_the_results_do_and_has_the_control_beside(run):
+    results = compute_results(read_journal(run / "journal.jsonl"))
+    info = eval_info(results, results, {0: "videos/a.mp4"})
+    assert info.keys() == {"per_task", "per_group", "overall"}
+    assert [(task["task_group"], task["task_id"]) for task in info["per_task"]] == [("base", 0), ("SB2", 1)]
+    for task in info["per_task"]:
+        own = [t for t in finished(run) if t.trial.perturbation == task["task_group"]]
+        successes = [bool(t.result.success) for t in sorted(own, key=lambda t: t.trial.base_id)]
+        assert task["metrics"]["successes"] == successes
+        group = info["per_group"][task["task_group"]]
+        expected = 100.0 * sum(successes) / len(successes)
+        assert task["pc_success"] == group["pc_success"] == group["control_pc_success"] == expected
+        low, high = group["pc_success_ci95"]
+        assert 0.0 <= low <= expected <= high <= 100.0
+    overall = info["overall"]
+    assert overall["n_episodes"] == 4 and overall["eval_ep_s"] == pytest.approx(overall["eval_s"] / 4)
+    assert info["per_task"][0]["metrics"]["video_paths"] == overall["video_paths"] == ["videos/a.mp4"]
+    json.dumps(info, allow_nan=False)
+
+
+def test_a_format_whose_packages_are_missing_is_refused_with_the_cure(run, tmp_path, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *more: None if name == "pyarrow" else found(name, *more)
+    )
+    code, output = command_here("export", run, "--format", "lerobot", "--to", tmp_path / "set")
+    assert code == 2 and "the extra `lerobot`" in output and "pip install pyarrow" in output
+    code, output = command_here("export", run, "--format", "video", "--control", run)
+    assert code == 2 and "`--control`" in output
+
+
+def test_numbers_of_a_frame_are_the_newest_of_its_time():
+    period = 100 * MILLISECOND
+    series = [(0, {"a": 1.0}), (2 * period - 1, {"a": 2.0, "b": 5.0}), (3 * period, {"b": 6.0})]
+    rows = sampled(series, ["a", "b", "c"], np.arange(4) * period, 10)
+    # `b` was not said in the beginning, `c` never.
+    assert rows.tolist() == [[1.0, 5.0, 0.0], [1.0, 5.0, 0.0], [2.0, 5.0, 0.0], [2.0, 6.0, 0.0]]
+
+
+def test_statistics_of_episodes_are_those_of_all_their_rows():
+    rng = np.random.default_rng(3)
+    parts = [rng.normal(size=(count, 2)) for count in (5, 40, 11)]
+    pooled, whole = aggregated([{"x": stats_of(part)} for part in parts])["x"], stats_of(np.concatenate(parts))
+    for what in ("min", "max", "mean", "std", "count"):
+        assert np.allclose(pooled[what], whole[what])
+
+
 @pytest.mark.parametrize(
     ("stamps", "duration", "rate", "order"),
     [
@@ -184,6 +343,29 @@ def test_a_format_that_there_is_not_is_named(run):
     code, output = command_here("export", run, "--format", "gif")
     assert code == 2
     assert "`--format`: got 'gif', expected one of video" in output
+
+
+def test_a_comparison_links_both_clips_of_a_trial_that_only_one_solved(tmp_path):
+    runs = []
+    for skill in (0.4, 1.0):
+        one = RunFolder(tmp_path / f"skill_{skill:g}")
+        one.path.mkdir()
+        run_session(line_evaluation(test_set_size=6), LineBench(skill=skill, policy_faults=0.0), one.journal)
+        runs.append(one)
+    trials = [{t.trial.trial_id: bool(t.result.success) for t in finished(one.path)} for one in runs]
+    differ = [name for name in trials[0] if trials[0][name] != trials[1].get(name, trials[0][name])]
+    for one in runs:
+        (one.path / "videos").mkdir()
+        with encoders.new_video(one.path / "videos" / f"{differ[0]}.mp4", Fraction(10), (64, 48)) as write:
+            write(np.zeros((48, 64, 3), np.uint8))
+    (tmp_path / "pages").mkdir()
+    write_comparison(runs, tmp_path / "pages" / "comparison.html")
+    page = (tmp_path / "pages" / "comparison.html").read_text()
+    links = re.findall(r'<td><a href="([^"]+)">(.) (\d+)</a> <a href="([^"]+)">(.) (\d+)</a> </td>', page)
+    marks = ["✓" if of_run[differ[0]] else "✗" for of_run in trials]
+    first, second = (f"../{one.name}/videos/{differ[0]}.mp4" for one in runs)
+    assert links == [(first, marks[0], differ[0], second, marks[1], differ[0])]
+    assert page.count(f"Video of trial {differ[0]}") == 2
 
 
 @pytest.mark.skipif(bool(chromium_missing()), reason=chromium_missing())

@@ -39,8 +39,8 @@ WITHOUT_ROSDEP_KEY = {
     "uvicorn",
     "websockets",
 }
-EXTRAS = {"learned": {"torch"}, "neural": {"sbi"}, "video": {"av"}}
-UNLOCKED = EXTRAS["neural"] | EXTRAS["video"]
+EXTRAS = {"learned": {"torch"}, "neural": {"sbi"}, "video": {"av"}, "lerobot": {"av", "pyarrow"}}
+UNLOCKED = EXTRAS["neural"] | EXTRAS["lerobot"]
 """What `make setup` does not install: an option of one command alone uses it, and it brings much."""
 OF_ANOTHER_ENVIRONMENT = "lerobot_server.py"
 """A script that lerobot's own Python runs."""
