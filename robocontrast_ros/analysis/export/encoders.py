@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.system.disk import DiskError, new_file
+from robocontrast_ros.system.disk import new_file
 
 Write = Callable[[NDArray[np.uint8]], None]
 """Adds a frame: RGB, shape (height, width, 3), both even."""
@@ -81,8 +81,8 @@ def _h264(path: Path, rate: Fraction, size: tuple[int, int], key_frames: int) ->
 def _vp9(path: Path, rate: Fraction, size: tuple[int, int], key_frames: int) -> Iterator[Write]:
     file = cv2.VideoWriter(str(path), cv2.CAP_FFMPEG, cv2.VideoWriter.fourcc(*"vp09"), float(rate), size)
     if not file.isOpened():
-        # An unwritable folder is told as such.
-        path.write_bytes(b"")
+        # An unwritable folder and a full disk are told as such.
+        path.write_bytes(bytes(1 << 16))
         expected = "an OpenCV with VP9, as opencv-python-headless has it, or the package av"
         raise ConfigurationError("command line", "--format", "video", expected, "pip install av.")
     written = 0
@@ -98,4 +98,4 @@ def _vp9(path: Path, rate: Fraction, size: tuple[int, int], key_frames: int) -> 
         file.release()
     # OpenCV does not say of a full disk.
     if round(cv2.VideoCapture(str(path)).get(cv2.CAP_PROP_FRAME_COUNT)) != written:
-        raise DiskError(path, OSError(errno.EIO, "The video is not whole"))
+        raise OSError(errno.ENOSPC, "the video is not whole")

@@ -44,8 +44,7 @@ def _video(export: Export) -> None:
             export.say(f"note: {one.path.stem}: {problem}.")
     for words in missing:
         export.say(f"note: {words}")
-    if written:
-        export.say(codec_in_words())
+    export.say(codec_in_words() if written else "No trial counts, or none has pictures: there is no video.")
 
 
 def _lerobot(export: Export) -> None:

@@ -114,9 +114,9 @@ def write_lerobot(
         except BagError as error:
             words = str(error).replace(f"{run.path}/", "").rstrip(".")
             written.notes.append(f"{attempt.trial_id} is no episode: {words}.")
-    if writer is None:
+    if writer is None or not writer.episodes:
         raise ConfigurationError(
-            "command line", "RUN", str(run.path), "a run with a recorded trial that counts", " ".join(written.notes)
+            "command line", "RUN", str(run.path), "a run with a recorded trial that counts", " ".join(written.notes[:1])
         )
     writer.close(robot.name)
     write_file(to / "eval_info.json", json.dumps(eval_info(results, control, writer.videos), indent=2) + "\n")

@@ -18,9 +18,10 @@ from robocontrast_ros.analysis.export.encoders import new_video
 from robocontrast_ros.analysis.export.pictures import Clip, Pixels, clip_of
 from robocontrast_ros.analysis.report.trials import Attempt, Track, attempts_of, no_progress
 from robocontrast_ros.analysis.report.worklist import pairs_of
-from robocontrast_ros.configuration import load_configured
+from robocontrast_ros.configuration import ConfigurationError, load_configured
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.system.disk import make_folder
+from robocontrast_ros.tasks.protocol import Task
 
 NARROWEST, WIDEST = 480, 960
 """Width of a trial's video: that of its images, within these [pixel]."""
@@ -87,19 +88,18 @@ def write_videos(
         What was written, and why trials have no video, each as a sentence.
 
     Raises:
-        ConfigurationError: the task's file does not fit any more, or no codec is there.
+        ConfigurationError: no codec is there.
         DiskError: a video cannot be written.
     """
-    task_file = run.parameters / "task.yaml"
-    task = load_configured("tasks", task_file) if task_file.is_file() else None
     make_folder(to)
+    task, why = _task(run)
     attempts = [attempt for attempt in attempts_of(run, results, wanted=()) if attempt.row["counts"]]
     records = {each.trial.index: each for each in results.record.trials if each.counts}
     shown, written, missing = dict[int, _Shown](), list[Written](), list[str]()
     for attempt in track(attempts, "videos"):
         clip = clip_of(run.path, task, records[attempt.row["index"]], attempt.symbol)
         if clip is None:
-            missing.append(f"{attempt.trial_id}: no images, and no map.")
+            missing.append(f"{attempt.trial_id}: no images, and no map: {why}")
             continue
         path = video_file(to, attempt.trial_id)
         shown[attempt.row["index"]] = _write_trial(path, attempt, clip)
@@ -111,12 +111,24 @@ def write_videos(
         if not chosen:
             continue
         path, symbol = grid_file(to, name), chosen[0].second.symbol
-        who = f"{chosen[0].second.row['policy']}, {results.record.recorded.task}".strip(", ")
+        policies = dict.fromkeys(pair.second.row["policy"] for pair in chosen)
+        who = ", ".join(filter(None, (*policies, results.record.recorded.task)))
         what = f"{symbol}: {len(chosen)} of {len(pairs)} pairs, base left and perturbed right"
         tiles = [(shown[pair.first.row["index"]], shown[pair.second.row["index"]]) for pair in chosen]
         _write_grid(path, tiles, f"{what} · {who}")
         written.append(Written(path, what))
     return written, missing
+
+
+def _task(run: RunFolder) -> tuple[Task | None, str]:
+    """Return the task of a run; None, and why in a sentence, if its file is not there or does not fit any more."""
+    file = run.parameters / "task.yaml"
+    if not file.is_file():
+        return None, f"{file.relative_to(run.path)} is not in the run folder."
+    try:
+        return load_configured("tasks", file), "the scene was not read back."
+    except ConfigurationError as error:
+        return None, str(error)
 
 
 def _write_trial(path: Path, attempt: Attempt, clip: Clip) -> _Shown:

@@ -361,7 +361,7 @@ def test_a_comparison_links_both_clips_of_a_trial_that_only_one_solved(tmp_path)
     (tmp_path / "pages").mkdir()
     write_comparison(runs, tmp_path / "pages" / "comparison.html")
     page = (tmp_path / "pages" / "comparison.html").read_text()
-    links = re.findall(r'<td><a href="([^"]+)">(.) (\d+)</a> <a href="([^"]+)">(.) (\d+)</a> </td>', page)
+    links = re.findall(r'<td class="roomy"><a href="([^"]+)">(.) (\d+)</a> <a href="([^"]+)">(.) (\d+)</a> </td>', page)
     marks = ["✓" if of_run[differ[0]] else "✗" for of_run in trials]
     first, second = (f"../{one.name}/videos/{differ[0]}.mp4" for one in runs)
     assert links == [(first, marks[0], differ[0], second, marks[1], differ[0])]
