@@ -74,9 +74,11 @@ setup(
         "websockets>=15",
     ],
     extras_require={
+        "lerobot": ["av", "pyarrow"],
         "neural": ["sbi>=0.27"],
         "sentences": ["robocontrast-minilm"],
         "torch": ["robocontrast-minilm", "torch"],
+        "video": ["av"],
         "watch": ["foxglove-sdk"],
     },
     entry_points={

@@ -193,6 +193,11 @@ class RunFolder:
         return self.path / "shift"
 
     @property
+    def videos(self) -> Path:
+        """Folder of the videos, by `robocontrast export`."""
+        return self.path / "videos"
+
+    @property
     def maps(self) -> Path:
         """Folder of the maps, one a trial that counts."""
         return self.path / "maps"

@@ -259,7 +259,7 @@ def _compare(a: Results, b: Results) -> Comparison:
     Raises:
         ComparisonError: as ``compare_all``.
     """
-    _check(a, b)
+    check_match(a, b)
     metric, names = a.summary.metric_spec, (_name(a), _name(b))
     first, second = (_counting(r, metric) for r in (a, b))
     pairs = first.join(second, on=KEY, suffix="_of_second", maintain_order="left")
@@ -306,7 +306,7 @@ def _compare(a: Results, b: Results) -> Comparison:
     )
 
 
-def _check(a: Results, b: Results) -> None:
+def check_match(a: Results, b: Results) -> None:
     """Refuse runs whose test sets or metrics cannot be the same, and a run of several policies.
 
     Raises:

@@ -10,6 +10,7 @@ from textwrap import wrap
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -168,6 +169,24 @@ def write_map(content: TrialMap, path: Path) -> None:
     # An existing map is never drawn again, so an incomplete file must not have its name.
     with new_file(path) as part:
         figure.savefig(part, pil_kwargs={"compress_level": 1})
+
+
+def map_with_path(content: TrialMap) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
+    """Return a map without its title, and where each place of the robot's path is on it.
+
+    Returns:
+        RGB, shape (rows, columns, 3); columns and rows of the places, shape (n, 2) [pixel].
+    """
+    width, height = _extent(content)
+    figure = Figure(figsize=(WIDTH, WIDTH * height / width), dpi=DPI)
+    canvas = FigureCanvasAgg(figure)
+    axes = figure.add_axes((0.02, 0.04, 0.96, 0.94))
+    draw_map(axes, content)
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())[:, :, :3].copy()
+    turn = np.array(RIGHT_AND_UP[content.backdrop.up if content.backdrop else "y"]).T
+    places = axes.transData.transform(np.asarray(content.path, dtype=float) @ turn)
+    return pixels, np.column_stack((places[:, 0], len(pixels) - places[:, 1]))
 
 
 def title_of(content: TrialMap) -> str:

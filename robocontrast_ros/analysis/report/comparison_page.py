@@ -130,6 +130,20 @@ class Contrast:
     symbols: dict[str, str]
 
     @property
+    def worklist(self) -> list[Pair]:
+        """The discordant pairs, by perturbation and who solved them."""
+        order = {name: number for number, name in enumerate(self.symbols)}
+        discordant = [pair for pair in self.pairs if pair.discordant]
+        return sorted(
+            discordant, key=lambda pair: (order.get(pair.perturbation, len(order)), not pair.first.row["success"])
+        )
+
+    @property
+    def videos(self) -> bool:
+        """Whether a trial of the worklist has a video."""
+        return any(one.video for pair in self.worklist for one in (pair.first, pair.second))
+
+    @property
     def instances(self) -> tuple[tuple[str, tuple[tuple[Pair, ...], ...]], ...]:
         """Each test instance with its pairs, one tuple a perturbation."""
         return tuple(
@@ -236,7 +250,7 @@ def write_comparison_page(
     ]
     compared = [_compared(read, number, indices, track) for number, indices in enumerate(wanted)]
     attempts = [
-        _by_index(attempts_of(run, of_run, track, indices))
+        _by_index(attempts_of(run, of_run, track, indices, to.absolute().parent))
         for run, of_run, indices in zip(read.folders, results, wanted, strict=True)
     ]
     contrasts = [

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from robocontrast_ros import __version__
-from robocontrast_ros.analysis.tables.block import PValue, TableBlock, Value, words
+from robocontrast_ros.analysis.tables.block import Link, PValue, TableBlock, Value, words
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.statistics.estimate import Estimate
@@ -100,6 +100,8 @@ def inlined(name: str) -> Markup:
 
 def on_page(value: Value, form: str = ".2f") -> str:
     """Return a value as pages show it."""
+    if isinstance(value, Link):
+        return Markup('<a href="{}">{}</a>').format(value.target, value.words)
     return words(value, form, NONE, MINUS)
 
 

@@ -38,8 +38,10 @@ from robocontrast_ros.analysis.report.trials import (
     instances_of,
     no_progress,
     symbols_of,
+    video_link,
 )
 from robocontrast_ros.analysis.report.understanding import understanding_section
+from robocontrast_ros.analysis.report.worklist import worklist_block, worklist_of
 from robocontrast_ros.analysis.tables.block import TableBlock
 from robocontrast_ros.analysis.tables.sample_size import sample_size_block
 from robocontrast_ros.analysis.tables.summary import (
@@ -104,7 +106,7 @@ def write_report(run: RunFolder, to: Path | None = None, track: Track = no_progr
     check_folder(path)
     journal = read_begun(run.journal)
     results = compute_results(journal, draw_test_set(run))
-    write_page(run_page(run, journal, results, track, now), path)
+    write_page(run_page(run, journal, results, track, now, path.parent), path)
     write_figures(run, results)
     if (profile := profile_of(results)) is not None:
         write_drawings(run.figures, drawings_of(profile))
@@ -112,20 +114,28 @@ def write_report(run: RunFolder, to: Path | None = None, track: Track = no_progr
 
 
 def run_page(
-    run: RunFolder, journal: Journal, results: Results, track: Track = no_progress, now: float | None = None
+    run: RunFolder,
+    journal: Journal,
+    results: Results,
+    track: Track = no_progress,
+    now: float | None = None,
+    page: Path | None = None,
 ) -> str:
-    """Return the page of a run; see ``write_report``."""
+    """Return the page of a run, which lies in the folder ``page``, else in the run folder; see ``write_report``."""
     no_maps = draw_maps(run, results.record, track)
-    attempts = attempts_of(run, results, track)
+    attempts = attempts_of(run, results, track, page=page or run.path)
     made = time.time() if now is None else now
-    return render("run.html", **_content(run, journal, results, attempts), no_maps=no_maps, made=made)
+    return render("run.html", **_content(run, journal, results, attempts, page or run.path), no_maps=no_maps, made=made)
 
 
-def _content(run: RunFolder, journal: Journal, results: Results, attempts: Sequence[Attempt]) -> dict[str, object]:
+def _content(
+    run: RunFolder, journal: Journal, results: Results, attempts: Sequence[Attempt], page: Path
+) -> dict[str, object]:
     summary, started = results.summary, journal.started
     assert started is not None, "compute_results refuses a journal without"
     symbols = symbols_of(results)
     sequential = summary.sequential
+    worklist = worklist_of(attempts, tuple(symbols))
     return {
         "run": run.name,
         "started": started,
@@ -137,6 +147,13 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "ended": journal.ended,
         "attempts": attempts,
         "instances": instances_of(attempts, results.record, tuple(symbols)),
+        "worklist": worklist,
+        "worklist_table": worklist_block(worklist),
+        "grids": {
+            symbol: link
+            for name, symbol in symbols.items()
+            if (link := video_link(run.videos / f"grid_{name}.mp4", page))
+        },
         "headlines": tuple(headlines_of(summary)),
         "tables": _tables(run, results),
         "charts": _charts(results),

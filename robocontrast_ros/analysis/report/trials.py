@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from robocontrast_ros.analysis.data.run_record import RunRecord
 from robocontrast_ros.analysis.estimates.results import Results
@@ -41,6 +44,7 @@ class Attempt:
         measures: the perturbation's proof, name -> number.
         pictures: what was recorded of it.
         scores: what the scores of the row are.
+        video: its video, as a link from the page; empty if there is none beside it.
     """
 
     row: dict[str, Any]
@@ -49,6 +53,7 @@ class Attempt:
     measures: tuple[tuple[str, float], ...] = ()
     pictures: TrialPictures = NO_PICTURES
     scores: tuple[ScoreSpec, ...] = ()
+    video: str = ""
 
     @property
     def trial_id(self) -> str:
@@ -113,7 +118,11 @@ def draw_maps(
 
 
 def attempts_of(
-    run: RunFolder, results: Results, track: Track = no_progress, wanted: Collection[int] | None = None
+    run: RunFolder,
+    results: Results,
+    track: Track = no_progress,
+    wanted: Collection[int] | None = None,
+    page: Path | None = None,
 ) -> tuple[Attempt, ...]:
     """Return every execution of a run, in order; those that count have pictures.
 
@@ -122,6 +131,7 @@ def attempts_of(
         results: its results.
         track: iterates over the trials whose pictures are read, and may show progress.
         wanted: indices of the trials whose pictures are wanted; all when left out.
+        page: folder of the page, from which videos are linked; None without links.
     """
     symbols = symbols_of(results)
     rows = results.trials.to_dicts()
@@ -144,9 +154,17 @@ def attempts_of(
             tuple(json.loads(row["proof"]).items()) if row["proof"] else (),
             pictures.get(row["index"], NO_PICTURES) if row["counts"] else NO_PICTURES,
             results.summary.scores,
+            video_link(run.videos / f"{each.trial.trial_id}.mp4", page) if row["counts"] else "",
         )
         for row, each in zip(rows, results.record.trials, strict=True)
     )
+
+
+def video_link(video: Path, page: Path | None) -> str:
+    """Return a video as a link from a page in a folder; empty if it is not there, or the folder is None."""
+    if page is None or not video.is_file():
+        return ""
+    return quote(Path(os.path.relpath(video, page)).as_posix())
 
 
 def symbols_of(results: Results) -> dict[str, str]:

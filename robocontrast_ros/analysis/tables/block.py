@@ -42,7 +42,15 @@ def difference(estimate: Estimate) -> Difference:
     return Difference(estimate.mean, estimate.low, estimate.high)
 
 
-Value = str | int | float | Estimate | PValue | Known | None
+@dataclass(frozen=True)
+class Link:
+    """Words that are a link on a page."""
+
+    words: str
+    target: str
+
+
+Value = str | int | float | Estimate | PValue | Known | Link | None
 """Content of a cell; NaN and None are unknown."""
 
 
@@ -64,6 +72,8 @@ def words(value: Value, form: str = ".2f", none: str = NONE, minus: str = "-") -
             return words(mean, form, none, minus) + interval
         case Known(mean, instead):
             return f"{words(mean, form, none, minus)}, {instead}"
+        case Link(shown):
+            return shown
         case PValue(p):
             return "<0.001" if p is not None and p < 0.001 else words(p, ".3f", none)
         case float():
@@ -119,7 +129,7 @@ class Shown:
     @property
     def textual(self) -> bool:
         """Whether it has words alone, which are aligned left and may be broken."""
-        return all(isinstance(value, str | None) for value in self.values) and any(self.values)
+        return all(isinstance(value, str | Link | None) for value in self.values) and any(self.values)
 
 
 @dataclass(frozen=True)

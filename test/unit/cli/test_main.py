@@ -39,6 +39,7 @@ def test_without_a_command_it_is_help_that_is_shown():
         "picture",
         "report",
         "compare",
+        "export",
         "list",
         "serve",
         "swap",

@@ -39,9 +39,11 @@ WITHOUT_ROSDEP_KEY = {
     "websockets",
 }
 EXTRAS = {
+    "lerobot": {"av", "pyarrow"},
     "neural": {"sbi"},
     "sentences": {"robocontrast-minilm"},
     "torch": {"robocontrast-minilm", "torch"},
+    "video": {"av"},
     "watch": {"foxglove-sdk"},
 }
 UNLOCKED = {"robocontrast-minilm", "sbi"}

@@ -46,6 +46,10 @@ function sort(header) {
 
 function goTo(hash) {
   const trial = hash && document.getElementById(hash.slice(1));
+  if (trial && trial.matches("details.pair")) {
+    trial.open = true;
+    trial.scrollIntoView();
+  }
   if (!trial || !trial.matches("tbody.trial")) return;
   if (trial.hidden) {
     const table = trial.closest("[data-trials]");
@@ -70,11 +74,22 @@ for (const table of document.querySelectorAll("[data-trials]")) {
   table.addEventListener("input", () => show(table));
   show(table);
 }
+// A pair shows what its two trials have, which is in the page once.
+for (const pair of document.querySelectorAll("details.pair")) {
+  pair.addEventListener("toggle", () => {
+    if (!pair.open || pair.dataset.filled) return;
+    pair.dataset.filled = "yes";
+    pair.dataset.pair.split(" ").forEach((trial, number) => {
+      const content = document.querySelector(`#trial-${trial} template`).content.cloneNode(true);
+      pair.querySelectorAll(".half")[number].append(content);
+    });
+  });
+}
 // The link of what is shown already changes no hash.
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a");
   const hash = link && (link.getAttribute("href") || link.getAttribute("xlink:href"));
-  if (hash && hash.startsWith("#trial-") && hash === location.hash) goTo(hash);
+  if (hash && /^#(trial|pair)-/.test(hash) && hash === location.hash) goTo(hash);
 });
 addEventListener("hashchange", () => goTo(location.hash));
 addEventListener("beforeprint", () => {
