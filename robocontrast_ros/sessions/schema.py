@@ -449,7 +449,7 @@ class SessionParameters:
         """Refuse a camera that is named twice, no policy, and a policy beside a server elsewhere."""
         names = [camera.name for camera in self.cameras or ()]
         if len(set(names)) != len(names):
-            raise ValueError("each of the cameras once")
+            raise ValueError("each of the `cameras` once")
         if self.policy_server.composed and not self.composed:
             raise ValueError("`composed: true` where `policy_server.composed` is true")
         if self.blind is not None:
