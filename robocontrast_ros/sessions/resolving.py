@@ -40,6 +40,7 @@ from robocontrast_ros.sessions.fitting import (
     check_shown_camera,
     check_tolerances,
     check_transports,
+    check_world_is_there,
     checked_metric,
     checked_stop_early,
     loaded_perturbations,
@@ -107,6 +108,7 @@ class ResolvedSession:
         scores: those of the session, in the order of tables.
         recorded: the test instances of ``test_set.file``; none if they are drawn.
         blind_files: parameter file of each policy of a blind session; empty of any other.
+        output_said_in: the file, or the command line, that says where run folders are made.
     """
 
     source: Path
@@ -123,6 +125,7 @@ class ResolvedSession:
     scores: tuple[type[Score], ...]
     recorded: tuple[TestInstance, ...] = ()
     blind_files: tuple[Path, ...] = ()
+    output_said_in: str = ""
 
     @property
     def set_up_tolerances(self) -> Tolerances:
@@ -208,7 +211,7 @@ class ResolvedSession:
             session=dump_record(self.parameters),
             copies={kind: file for kind, file in files.items() if file is not None},
             profiles={name: asdict(profile) for name, profile in (self.task.profiles or {}).items()},
-            source=str(self.source),
+            source=self.output_said_in or str(self.source),
         )
 
     def evaluation(self) -> Evaluation:
@@ -286,6 +289,8 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     check_robot_fits_task(robot, files["robot"], task, files["task"], origin("robot"))
     check_robot_reaches(robot, files["robot"], task, files["task"], origin("robot"))
     scenery = task.scenes.world if world.features.embedded else None
+    if scenery is not None:
+        check_world_is_there(scenery, files["task"])
     parameters = with_cameras(parameters, robot, wanted, origin("cameras"), files["robot"], scenery)
     check_shown_camera(parameters, world, origin)
     check_tolerances(parameters, task, world, origin)
@@ -333,6 +338,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         scores=scores,
         recorded=recorded,
         blind_files=blind_files,
+        output_said_in=origin("output")[0],
     )
 
 
