@@ -41,6 +41,7 @@ from robocontrast_ros.analysis.report.trials import (
 )
 from robocontrast_ros.analysis.report.understanding import understanding_section
 from robocontrast_ros.analysis.tables.block import TableBlock
+from robocontrast_ros.analysis.tables.deviations import deviations_block
 from robocontrast_ros.analysis.tables.sample_size import sample_size_block
 from robocontrast_ros.analysis.tables.summary import (
     all_scores_block,
@@ -140,6 +141,7 @@ def _content(run: RunFolder, journal: Journal, results: Results, attempts: Seque
         "headlines": tuple(headlines_of(summary)),
         "tables": _tables(run, results),
         "charts": _charts(results),
+        "deviations": deviations_block(results),
         "profile": profile_section(results, attempts),
         "understanding": understanding_section(results),
         "clutter": clutter_section(run, results, attempts),
