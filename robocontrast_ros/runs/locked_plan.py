@@ -19,7 +19,7 @@ from robocontrast_ros.system.disk import write_file
 LOCKED = "locked_plan"
 """The key of a session, and of its resolved parameters, that names a locked plan."""
 
-_NO_SETTINGS = (f"session.{LOCKED}", LOCKED, "session.output", "session.description", "session.fast")
+_NO_SETTINGS = (LOCKED, "session.output", "session.description", "session.fast")
 """Keys of the resolved parameters that no trial depends on."""
 
 _FILES = ("session.task", "session.robot", "session.policy", "session.test_set.file")

@@ -174,6 +174,8 @@ class ResolvedSession:
         if self.parameters.test_set.file:
             everything["test_set"] = read_yaml(Path(self.parameters.test_set.file))
         if self.locked_plan is not None:
+            # Wherever its file is, the plan is the same.
+            del everything["session"][LOCKED]
             everything[LOCKED] = {"sha256": self.locked_plan.sha256}
         return from_json(to_json(everything, inf_nan_mode="strings", fallback=str))
 
@@ -202,12 +204,15 @@ class ResolvedSession:
             ConfigurationError: the folder cannot be made, or a file that the console uses is not there.
             DiskError: its content cannot be written; there is no folder then.
         """
+        given = dump_record(self.parameters)
         files = {"robot": self.robot_file, "policy": self.policy_file, "task": self.task_file}
         if self.parameters.test_set.file:
             files[TEST_SET] = Path(self.parameters.test_set.file)
         files |= {key: file for key, file in self.console_files().items() if CONSOLE_FILES[key].copied}
         if self.locked_plan is not None:
             files[LOCKED_PLAN] = Path(self.parameters.locked_plan)
+            # The run folder's own copy, beside the file that names it.
+            given[LOCKED] = LOCKED_PLAN
         if self.blind_files:
             del files["policy"]
             files |= {f"policy_{number}": file for number, file in enumerate(self.blind_files, start=1)}
@@ -215,7 +220,7 @@ class ResolvedSession:
             Path(self.parameters.output),
             self.parameters.name,
             now,
-            session=dump_record(self.parameters),
+            session=given,
             copies={kind: file for kind, file in files.items() if file is not None},
             profiles={name: asdict(profile) for name, profile in (self.task.profiles or {}).items()},
             source=self.output_said_in or str(self.source),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
@@ -26,6 +27,7 @@ from robocontrast_ros.runs.events import (
 )
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
+from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.sessions.schema import SessionParameters
 
 TITLE = "Deviations from the locked plan"
@@ -94,6 +96,9 @@ def test_a_session_that_follows_its_plan_deviates_in_nothing(place, followed):
     assert followed.locked_plan.read_bytes() == (place / "plan.json").read_bytes()
     started = read_journal(followed.journal).started
     assert started.parameters["locked_plan"] == {"sha256": json.loads(followed.locked_plan.read_text())["sha256"]}
+    again = resolve(followed.session_file)
+    assert again.evaluation().digest == started.digest, "it may be resumed"
+    assert Path(again.parameters.locked_plan) == followed.locked_plan, "wherever the plan itself is by then"
     assert found(followed) == []
     code, said = command_here("results", followed.path)
     assert code == 0, said
