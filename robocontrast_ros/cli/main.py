@@ -113,7 +113,6 @@ app = typer.Typer(
     no_args_is_help=True,
     suggest_commands=False,
     pretty_exceptions_enable=False,
-    add_completion=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""Evaluate language-guided robot policies with [bold]contrast sets[/].
