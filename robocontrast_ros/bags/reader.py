@@ -177,7 +177,7 @@ def read_bag(bag: Path, wanted: Wanted = lambda topic, type_name: True) -> BagCo
     Raises:
         BagError: there is no bag, no part of it can be read, or its messages need more memory than ``memory_limit()``.
     """
-    files = _storage(bag)
+    files = bag_files(bag)
     missing = sorted(_named(bag / METADATA) - {file.name for file in files})
     whole = _Content(bag)
     try:
@@ -229,7 +229,7 @@ def memory_limit() -> int:
     return int(text) << 20
 
 
-def _storage(bag: Path) -> tuple[Path, ...]:
+def bag_files(bag: Path) -> tuple[Path, ...]:
     """Return the files of a bag that hold messages.
 
     Raises:
@@ -249,7 +249,9 @@ def _storage(bag: Path) -> tuple[Path, ...]:
             raise BagError(f"{file}: a folder, a pipe or a device, expected a file. Take it out of the bag.")
     if not files:
         if (bag / "parameters").is_dir():
-            raise BagError(f"{bag}: a run folder, expected a bag. Name one of the folders in {bag / 'bags'}.")
+            bags = bag / "bags"
+            cure = f"Name one of the folders in {bags}." if any(bags.glob("*")) else "It has none."
+            raise BagError(f"{bag}: a run folder, expected a bag. {cure}")
         raise BagError(f"{bag}: no bag: no .mcap file in it. Check the path.")
     return files
 

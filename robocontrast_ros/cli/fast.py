@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+import traceback
 from pathlib import Path
 
 from robocontrast_ros.cli.signals import output_outlasts
@@ -39,7 +40,7 @@ def main() -> None:
 def _main() -> None:
     """Run the session; SIGINT ends it, and the trial that is running is void.
 
-    Exit codes: 0 done, 2 invalid input, 3 interrupted or a disk error (can be resumed).
+    Exit codes: 0 done, 2 invalid input, 3 interrupted or a disk error (can be resumed), 4 a bug.
     """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path, help="run folder")
@@ -59,9 +60,9 @@ def _main() -> None:
         raise SystemExit(_said(f"error: {error}", 3)) from None
     except (ConfigurationError, JournalError) as error:
         raise SystemExit(_said(f"error: {error}", 2)) from None
-    except Exception as error:  # a bug of ours: this line names it, and its traceback follows
-        _said(f"the session failed: {type(error).__name__}: {error}", 4)
-        raise
+    except Exception as error:  # a bug of ours: the last line names it, its traceback stays in the log
+        traceback.print_exc()
+        raise SystemExit(_said(f"the session failed: {type(error).__name__}: {error}", 4)) from None
     print(end.detail)
     raise SystemExit(0 if isinstance(end, SessionFinished) else 3)
 

@@ -94,10 +94,20 @@ class _OneLine(TyperGroup):
 def _usage(error: typer.TyperException) -> str:
     """Return the mistake in a command's options, and the command that lists the options, in one line."""
     context, close = getattr(error, "ctx", None), getattr(error, "possibilities", None)
-    words = " ".join((error.message if close else error.format_message()).split()).rstrip(".")
+    words = " ".join((error.message if close else _of_value(error)).split()).rstrip(".")
     meant = f" Did you mean {' or '.join(close)}?" if close else ""
     where = f" `{context.command_path} -h` lists what there is." if context is not None else ""
     return f"command line: {words}{'' if words.endswith('?') else '.'}{meant}{where}"
+
+
+def _of_value(error: typer.TyperException) -> str:
+    """Return what is wrong with an option's value, with the value, which typer's own words leave out."""
+    words, cause = error.format_message(), error.__cause__ or error.__context__
+    found = getattr(cause, "errors", list)()
+    if not isinstance(error, typer.BadParameter) or not found:
+        return words
+    wanted = found[0]["msg"].removeprefix("Input should be ").partition(", unable")[0]
+    return f"{words.removesuffix(f': {error.message}')}: got {found[0]['input']!r}, expected {wanted}"
 
 
 app = typer.Typer(
@@ -105,7 +115,6 @@ app = typer.Typer(
     no_args_is_help=True,
     suggest_commands=False,
     pretty_exceptions_enable=False,
-    add_completion=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""Evaluate language-guided robot policies with [bold]contrast sets[/].

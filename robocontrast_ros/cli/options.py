@@ -11,21 +11,37 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from robocontrast_ros.configuration import parse_settings
-from robocontrast_ros.configuration.files import find_file
+from robocontrast_ros.configuration.files import find_file, known_names
 from robocontrast_ros.sessions.overrides import OPTIONS, Overrides
 
 SETTING = "setup.position_tolerance=0.01"
 """An example of a setting of a session, for help and errors."""
 
 
+def _completed(kind: str) -> Callable[[str], list[str]]:
+    """Return the function that completes names of files in config/<kind>/; a shell completes paths itself."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in known_names(kind) if name.startswith(incomplete)]
+
+    return complete
+
+
+COMPLETED = {"robot": _completed("robots"), "policy": _completed("policies")}
+"""Option -> function that completes its value in a shell."""
+
+
 def session_option(name: str) -> Any:
     """Return an option of a session for typer."""
     option = OPTIONS[name]
-    return typer.Option(*filter(None, [option.flag]), help=option.help)
+    return typer.Option(*filter(None, [option.flag]), help=option.help, autocompletion=COMPLETED.get(name))
 
 
 SessionArgument = Annotated[
-    str | None, typer.Argument(help="Name of a session in config/sessions/, or path of a .yaml file.")
+    str | None,
+    typer.Argument(
+        help="Name of a session in config/sessions/, or path of a .yaml file.", autocompletion=_completed("sessions")
+    ),
 ]
 RobotOption = Annotated[str | None, session_option("robot")]
 SetOption = Annotated[

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
+import typer
 from rich.console import Group
 from rich.live import Live
 from rich.text import Text
@@ -22,18 +25,29 @@ if TYPE_CHECKING:
     from robocontrast_ros.sessions.control import SessionStatus
     from robocontrast_ros.sessions.evaluation import Evaluation
     from robocontrast_ros.sessions.plan import Plan
+    from robocontrast_ros.sessions.resolving import ResolvedSession
 
 LAST = 10
 """Number of rows, the last ones, that a terminal shows during planning."""
 
 
 @takes_overrides("robot", "policy", "budget", "seed", "max_trials", "repeats", "size", "strategy")
-def plan(session: SessionArgument, overrides: Overrides) -> None:
+def plan(
+    session: SessionArgument,
+    overrides: Overrides,
+    lock: Annotated[
+        Path | None, typer.Option(help="File to write the plan into, with its hash, before the first trial.")
+    ] = None,
+) -> None:
     """Print a session's trials and their expected cost without running it.
 
     Every trial is expected to succeed. After a failure the scene is another one, and costs differ from the plan.
     """
     refuse_unknown(str(session), overrides)
+    if lock is not None:
+        from robocontrast_ros.runs.locked_plan import refuse_existing
+
+        refuse_existing(lock)
     from robocontrast_ros.domain import Start
     from robocontrast_ros.domain.words import counted
     from robocontrast_ros.sessions.resolving import resolve
@@ -63,6 +77,20 @@ def plan(session: SessionArgument, overrides: Overrides) -> None:
     )
     if resolved.parameters.stop_early is not None:
         console.print("`stop_early` may end the session sooner, depending on the scores.")
+    if lock is not None:
+        _lock(resolved, plan, lock, console)
+
+
+def _lock(session: ResolvedSession, plan: Plan, file: Path, console: Console) -> None:
+    """Write a plan that is locked, and print how to follow it."""
+    from robocontrast_ros.runs.locked_plan import write_locked_plan
+    from robocontrast_ros.sessions.locking import lock
+
+    locked = lock(session, plan)
+    write_locked_plan(locked, file)
+    console.path("locked plan", file)
+    console.say(f"SHA-256 {locked.sha256}")
+    console.say(f"follow it: robocontrast evaluate SESSION --plan {shlex.quote(str(file))}")
 
 
 def _planned(evaluation: Evaluation, console: Console) -> Plan:

@@ -35,6 +35,10 @@ def picture(
     to: Annotated[Path, typer.Option(help="PNG file to write.")] = Path("trial.png"),
 ) -> None:
     """Draw a recorded trial: camera images and the map."""
+    from robocontrast_ros.bags.reader import bag_files
+
+    # What draws takes seconds to import.
+    bag_files(bag)
     from robocontrast_ros.analysis.figures.trial_picture import draw_trial
 
     draw_trial(bag, to)

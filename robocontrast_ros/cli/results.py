@@ -48,6 +48,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
     from robocontrast_ros.analysis.data.pacing import pacing_of, pose_sources_of, speed_scaling_of
     from robocontrast_ros.analysis.estimates.sample_size import sample_sizes
     from robocontrast_ros.analysis.figures.maps import write_maps
+    from robocontrast_ros.analysis.tables.deviations import deviations_block
     from robocontrast_ros.analysis.tables.sample_size import sample_size_block
     from robocontrast_ros.analysis.tables.summary import summary_report
     from robocontrast_ros.analysis.tables.terminal import Table
@@ -66,6 +67,8 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
     if results.warning:
         console.print(results.warning, style="yellow")
     console.print(summary_report(results.summary))
+    if (deviations := deviations_block(results)) is not None:
+        console.print("", Table(deviations), sep="\n")
     if results.has_shifts:
         from robocontrast_ros.analysis.estimates.observation_shift import shifts_of
         from robocontrast_ros.analysis.tables.observation_shift import shift_report

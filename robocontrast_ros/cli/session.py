@@ -25,6 +25,7 @@ from robocontrast_ros.graph.launch import Launch, prepare
 from robocontrast_ros.graph.ros_domain import Domain
 from robocontrast_ros.runs import events
 from robocontrast_ros.runs.journal import Journal, JournalError, JournalWriter, read_journal
+from robocontrast_ros.runs.locked_plan import LockedPlan, other_settings
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.plan import Plan
 from robocontrast_ros.sessions.resolving import ResolvedSession
@@ -120,12 +121,21 @@ def _run(launch: Launch, plan: Plan, console: Console, ahead: GraphAhead) -> tup
     expected = f"about {counted(len(plan.within_budget), 'trial')} and {plan.cost:.1f} {plan.cost_unit}"
     what = f"{session.parameters.strategy.name} on {session.robot.name}, {_policies(session)}, {expected}"
     console.print(Text.assemble((session.parameters.name, "bold"), f": {what}"))
+    if session.locked_plan is not None:
+        _say_plan(session, session.locked_plan, console)
     if launch.domain is None:
         begin = _in_one_process(launch, console, ahead)
     else:
         begin = _as_a_graph(launch, launch.domain, console, ahead)
     view = LiveView(console, run.journal, len(plan.within_budget), plan.budget, plan.cost_unit)
     return _run_processes(begin, view, run, console)
+
+
+def _say_plan(session: ResolvedSession, plan: LockedPlan, console: Console) -> None:
+    """Print which locked plan the session follows, and which parameters are others already."""
+    console.say(f"locked plan of {counted(len(plan.trials), 'trial')}, SHA-256 {plan.sha256}")
+    for key, planned, present in other_settings(plan, session.snapshot()):
+        console.say(f"{key} is {present!r}, planned was {planned!r}", "deviates from the locked plan:", "yellow")
 
 
 def _policies(session: ResolvedSession) -> str:

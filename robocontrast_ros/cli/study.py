@@ -12,6 +12,7 @@ import typer
 from robocontrast_ros.cli.signals import exit_code
 from robocontrast_ros.cli.terminal import Console, refused
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.configuration.files import find_file
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -36,6 +37,8 @@ def study(
 
     The same command resumes an interrupted study. Exit codes: 0 done, 1 the study failed, 2 invalid input, 130 Ctrl-C.
     """
+    # What analyses and draws takes seconds to import.
+    find_file("studies", name, "command line", "STUDY", Path.cwd())
     from robocontrast_ros.studies.job import StudyError
     from robocontrast_ros.studies.parameters import load_study
     from robocontrast_ros.studies.report import write_results

@@ -9,6 +9,9 @@ from robocontrast_ros.configuration.loading import resolve_uri
 
 SUFFIXES = (".yaml", ".yml")
 
+KINDS = {"policies": "policy", "studies": "study", "training": "recipe", "understanding": "check"}
+"""Folder of config/ -> its files' kind in messages, where that is not the folder's name without its `s`."""
+
 
 def is_path(name: str) -> bool:
     """Return whether a text is a path or package URI of a parameter file, and not the name of one in config/."""
@@ -25,7 +28,7 @@ def find_file(kind: str, name: str, source: str, key: str, relative_to: Path) ->
     """Return the parameter file of a name or a path.
 
     Args:
-        kind: folder of config/: ``sessions``, ``robots``, ``policies`` or ``tasks``.
+        kind: folder of config/, such as ``sessions`` or ``robots``.
         name: name or path.
         source: the file or option with the name, for the error.
         key: its key there, for the error.
@@ -34,10 +37,10 @@ def find_file(kind: str, name: str, source: str, key: str, relative_to: Path) ->
     Raises:
         ConfigurationError: there is no such name or file.
     """
-    known = known_names(kind)
+    known, what = known_names(kind), KINDS.get(kind, kind.removesuffix("s"))
     if not is_path(name):
         if name not in known:
-            raise ConfigurationError.unknown(source, key, name, known, f"{key}, or the path of a .yaml file")
+            raise ConfigurationError.unknown(source, key, name, known, f"{what}, or the path of a .yaml file")
         return known[name]
     path = resolve_uri(name, relative_to).resolve()
     if not is_file(path):
@@ -45,7 +48,7 @@ def find_file(kind: str, name: str, source: str, key: str, relative_to: Path) ->
             source,
             key,
             name,
-            f"a file that exists, or a known {key}: {', '.join(known) or '(none)'}",
+            f"a file that exists, or a known {what}: {', '.join(known) or '(none)'}",
             f"There is no file {path}.",
         )
     return path

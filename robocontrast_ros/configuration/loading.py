@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -54,9 +56,14 @@ def resolve_uri(uri: str, relative_to: Path | None = None) -> Path:
     Args:
         uri: a package URI, an absolute path, or a path relative to ``relative_to``.
         relative_to: folder that relative paths start from; the working directory if None.
+
+    Raises:
+        ConfigurationError: it is the URI of another package.
     """
     if uri.startswith(PACKAGE_SCHEME):
         return share_directory() / uri[len(PACKAGE_SCHEME) :]
+    if uri.startswith("package://"):
+        raise ConfigurationError(uri, "", "a file of another package", f"{PACKAGE_SCHEME}…, or a path")
     path = Path(uri).expanduser()
     return path if path.is_absolute() else (relative_to or Path.cwd()) / path
 
@@ -203,8 +210,30 @@ def _explain(cls: type, error: ValidationError, source: str, data: Any) -> Confi
         where = (inner.source, inner.key) if inner.source else (source, ".".join(filter(None, (key, inner.key))))
         return ConfigurationError(*where, inner.got, inner.expected, inner.cure)
     # A value that may be of several types has a finding for each of them.
-    expected = dict.fromkeys(_expected(cls, one) for one in found if _key(one["loc"], data) == key)
-    return ConfigurationError(source, key, got, " or ".join(expected), _cure(cls, first))
+    expected = " or ".join(dict.fromkeys(_expected(cls, one) for one in found if _key(one["loc"], data) == key))
+    if kind == "value_error" and isinstance(got, dict):
+        key, got = _told_of(got, key, expected)
+    return ConfigurationError(source, key, got, expected, _cure(cls, first))
+
+
+def _told_of(mapping: dict[str, Any], key: str, expected: str) -> tuple[str, Any]:
+    """Return the key and the value to show for a mistake across the keys of a mapping.
+
+    Of the whole mapping, those are shown that the expectation names in backticks; of a file none of whose keys it
+    names, the first that it names is missing.
+    """
+    named = {name: _value(mapping, name) for name in re.findall(r"`([A-Za-z_][\w.]*)[^`]*`", expected)}
+    there = {name: value for name, value in named.items() if value is not NOTHING}
+    if len(there) == 1 or (named and not there and not key):
+        name, value = next(iter((there or named).items()))
+        return ".".join(filter(None, (key, name))), value
+    return key, there or mapping
+
+
+def _value(mapping: Any, key: str) -> Any:
+    for part in key.split("."):
+        mapping = mapping.get(part, NOTHING) if isinstance(mapping, dict) else NOTHING
+    return mapping
 
 
 def _expected(cls: type, found: Any) -> str:
@@ -217,15 +246,21 @@ def _expected(cls: type, found: Any) -> str:
     if kind == "string_pattern_mismatch" and context["pattern"] == FILE_NAME:
         return FILE_NAME_WORDS
     if kind in ("too_short", "string_too_short"):
-        return f"{context['min_length']} {'item' if kind == 'too_short' else 'character'} or more"
+        least, what = context["min_length"], "item" if kind == "too_short" else "character"
+        return f"{least} {what}{'s' * (least != 1)} or more"
     return EXPECTED.get(kind) or _lower(found["msg"].removeprefix("Input should be "))
 
 
 def _cure(cls: type, found: Any) -> str:
-    """Return how to write a single value if a list or a mapping was expected."""
+    """Return how to write what YAML takes for another thing: a single value, a text, or nothing."""
     kind, got = found["type"], found.get("input")
     if kind in ("list_type", "tuple_type") and isinstance(got, str | int | float):
         return f"For one write `[{got}]`."
+    if kind == "string_type" and isinstance(got, bool | date):
+        # YAML takes words such as `on` and `no` for truth values, and 2026-01-31 for a date.
+        return "Put the text in quotes."
+    if got is None:
+        return "There is nothing after the key: write a value, or leave the key out."
     if kind == "dataclass_type" and isinstance(got, str):
         record = _record_at(cls, found["loc"])
         keys = _required(record) or _keys(record)[:1]

@@ -20,7 +20,8 @@ def record(cls: type[Cls]) -> type[Cls]:
     """Make a class a parameter record: a frozen dataclass that is checked when it is made.
 
     Declare each field with ``pydantic.Field(description=…, ge=…, le=…)``; checks across fields go
-    into ``__post_init__`` and raise ValueError with a description of the right value. ``allow_inf_nan=True``
+    into ``__post_init__`` and raise ValueError with a description of the right value, whose keys in backticks are shown
+    with their values. ``allow_inf_nan=True``
     allows infinity. The schema is built when the first record is made.
     """
     from pydantic import ConfigDict

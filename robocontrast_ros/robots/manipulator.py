@@ -37,7 +37,7 @@ class Joint:
 
     def __post_init__(self) -> None:
         if not self.lower < self.upper:
-            raise ValueError(f"lower < upper for joint '{self.name}' (got {self.lower} and {self.upper})")
+            raise ValueError(f"`lower` < `upper` for joint '{self.name}' (got {self.lower} and {self.upper})")
 
 
 @record

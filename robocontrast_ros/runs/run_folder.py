@@ -26,6 +26,9 @@ GRAPH_VARIABLES = (
 PROFILES = "problems"
 """Name of the file of the task's problems among a run's parameters."""
 
+LOCKED_PLAN = "locked_plan.json"
+"""Name of the copy of a locked plan among a run's parameters."""
+
 TEST_SET = "test_set"
 """Name of the copy of recorded test instances among a run's parameters."""
 
@@ -59,8 +62,8 @@ class RunFolder:
             name: of the session.
             now: seconds since the epoch, for the folder's name.
             session: the session's parameters, overrides applied.
-            copies: ``robot``, ``policy``, ``task``, ``test_set``, ``calibration``, ``tags`` or ``fixed_tags`` -> file
-                to copy.
+            copies: ``robot``, ``policy``, ``task``, ``test_set``, ``calibration``, ``tags`` or ``fixed_tags``, or a
+                file's name with its ending -> file to copy.
             profiles: problem of the task -> its profile (``tasks.protocol.Profile``) as plain values: the task's file
                 may only refer to them. None if it has none.
             source: the session's file, for errors.
@@ -87,7 +90,7 @@ class RunFolder:
             make_folder(run.parameters)
             write_yaml(run.session_file, session)
             for kind, file in copies.items():
-                write_file(run.parameters / f"{kind}.yaml", file.read_bytes())
+                write_file(run.parameters / (kind if "." in kind else f"{kind}.yaml"), file.read_bytes())
             if profiles:
                 write_yaml(run.profiles, {"problems": profiles})
         except BaseException:
@@ -132,6 +135,11 @@ class RunFolder:
     def profiles(self) -> Path:
         """The profiles of the task's problems when the session was started; not there if the task has none."""
         return self.parameters / f"{PROFILES}.yaml"
+
+    @property
+    def locked_plan(self) -> Path:
+        """The copy of the plan that was locked before the session; not there without one."""
+        return self.parameters / LOCKED_PLAN
 
     @property
     def journal(self) -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, make_plugin, plugin_names, resolve_uri
-from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.configuration.files import is_file, known_names
 from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.episodes.judging import Judge
 from robocontrast_ros.episodes.scoring import Score
@@ -118,6 +118,16 @@ def with_cameras(
                 *origin[:2], camera.name, there, f"camera of the robot '{robot.name}' in the task's world ({scenery})"
             )
     return parameters
+
+
+def check_world_is_there(scenery: str, task_file: Path) -> None:
+    """Refuse a task's world model that does not exist; its content is checked when the world starts.
+
+    Raises:
+        ConfigurationError: it does not exist.
+    """
+    if not is_file(resolve_uri(scenery)):
+        raise ConfigurationError(str(task_file), "world", scenery, "the URI or path of an MJCF file that exists")
 
 
 def _there(robot: RobotProfile, scenery: str | None) -> list[str]:

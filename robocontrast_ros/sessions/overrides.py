@@ -66,6 +66,10 @@ class Overrides:
     practice: bool | None = _option(
         "Practise: a simulated table and robot, set up by the person at the console.", key="", flag="--practice"
     )
+    plan: str | None = _option(
+        "Locked plan that the session follows, by `robocontrast plan --lock`; results list every deviation.",
+        key="locked_plan",
+    )
     composed: bool | str | None = _option(
         launched="Whether rollout, scorer and sim_bridge are in one process; `all`: simulator and policy server, too."
     )

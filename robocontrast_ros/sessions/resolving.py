@@ -25,7 +25,8 @@ from robocontrast_ros.domain import TestInstance
 from robocontrast_ros.episodes.scoring import Score, load_scores, need_joints
 from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
-from robocontrast_ros.runs.run_folder import TEST_SET, RunFolder
+from robocontrast_ros.runs.locked_plan import LOCKED, LockedPlan, read_locked_plan
+from robocontrast_ros.runs.run_folder import LOCKED_PLAN, TEST_SET, RunFolder
 from robocontrast_ros.sessions.evaluation import Evaluation
 from robocontrast_ros.sessions.fitting import (
     LoadedWorld,
@@ -40,6 +41,7 @@ from robocontrast_ros.sessions.fitting import (
     check_shown_camera,
     check_tolerances,
     check_transports,
+    check_world_is_there,
     checked_metric,
     checked_stop_early,
     loaded_perturbations,
@@ -107,6 +109,8 @@ class ResolvedSession:
         scores: those of the session, in the order of tables.
         recorded: the test instances of ``test_set.file``; none if they are drawn.
         blind_files: parameter file of each policy of a blind session; empty of any other.
+        locked_plan: the plan that it follows; None without one.
+        output_said_in: the file, or the command line, that says where run folders are made.
     """
 
     source: Path
@@ -123,6 +127,8 @@ class ResolvedSession:
     scores: tuple[type[Score], ...]
     recorded: tuple[TestInstance, ...] = ()
     blind_files: tuple[Path, ...] = ()
+    locked_plan: LockedPlan | None = None
+    output_said_in: str = ""
 
     @property
     def set_up_tolerances(self) -> Tolerances:
@@ -167,6 +173,10 @@ class ResolvedSession:
             everything["set_up_tolerances"] = {"usual": asdict(found.usual), "own": own, "fixed": sorted(found.fixed)}
         if self.parameters.test_set.file:
             everything["test_set"] = read_yaml(Path(self.parameters.test_set.file))
+        if self.locked_plan is not None:
+            # Wherever its file is, the plan is the same.
+            del everything["session"][LOCKED]
+            everything[LOCKED] = {"sha256": self.locked_plan.sha256}
         return from_json(to_json(everything, inf_nan_mode="strings", fallback=str))
 
     def console_files(self) -> dict[str, Path]:
@@ -194,10 +204,15 @@ class ResolvedSession:
             ConfigurationError: the folder cannot be made, or a file that the console uses is not there.
             DiskError: its content cannot be written; there is no folder then.
         """
+        given = dump_record(self.parameters)
         files = {"robot": self.robot_file, "policy": self.policy_file, "task": self.task_file}
         if self.parameters.test_set.file:
             files[TEST_SET] = Path(self.parameters.test_set.file)
         files |= {key: file for key, file in self.console_files().items() if CONSOLE_FILES[key].copied}
+        if self.locked_plan is not None:
+            files[LOCKED_PLAN] = Path(self.parameters.locked_plan)
+            # The run folder's own copy, beside the file that names it.
+            given[LOCKED] = LOCKED_PLAN
         if self.blind_files:
             del files["policy"]
             files |= {f"policy_{number}": file for number, file in enumerate(self.blind_files, start=1)}
@@ -205,10 +220,10 @@ class ResolvedSession:
             Path(self.parameters.output),
             self.parameters.name,
             now,
-            session=dump_record(self.parameters),
+            session=given,
             copies={kind: file for kind, file in files.items() if file is not None},
             profiles={name: asdict(profile) for name, profile in (self.task.profiles or {}).items()},
-            source=str(self.source),
+            source=self.output_said_in or str(self.source),
         )
 
     def evaluation(self) -> Evaluation:
@@ -286,6 +301,8 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     check_robot_fits_task(robot, files["robot"], task, files["task"], origin("robot"))
     check_robot_reaches(robot, files["robot"], task, files["task"], origin("robot"))
     scenery = task.scenes.world if world.features.embedded else None
+    if scenery is not None:
+        check_world_is_there(scenery, files["task"])
     parameters = with_cameras(parameters, robot, wanted, origin("cameras"), files["robot"], scenery)
     check_shown_camera(parameters, world, origin)
     check_tolerances(parameters, task, world, origin)
@@ -302,6 +319,7 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
             if problem not in task.problems:
                 raise ConfigurationError.unknown(*where, problem, task.problems, f"problem of the task '{task.name}'")
     parameters, recorded = _with_recorded(parameters, task, origin)
+    parameters, locked_plan = _with_locked_plan(parameters, origin)
     parameters = replace(parameters, operator=_with_places(parameters.operator, origin))
     if parameters.cost not in COST_MODELS:
         raise ConfigurationError.unknown(*origin("cost")[:2], parameters.cost, COST_MODELS, "cost model")
@@ -333,6 +351,8 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
         scores=scores,
         recorded=recorded,
         blind_files=blind_files,
+        locked_plan=locked_plan,
+        output_said_in=origin("output")[0],
     )
 
 
@@ -369,6 +389,14 @@ def _with_recorded(
         raise ConfigurationError(*where, test_set.size, f"at most {len(recorded)}, for {file} has no more")
     size = test_set.size or len(recorded)
     return replace(parameters, test_set=replace(test_set, size=size, file=str(file))), recorded
+
+
+def _with_locked_plan(parameters: SessionParameters, origin: Origin) -> tuple[SessionParameters, LockedPlan | None]:
+    """Return the parameters with the path of the locked plan, and the plan, if there is one."""
+    if not parameters.locked_plan:
+        return parameters, None
+    file = (origin(LOCKED)[2] / Path(parameters.locked_plan).expanduser()).resolve()
+    return replace(parameters, locked_plan=str(file)), read_locked_plan(file)
 
 
 def _with_places(operator: OperatorParameters, origin: Origin) -> OperatorParameters:

@@ -439,6 +439,12 @@ class SessionParameters:
     recording: Annotated[
         RecordingParameters | None, BeforeValidator(_recording), WrapSerializer(_recording_in_words)
     ] = Field(default_factory=RecordingParameters, description="contents of the bags, or `none` for no bags")
+    # Without a plan, what a run records is what it was before there were any.
+    locked_plan: str = Field(
+        default="",
+        exclude_if=lambda file: not file,
+        description="file of the locked plan that the session follows, by `robocontrast plan --lock`; none if left out",
+    )
     output: str = Field(
         default="runs",
         min_length=1,
@@ -449,7 +455,7 @@ class SessionParameters:
         """Refuse a camera that is named twice, no policy, and a policy beside a server elsewhere."""
         names = [camera.name for camera in self.cameras or ()]
         if len(set(names)) != len(names):
-            raise ValueError("each of the cameras once")
+            raise ValueError("each of the `cameras` once")
         if self.policy_server.composed and not self.composed:
             raise ValueError("`composed: true` where `policy_server.composed` is true")
         if self.blind is not None:
@@ -470,6 +476,8 @@ class SessionParameters:
         """Refuse parameters that do not fit blind policies."""
         if self.policy or self.policy_server.external:
             raise ValueError("neither `policy` nor `policy_server.external` beside `blind`, which names the policies")
+        if self.locked_plan:
+            raise ValueError("no `locked_plan` beside `blind`: it says which policy runs")
         if self.stop_early is not None:
             raise ValueError("no `stop_early` beside `blind`: its question is about one policy")
         if self.least_answer_time >= self.timeouts.policy:

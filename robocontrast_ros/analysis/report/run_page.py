@@ -43,6 +43,7 @@ from robocontrast_ros.analysis.report.trials import (
 from robocontrast_ros.analysis.report.understanding import understanding_section
 from robocontrast_ros.analysis.report.worklist import worklist_block, worklist_of
 from robocontrast_ros.analysis.tables.block import TableBlock
+from robocontrast_ros.analysis.tables.deviations import deviations_block
 from robocontrast_ros.analysis.tables.sample_size import sample_size_block
 from robocontrast_ros.analysis.tables.summary import (
     all_scores_block,
@@ -157,6 +158,7 @@ def _content(
         "headlines": tuple(headlines_of(summary)),
         "tables": _tables(run, results),
         "charts": _charts(results),
+        "deviations": deviations_block(results),
         "profile": profile_section(results, attempts),
         "understanding": understanding_section(results),
         "clutter": clutter_section(run, results, attempts),

@@ -173,7 +173,7 @@ class LanguageTableParameters(TaskParameters):
         """Refuse blocks and families that are unknown or named twice, and a start off the board."""
         unknown = sorted({*self.blocks, *self.further} - set(ALL_BLOCKS))
         if unknown:
-            raise ValueError(f"blocks among {', '.join(ALL_BLOCKS)}; unknown: {', '.join(unknown)}")
+            raise ValueError(f"`blocks` among {', '.join(ALL_BLOCKS)}; unknown: {', '.join(unknown)}")
         if len({*self.blocks, *self.further}) != len(self.blocks) + len(self.further):
             raise ValueError("each of the blocks once")
         elsewhere = sorted(set(self.block_models) - {*self.blocks, *self.further})

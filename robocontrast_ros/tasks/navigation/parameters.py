@@ -92,7 +92,7 @@ class Generator:
     def __post_init__(self) -> None:
         """Refuse bounds that no path can meet."""
         if not 2 * self.leg <= self.path[1] or self.path[0] > self.path[1]:
-            raise ValueError("path as [least, greatest], the greatest at least twice `leg`")
+            raise ValueError("`path` as [least, greatest], the greatest at least twice `leg`")
 
 
 @record

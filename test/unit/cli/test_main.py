@@ -152,3 +152,27 @@ def test_a_mistake_is_one_line_and_exit_code_2(arguments, words):
     assert line.startswith("error: ")
     for word in words:
         assert word in line
+
+
+@pytest.mark.parametrize(
+    ("begun", "found"),
+    [
+        ("ev", ["evaluate"]),
+        ("tasks exp", ["export"]),
+        ("evaluate --max", ["--max-trials"]),
+        ("plan tabletop_d", ["tabletop_demo", "tabletop_difficulty"]),
+        ("evaluate x --policy vln_o", ["vln_oracle"]),
+        ("evaluate x --robot loco", ["locobot", "locobot_real"]),
+        ("plan ./mine", []),
+    ],
+)
+def test_a_shell_completes_commands_options_and_names(begun, found):
+    words = ["robocontrast", *begun.split()]
+    asked = {
+        "COMP_WORDS": " ".join(words),
+        "COMP_CWORD": str(len(words) - 1),
+        "_ROBOCONTRAST_COMPLETE": "complete_bash",
+    }
+    result = CliRunner(env=asked).invoke(app, prog_name="robocontrast")
+    assert result.exit_code == 0
+    assert result.stdout.split() == found

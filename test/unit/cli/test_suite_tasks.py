@@ -116,7 +116,7 @@ def test_an_unknown_value_of_a_filter_is_refused_by_name(option, scene):
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        ("nosuch", "command line: `TASK`: got 'nosuch', expected a known TASK, or the path of a .yaml file: "),
+        ("nosuch", "command line: `TASK`: got 'nosuch', expected a known task, or the path of a .yaml file: "),
         ("nosuch.yaml", "There is no file "),
         ("kitchen", "kitchen.yaml: `task`: got 'kitchen', expected a suite of tasks"),
     ],

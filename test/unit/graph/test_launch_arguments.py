@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from domains import own_domain
+from here import command_here
 
 from robocontrast_ros.configuration import ConfigurationError, read_yaml, write_yaml
 from robocontrast_ros.graph.description import processes_of
@@ -47,6 +48,8 @@ def test_what_is_left_out_is_as_in_the_session_s_file(launch, tmp_path):
 
 
 def test_every_argument_reaches_the_session_or_its_graph(launch, tmp_path):
+    plan = tmp_path / "plan.json"
+    assert command_here("plan", "language_table_demo", "--size", 1, "--lock", plan)[0] == 0
     words = {
         "session": "language_table_demo",
         "robot": "ur5e",
@@ -58,6 +61,7 @@ def test_every_argument_reaches_the_session_or_its_graph(launch, tmp_path):
         "size": "5",
         "strategy": "standard",
         "policy_server": "composed",
+        "plan": str(plan),
         "composed": "true",
         "output": str(tmp_path),
         "namespace": "/lab/robot1",
@@ -75,6 +79,7 @@ def test_every_argument_reaches_the_session_or_its_graph(launch, tmp_path):
         2,
     )
     assert (p.test_set.size, p.strategy.name, p.output) == (5, "standard", str(tmp_path))
+    assert (p.locked_plan, len(launched.session.locked_plan.trials)) == (str(plan), 5)
     assert (launched.domain.namespace, launched.log_level) == ("lab/robot1", "warn")
     (container,) = (each for each in processes_of(launched.session, launched.run) if each.composed)
     assert "policy_server" in container.arguments

@@ -16,6 +16,7 @@ from ament_index_python.packages import get_package_prefix, get_package_share_di
 from packaging.requirements import Requirement
 
 import robocontrast_ros
+from robocontrast_ros.configuration import read_yaml
 
 sys.path.append(str(Path(__file__).resolve().parents[3]))
 
@@ -346,3 +347,16 @@ def test_names_that_a_library_does_not_document_were_read_in_the_version_that_is
     assert re.findall(rf"^{library}==([^\s;\\]+)", lock, re.MULTILINE) == [version], (
         f"read {module} against the new one"
     )
+
+
+def test_the_citation_says_what_package_xml_says(checkout, manifest):
+    citation = read_yaml(checkout / "CITATION.cff")
+    said = {key: manifest.findtext(key) for key in ("name", "version", "description", "license", "maintainer")}
+    (author,) = citation["authors"]
+    assert said == {
+        "name": citation["title"],
+        "version": citation["version"],
+        "description": citation["abstract"],
+        "license": citation["license"],
+        "maintainer": author["name"],
+    }

@@ -148,7 +148,7 @@ def put(data, value, *keys):
         (lambda d: put(d, 1, "jonts"), r"`jonts`: got 'jonts', expected a known key.*Did you mean 'joints'"),
         (
             lambda d: put(d, 3.0, "joints", 0, "lower"),
-            r"lower < upper for joint 'fr3_joint1' \(got 3.0 and 2.7437\)",
+            r"`lower` < `upper` for joint 'fr3_joint1' \(got 3.0 and 2.7437\)",
         ),
         (lambda d: d["joints"].pop(), r"`home` to have one entry a joint: 6, not 7"),
         (
@@ -162,7 +162,7 @@ def put(data, value, *keys):
         (lambda d: remove(d, "end_effector", "type"), r"`end_effector`: .*Add a `type`, one of .*rod"),
         (
             lambda d: put(d, "hook", "end_effector"),
-            r"`end_effector`: got 'hook', expected a known end_effector, or the path",
+            r"`end_effector`: got 'hook', expected a known gripper, or the path",
         ),
         (
             lambda d: put(d, -1.0, "joints", 1, "velocity"),
@@ -266,7 +266,7 @@ def test_a_file_that_extends_a_robot_has_its_keys_but_for_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("extends", "message"),
     [
-        ("franca", r"b.yaml: `extends`: got 'franca', expected a known extends, or .*Did you mean 'franka'"),
+        ("franca", r"b.yaml: `extends`: got 'franca', expected a known robot, or .*Did you mean 'franka'"),
         (7, r"b.yaml: `extends`: got 7, expected name or path of a robot's file"),
         ("a.yaml", r"b.yaml: `extends`: got 'a.yaml', expected a robot that does not extend this one"),
     ],

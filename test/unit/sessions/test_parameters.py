@@ -397,7 +397,7 @@ def test_a_physics_step_that_does_not_divide_the_control_period_is_refused(write
         ),
         (
             Overrides(settings={"policy": ""}),
-            "command line: `policy`: got \"policy: ''\", expected a `policy`",
+            "command line: `policy`: got '', expected a `policy`",
         ),
         (
             Overrides(seed=3, settings={"seed": 4}),

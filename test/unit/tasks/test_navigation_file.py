@@ -270,7 +270,7 @@ MISTAKES = {
     "bounds that no path can meet": (
         lambda c: c["generator"].update(path=[3.0, 1.0]),
         "generator",
-        ["path as [least, greatest]"],
+        ["`path` as [least, greatest]"],
     ),
 }
 
