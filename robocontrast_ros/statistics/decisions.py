@@ -8,10 +8,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
-from statsmodels.stats.proportion import confint_proportions_2indep
 
 from robocontrast_ros.statistics.clusters import differences, paired_difference
-from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.proportions import wilson
+from robocontrast_ros.statistics.unpaired import unpaired_difference
 
 MCNEMAR, BOSCHLOO, PAIRED_BOOTSTRAP = "McNemar", "Boschloo", "paired bootstrap"
 """Names of the tests."""
@@ -59,8 +60,7 @@ def boschloo(s1: int, n1: int, s2: int, n2: int) -> Decision:
         return Decision(BOSCHLOO, None, NO_ESTIMATE, n1 + n2)
     p = stats.boschloo_exact(np.array([[s1, s2], [n1 - s1, n2 - s2]])).pvalue
     # Newcombe's hybrid of the two Wilson intervals (1998), his method 10.
-    low, high = confint_proportions_2indep(s1, n1, s2, n2, method="newcomb", alpha=1.0 - CONFIDENCE)
-    difference = Estimate(s1 / n1 - s2 / n2, float(low), float(high))
+    difference = unpaired_difference(wilson(s1, n1), wilson(s2, n2))
     # If all trials, or none, succeeded, there is no evidence of a difference; scipy gives NaN then.
     return Decision(BOSCHLOO, 1.0 if np.isnan(p) else float(p), difference, n1 + n2)
 
