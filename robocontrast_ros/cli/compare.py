@@ -63,7 +63,8 @@ def compare(
     _check(runs, control, measure, margin)
     ours = not format_ and all(RunFolder(Path(run)).session_file.is_file() for run in runs)
     if not ours and len(runs) < 2:
-        RunFolder.open(Path(runs[0]))
+        expected = "two results at least, or a run folder of a blind session"
+        raise ConfigurationError("command line", "RUNS", runs[0], expected, "`robocontrast compare -h` has more.")
     from robocontrast_ros.analysis.foreign.reading import read_arm
 
     # A file that does not fit is refused before a page is written.

@@ -167,7 +167,7 @@ def checked(source: str, where: str, stated: Any, rows: list[Outcome], scale: fl
     Raises:
         ConfigurationError: it disagrees.
     """
-    counting, successes = [row for row in rows if row.void_reason is None]
+    counting = [row for row in rows if row.void_reason is None]
     successes = sum(row.success is True for row in counting)
     rates = [scale * successes / number for number in (len(rows), len(counting)) if number]
     numbers = [len(rows), len(counting)]

@@ -59,9 +59,10 @@ def _power(verdict: Verdict) -> list[str]:
         lines = ["So few trials find no drop, however large, with 80 % power."]
     else:
         lines = [f"Smallest drop that so many trials find with 80 % power: {words(verdict.smallest_drop)}."]
+    pairs = "in pairs" if verdict.pairs is not None else "in pairs that are no more alike than by chance"
     needed = [
         f"{number} {how}"
-        for number, how in ((verdict.needed.unpaired, "unpaired"), (verdict.needed.paired, "in pairs"))
+        for number, how in ((verdict.needed.unpaired, "unpaired"), (verdict.needed.paired, pairs))
         if number is not None
     ]
     if needed:

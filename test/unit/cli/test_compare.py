@@ -21,8 +21,8 @@ def runs(tmp_path_factory):
     return [recorded_run(folder / policy, policy, trials=11).path for policy in ("oracle", "random")]
 
 
-def invoke(*arguments):
-    return CliRunner(env={"COLUMNS": "80"}).invoke(app, ["compare", *map(str, arguments)])
+def invoke(*arguments, fail_on="none"):
+    return CliRunner(env={"COLUMNS": "80"}).invoke(app, ["compare", "--fail-on", fail_on, *map(str, arguments)])
 
 
 def test_the_numbers_are_printed_and_written_beside_the_page(runs, tmp_path):
@@ -81,4 +81,23 @@ def test_a_page_must_not_have_the_name_of_its_table(runs, tmp_path):
     assert result.exit_code == 2
     (line,) = result.stderr.strip().splitlines()
     assert "--to" in line and "the name of an HTML file" in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_run_folders_end_with_the_verdict_whose_exit_code_is_that_of_counts(runs, tmp_path):
+    # Four test instances: even all of them cannot decide, whichever policy comes first.
+    for named in (runs, runs[::-1]):
+        result = invoke(*named, "--to", tmp_path / "page.html", "--no-pictures", fail_on="worse,undecided")
+        assert result.exit_code == 3, result.output
+        head, numbers, *more = result.output.splitlines()[-4:]
+        assert head == f"{named[0]} against {named[1]}: undecided"
+        assert "11 pairs" in numbers and "paired bootstrap" in numbers
+        assert "of 11)" in numbers and "80 % power" in more[0]
+
+
+def test_a_run_folder_is_also_compared_with_counts_and_then_no_page_is_written(runs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = invoke(runs[0], "0/20", fail_on="worse")
+    assert result.exit_code == 0, result.output
+    assert "better" in result.output.splitlines()[0] and "permutation" in result.output
     assert list(tmp_path.iterdir()) == []

@@ -42,7 +42,7 @@ def outcomes_of(results: Results) -> ResultSet:
                 task,
                 str(row["cluster"]),
                 f"{row['base_id']} {row['perturbation']} {row['repeat']}",
-                success=row["success"],
+                success=bool(row["success"]),
                 score=row[spec.column] if graded else None,
             )
             for row in trials.filter(trials["counts"]).iter_rows(named=True)
