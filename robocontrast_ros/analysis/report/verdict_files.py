@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 from robocontrast_ros import __version__
@@ -118,7 +119,7 @@ def _location(verdict: Verdict) -> str:
     for source in (verdict.second, verdict.first):
         path = Path(source if Path(source).exists() else source.partition("#")[0])
         if path.exists() and path.resolve().is_relative_to(here):
-            return path.resolve().relative_to(here).as_posix()
+            return quote(path.resolve().relative_to(here).as_posix())
     raise ConfigurationError(
         "command line",
         "--sarif",
