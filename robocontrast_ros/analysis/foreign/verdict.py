@@ -212,6 +212,8 @@ def _verdict(arms: tuple[Arm, Arm], controls: tuple[Arm, Arm] | None, measure: s
     )
     if base is not None:
         found = _beyond_control(blank, data, base)
+        if found.pairs is not None and isinstance(data, _Pairs) and found.pairs < len(data.keys):
+            notes.append(f"{found.pairs} of {counted(len(data.keys), 'pair')} have controls; these are used.")
     elif isinstance(data, _Pairs):
         found = _paired(blank, data)
     else:

@@ -18,6 +18,7 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.system.disk import write_file, writing
 
 RULE = "policy-comparison"
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {Word.BETTER: "note", Word.WORSE: "error", Word.UNDECIDED: "warning", Word.NOT_COMPARABLE: "warning"}
 """SARIF's level of each verdict."""
 _OUTCOMES = {Word.WORSE: "failure", Word.UNDECIDED: "skipped", Word.NOT_COMPARABLE: "error"}
@@ -94,7 +95,7 @@ def write_sarif(verdicts: Sequence[Verdict], file: Path) -> None:
     }
     driver = {"name": "robocontrast", "version": __version__, "rules": [rule]}
     content = {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [{"tool": {"driver": driver}, "results": [_result(verdict) for verdict in verdicts]}],
     }

@@ -199,6 +199,22 @@ def test_a_control_is_subtracted_instance_by_instance():
     )
 
 
+def test_pairs_without_controls_are_left_out_and_told():
+    hard, easy = [arm("a", [1] * 12), arm("b", [0] * 12)], [arm("a0", [1] * 9), arm("b0", [1] * 9)]
+    found = verdict(*hard, controls=easy)
+    assert found.pairs == 9 and found.word is Word.BETTER
+    assert "9 of 12 pairs have controls; these are used." in found.notes
+
+
+def test_controls_on_other_instances_are_subtracted_as_a_whole():
+    hard, easy = (
+        [arm("a", [1] * 40), arm("b", [0] * 40)],
+        [arm("a0", [1] * 40, start=50), arm("b0", [1] * 40, start=50)],
+    )
+    found = verdict(*hard, controls=easy)
+    assert (found.test, found.word, found.difference.mean) == ("MOVER", Word.BETTER, 1.0)
+
+
 def test_a_control_of_counts_has_an_interval_and_a_p_value_that_agree():
     def found(s, control):
         arms = [read_arm(f"{n}/100") for n in (s, 50, *control)]
@@ -261,7 +277,7 @@ def wrong(words):
 
 @pytest.mark.parametrize("share", [0.5, 0.775])
 def test_equal_policies_with_20_trials_are_told_apart_in_at_most_5_percent(share):
-    draws = np.random.default_rng(5).binomial(20, share, (1000, 2))
+    draws = np.random.default_rng(5).binomial(20, share, (600, 2))
     pairs = np.sort(draws, axis=1)  # the word of swapped counts is the opposite one
     found = wrong([of_counts(int(s), 20, int(t), 20).word for s, t in pairs])
     assert found <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / len(draws))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,6 +13,7 @@ from foreign_files import lerobot, robolab, table, vla_episode, vla_eval
 from typer.testing import CliRunner
 
 from robocontrast_ros.cli.main import app
+from robocontrast_ros.configuration import plugin_names
 
 
 def invoke(*arguments):
@@ -117,6 +120,34 @@ def files():
     return lambda *arms: invoke(*arms, *options)
 
 
+@pytest.fixture
+def page():
+    return (Path(__file__).resolve().parents[3] / "docs" / "foreign_results.md").read_text(encoding="utf-8")
+
+
+def test_the_output_that_the_page_shows_is_that_of_the_command(page):
+    shown = re.search(r"^    \$ robocontrast compare (.*)\n((?:    .*\n)+)", page, re.MULTILINE)
+    result = invoke(*shown[1].split())
+    assert textwrap.dedent(shown[2]) == result.stdout
+
+
+def test_the_page_lists_each_format(page):
+    assert tuple(sorted(re.findall(r"^\| `(\w+)` \| .* \| .* \| .* \|$", page, re.MULTILINE))) == plugin_names(
+        "result_formats"
+    )
+
+
+def test_the_format_of_the_page_is_one(page, monkeypatch):
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    Path("lab_format.py").write_text(code)
+    monkeypatch.syspath_prepend(".")
+    Path("ours.log").write_text("".join(f"place{i} ok\n" for i in range(9)))
+    Path("theirs.log").write_text("".join(f"place{i} failed\n" for i in range(9)))
+    result = invoke("ours.log", "theirs.log", "--format", "lab_format:Log")
+    assert result.exit_code == 0, result.output
+    assert "9 pairs" in result.output and "better" in result.output
+
+
 def test_junit_has_a_case_for_each_verdict(files):
     assert files("ours.csv", "weak.csv", "odd|.csv", "scores.csv").exit_code == 3
     suite = ElementTree.parse("junit.xml").getroot().find("testsuite")
@@ -152,7 +183,7 @@ def test_the_summary_is_appended_as_a_table_of_markdown(files):
 def test_sarif_has_what_github_asks_for(files):
     files("weak.csv", "ours.csv", "odd|.csv", "scores.csv")
     content = json.loads(Path("found.sarif").read_text())
-    assert content["version"] == "2.1.0" and content["$schema"].endswith("sarif-2.1.0.json")
+    assert content["version"] == "2.1.0" and content["$schema"].endswith("sarif-schema-2.1.0.json")
     (run,) = content["runs"]
     driver = run["tool"]["driver"]
     assert driver["name"] == "robocontrast"
