@@ -87,6 +87,8 @@ def smallest_drop_of_pairs(n: int, either: float) -> float | None:
         n: number of independent pairs.
         either: share of pairs in which, besides the drop, only the first succeeds, and the same for only the second.
     """
+    if n > MOST_EXACT:
+        return _least(1.0 - 2.0 * either, lambda drop: _enough(n, drop, 2.0 * either + drop - drop**2))
     return _least(1.0 - 2.0 * either, lambda drop: mcnemar_power(n, either, either + drop))
 
 
@@ -120,12 +122,7 @@ def smallest_drop_of_clusters(number: int, variance: float, most: float = 1.0) -
     """Return the smallest mean drop that so many clusters show, up to ``most``; None if they show none."""
     if number < FEWEST_CLUSTERS:
         return None
-
-    def power(drop: float) -> float:
-        needed = clusters_for(drop, variance)
-        return POWER if needed is not None and needed <= number else 0.0
-
-    return _least(most, power)
+    return _least(most, lambda drop: _enough(number, drop, variance))
 
 
 def trials_for_means(difference: float, first: float, second: float) -> int | None:
@@ -145,6 +142,12 @@ def smallest_drop_of_means(error: float, most: float = 1.0) -> float | None:
     """Return the smallest drop of a difference with this standard error; None if it is more than ``most``."""
     drop = (_ALPHA + _BETA) * error
     return drop if drop <= most else None
+
+
+def _enough(number: int, drop: float, variance: float) -> float:
+    """Return 80 % if so many clusters find a drop by Connor's formula, else 0."""
+    needed = clusters_for(drop, variance)
+    return POWER if needed is not None and needed <= number else 0.0
 
 
 def _least(most: float, power: Callable[[float], float]) -> float | None:

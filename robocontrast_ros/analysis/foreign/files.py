@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 from collections.abc import Callable
@@ -26,6 +28,34 @@ def read_text(source: str) -> str:
         return Path(source).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(source, "", str(error), "a readable text file in UTF-8") from None
+
+
+def read_lines(source: str) -> list[tuple[int, str]]:
+    """Return the lines of a file that are not blank, each with its number; other separators are part of a line."""
+    return [(n, line.strip()) for n, line in enumerate(read_text(source).split("\n"), 1) if line.strip()]
+
+
+def read_table(source: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """Return the header of a CSV file, and its rows with the number of their last line.
+
+    Raises:
+        ConfigurationError: it cannot be read, a column is there twice, or a row has another number of cells.
+    """
+    reader = csv.DictReader(io.StringIO(read_text(source), newline=""))
+    rows = []
+    try:
+        reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
+        for row in reader:
+            rows.append((reader.line_num, row))
+            if None in row or None in row.values():
+                got, expected = "another number of cells than the header", "a cell for each column"
+                raise ConfigurationError(f"{source}, line {reader.line_num}", "", got, expected)
+    except csv.Error as error:
+        raise ConfigurationError(f"{source}, line {reader.line_num + 1}", "", str(error), "a row of a table") from None
+    head = list(reader.fieldnames)
+    if twice := next((name for name in head if head.count(name) > 1), ""):
+        raise ConfigurationError(source, twice, "the column twice", "each column once")
+    return head, rows
 
 
 def read_json(source: str) -> Any:
@@ -73,8 +103,12 @@ def parse_json(text: str, source: str, line: int | None = None) -> Any:
         where = f"line {line or error.lineno}, column {error.colno}"
         cure = "The file may have been cut off while it was written: write or copy it again."
         raise ConfigurationError(source, where, text[error.pos : error.pos + 20], f"JSON ({error.msg})", cure) from None
-    except RecursionError:
-        raise ConfigurationError(_at(source, line), "", "objects nested too deep", "a result file") from None
+    except ConfigurationError:
+        raise
+    except (RecursionError, ValueError) as error:
+        # Python refuses whole numbers of thousands of digits.
+        got = "objects nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise ConfigurationError(_at(source, line), "", got, "a result file") from None
 
 
 def _at(source: str, line: int | None) -> str:
@@ -181,9 +215,9 @@ def checked(source: str, where: str, stated: Any, rows: list[Outcome], scale: fl
     }
     for key, known in expected.items():
         value = stated.get(key) if isinstance(stated, dict) else None
-        if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # NaN
             continue
-        if not any(abs(value - one) <= 5e-4 * scale for one in known):
+        if not any(one - 5e-4 * scale <= value <= one + 5e-4 * scale for one in known):
             words = " or ".join(f"{one:g}" for one in dict.fromkeys(known)) or "none"
             cure = "Rows are missing, or were changed: write the file again."
             raise ConfigurationError(source, f"{where}.{key}".lstrip("."), value, f"{words}, as its trials say", cure)

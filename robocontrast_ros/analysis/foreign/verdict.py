@@ -18,11 +18,11 @@ from scipy import special
 
 from robocontrast_ros.analysis.foreign.outcomes import Outcome
 from robocontrast_ros.analysis.foreign.reading import Arm
-from robocontrast_ros.domain.words import counted
+from robocontrast_ros.domain.words import counted, on_one_line
 from robocontrast_ros.statistics import power
 from robocontrast_ros.statistics.changes import difference_in_differences
 from robocontrast_ros.statistics.clusters import cluster_mean
-from robocontrast_ros.statistics.decisions import boschloo, mcnemar, paired_bootstrap
+from robocontrast_ros.statistics.decisions import MOST_DRAWN, boschloo, mcnemar, paired_bootstrap
 from robocontrast_ros.statistics.equivalence import equivalence
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.multiplicity import holm
@@ -276,6 +276,7 @@ def _unpaired(blank: Verdict, data: _Groups) -> Verdict:
                     (a, b),
                     lambda x, y, axis: np.mean(x, axis=axis) - np.mean(y, axis=axis),
                     vectorized=True,
+                    batch=max(1, MOST_DRAWN // (len(a) + len(b))),
                     rng=np.random.default_rng(0),
                 ).pvalue
             )
@@ -479,7 +480,7 @@ def _voids(arm: Arm) -> list[str]:
 
 
 def _some(names: object, most: int = 3) -> str:
-    ordered = sorted(map(str, names))
+    ordered = [on_one_line(name, 60) for name in sorted(map(str, names))]
     return ", ".join(ordered[:most]) + (f" and {len(ordered) - most} more" if len(ordered) > most else "")
 
 

@@ -67,7 +67,7 @@ def _power(verdict: Verdict) -> list[str]:
     ]
     if needed:
         size = abs(verdict.difference.mean or 0.0)
-        lines.append(f"Trials a side that decide a difference of {size:.2f} with 80 % power: {', '.join(needed)}.")
+        lines.append(f"Trials a side that decide a difference of {size:.2g} with 80 % power: {', '.join(needed)}.")
     return lines
 
 

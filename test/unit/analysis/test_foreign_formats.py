@@ -6,9 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
+from examples import examples
 from foreign_files import lerobot, robolab, table, vla_episode, vla_eval, write
+from hypothesis import given
+from hypothesis import strategies as st
 
 from robocontrast_ros.analysis.foreign.reading import read_arm
+from robocontrast_ros.analysis.foreign.verdict import verdicts
+from robocontrast_ros.analysis.tables.verdict import verdict_lines
 from robocontrast_ros.configuration import ConfigurationError
 
 
@@ -195,6 +200,15 @@ def test_a_table_has_the_names_of_several_tools_and_other_columns_are_left_out(t
     ]
 
 
+def test_cells_and_lines_may_have_separators_of_lines_in_them(tmp_path):
+    file = table(tmp_path / "r.csv", "instance,success,note", 'a,1,"two', 'lines"', "b,0,x")
+    assert successes(read_arm(file)) == {("", "a", ""): True, ("", "b", ""): False}
+    robolab(tmp_path / "r.jsonl", [True], instruction="x")
+    text = (tmp_path / "r.jsonl").read_text().replace('"x"', '"a\u2028b"')
+    (tmp_path / "r.jsonl").write_text(text, encoding="utf-8")
+    assert len(read_arm(str(tmp_path / "r.jsonl")).outcomes) == 1
+
+
 def test_a_trial_of_fieldtrial_that_is_invalid_is_void_and_repeats_have_a_number(tmp_path):
     file = table(
         tmp_path / "r.csv",
@@ -245,7 +259,9 @@ def test_a_table_that_does_not_fit_is_refused_with_the_line(tmp_path, lines, wor
         ("a.jsonl", '{"env_name": "e", "episode": 0, "success": true}\n{"env_name', ("line 2, column",)),
         ("a.jsonl", '{"env_name": "e", "episode": 0}\n', ("`line 1.success`",)),
         ("a.txt", "success_obj_1_2.mp4\nnotes\n", ("notes",)),
+        ("a.json", '{"per_task": ' + "1" * 5000 + "}", ("a.json", "a result file")),
         ("a.csv", "", ("`success` or `score`",)),
+        ("a.csv", "success,note\n1," + "x" * 200_000 + "\n", ("a.csv", "field")),
         ("a.json", b"\xff\xfe\x00", ("UTF-8",)),
     ],
 )
@@ -264,3 +280,60 @@ def test_a_format_may_be_named(tmp_path):
     assert len(read_arm(file, "csv").outcomes) == 2
     with pytest.raises(ConfigurationError, match=r"--format.*a known format of result files: counts, csv, lerobot"):
         read_arm(file, "nosuch")
+
+
+def nodes(value, path=()):
+    """Yield the path of each value in JSON."""
+    yield path
+    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield from nodes(value[key], (*path, key))
+
+
+def with_changed(content, path, value):
+    """Return JSON with another value at a path; without it if the value is ``...``."""
+    if not path:
+        return None if value is ... else value
+    copy = content.copy()
+    if value is ... and len(path) == 1:
+        del copy[path[0]]
+    else:
+        copy[path[0]] = with_changed(content[path[0]], path[1:], value)
+    return copy
+
+
+ANY = st.sampled_from(
+    [..., None, True, "", "a|b\n", -1, 0.5, 10**400, float("nan"), float("inf"), [], {}, [[]], {"a": 1}, [None]]
+)
+CONTENTS = (
+    {
+        "per_task": [
+            {"task_group": "k", "task_id": 0, "metrics": {"max_rewards": [1.0, 0.0], "successes": [True, False]}}
+        ],
+        "per_group": {"k": {"pc_success": 50.0}},
+        "overall": {"pc_success": 50.0, "n_episodes": 2, "n_success": 1},
+    },
+    {
+        "per_episode": [{"episode_ix": 0, "max_reward": 1.0, "success": True, "seed": 3}],
+        "aggregated": {"pc_success": 100.0},
+    },
+    {
+        "benchmark": "b",
+        "shard": {"id": 0, "total": 1},
+        "mean_success": 0.5,
+        "tasks": [{"task": "t", "episodes": [vla_episode(0, True), vla_episode(1, False, failure_reason="x")]}],
+    },
+    [{"env_name": "e", "episode": 0, "policy": "p", "success": True, "score": 0.5, "instruction_type": "vague"}],
+)
+
+
+@given(st.sampled_from(CONTENTS), ANY, st.data())
+@examples(300, quick=100)
+def test_any_other_value_at_any_place_is_read_or_refused_in_one_line(tmp_path_factory, content, value, data):
+    changed = with_changed(content, data.draw(st.sampled_from(list(nodes(content)))), value)
+    file = tmp_path_factory.mktemp("any") / "a.json"
+    try:
+        arm = read_arm(write(file, changed))
+        said = verdict_lines(*verdicts(arm, [read_arm("3/5")]))
+    except ConfigurationError as error:
+        said = [str(error)]
+    assert said and "\n" not in "".join(said)

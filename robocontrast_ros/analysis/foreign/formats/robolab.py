@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from robocontrast_ros.analysis.foreign.files import each, json_of, parse_json, read_text, score_of, success_of, taken
+from robocontrast_ros.analysis.foreign.files import each, json_of, parse_json, read_lines, score_of, success_of, taken
 from robocontrast_ros.analysis.foreign.outcomes import Outcome, ResultSet, outcome
 
 UNPROVEN = "RoboLab: pairs have the same environment and episode number; the file has no seed; scene not proven."
@@ -19,8 +19,7 @@ class RoboLab:
     def matches(self, source: str) -> bool:
         """Return whether its rows have RoboLab's keys."""
         if source.lower().endswith(".jsonl") and Path(source).is_file():
-            first = next(((n, line) for n, line in _lines(source)), None)
-            row = parse_json(first[1], source, first[0]) if first else None
+            row = next((parse_json(line, source, n) for n, line in read_lines(source)), None)
         else:
             content = json_of(source)
             row = content[0] if isinstance(content, list) and content else None
@@ -29,14 +28,10 @@ class RoboLab:
     def read(self, source: str) -> ResultSet:
         """Return the trials."""
         if source.lower().endswith(".jsonl"):
-            rows = [_row(source, f"line {n}", parse_json(line, source, n)) for n, line in _lines(source)]
+            rows = [_row(source, f"line {n}", parse_json(line, source, n)) for n, line in read_lines(source)]
         else:
             rows = each(source, "", json_of(source), _row)
         return ResultSet(tuple(rows), (UNPROVEN,))
-
-
-def _lines(source: str) -> list[tuple[int, str]]:
-    return [(n, line) for n, line in enumerate(read_text(source).splitlines(), 1) if line.strip()]
 
 
 def _row(source: str, where: str, row: Any) -> Outcome:

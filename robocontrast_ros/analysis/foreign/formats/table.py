@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
-from robocontrast_ros.analysis.foreign.files import number_of, read_text, success_of
+from robocontrast_ros.analysis.foreign.files import number_of, read_table, success_of
 from robocontrast_ros.analysis.foreign.outcomes import Outcome, ResultSet, outcome
 from robocontrast_ros.configuration import ConfigurationError
 
@@ -34,20 +33,15 @@ class Table:
 
     def read(self, source: str) -> ResultSet:
         """Return the trials."""
-        reader = csv.DictReader(read_text(source).splitlines())
-        head = reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
-        if twice := next((name for name in head if head.count(name) > 1), ""):
-            raise ConfigurationError(source, twice, "the column twice", "each column once")
+        head, rows = read_table(source)
         of = {part: next((name for name in names if name in head), "") for part, names in COLUMNS.items()}
         if not (of["success"] or of["score"]):
             raise ConfigurationError(source, "", ", ".join(head), "a header with a column `success` or `score`")
         notes = () if of["instance"] else (f"{source} has no column `instance`: its trials have no pairs.",)
-        return ResultSet(tuple(_row(f"{source}, line {reader.line_num}", row, of) for row in reader), notes)
+        return ResultSet(tuple(_row(f"{source}, line {line}", row, of) for line, row in rows), notes)
 
 
 def _row(place: str, row: dict[str, str], of: dict[str, str]) -> Outcome:
-    if None in row or None in row.values():
-        raise ConfigurationError(place, "", "another number of cells than the header", "a cell for each column")
     cells = {part: row[name].strip() if name else "" for part, name in of.items()}
     success, score, seed = (number_of(place, of[part], cells[part]) for part in ("success", "score", "seed"))
     if not (score is None or 0.0 <= score <= 1.0) or not (seed is None or seed == int(seed)):

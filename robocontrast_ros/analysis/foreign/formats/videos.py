@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path, PurePosixPath
 
-from robocontrast_ros.analysis.foreign.files import read_text
+from robocontrast_ros.analysis.foreign.files import read_lines
 from robocontrast_ros.analysis.foreign.outcomes import Outcome, ResultSet
 from robocontrast_ros.configuration import ConfigurationError
 
@@ -48,5 +48,4 @@ def _paths(source: str) -> list[PurePosixPath]:
         return sorted(PurePosixPath(path.resolve().as_posix()) for path in place.rglob("*.mp4"))
     if not (source.lower().endswith(".txt") and place.is_file()):
         return []
-    lines = (line.strip().replace("\\", "/") for line in read_text(source).splitlines())
-    return [PurePosixPath(line) for line in lines if line]
+    return [PurePosixPath(line.replace("\\", "/")) for _, line in read_lines(source)]
