@@ -10,11 +10,21 @@ from examples import examples
 from foreign_files import lerobot, robolab, table, vla_episode, vla_eval, write
 from hypothesis import given
 from hypothesis import strategies as st
+from played_runs import record_run
 
+from robocontrast_ros.analysis.foreign.formats.counts import Counts
+from robocontrast_ros.analysis.foreign.formats.lerobot import LeRobot
+from robocontrast_ros.analysis.foreign.formats.robolab import RoboLab
+from robocontrast_ros.analysis.foreign.formats.run import Run
+from robocontrast_ros.analysis.foreign.formats.table import Table
+from robocontrast_ros.analysis.foreign.formats.videos import Videos
+from robocontrast_ros.analysis.foreign.formats.vla_eval import VlaEval
 from robocontrast_ros.analysis.foreign.reading import read_arm
 from robocontrast_ros.analysis.foreign.verdict import verdicts
 from robocontrast_ros.analysis.tables.verdict import verdict_lines
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.contracts.result_format import ResultFormatContract
+from robocontrast_ros.domain import Fault
 
 
 def successes(arm):
@@ -337,3 +347,60 @@ def test_any_other_value_at_any_place_is_read_or_refused_in_one_line(tmp_path_fa
     except ConfigurationError as error:
         said = [str(error)]
     assert said and "\n" not in "".join(said)
+
+
+class TestCounts(ResultFormatContract):
+    def make(self):
+        return Counts()
+
+    def write(self, folder):
+        return "3/5"
+
+
+class TestTable(ResultFormatContract):
+    def make(self):
+        return Table()
+
+    def write(self, folder):
+        return table(folder / "r.csv", "instance,success,score", "a,1,0.5", "b,,", "c,no,")
+
+
+class TestLeRobot(ResultFormatContract):
+    def make(self):
+        return LeRobot()
+
+    def write(self, folder):
+        return lerobot(folder / "eval_info.json", {("kitchen", 0): [True, False]})
+
+
+class TestVlaEval(ResultFormatContract):
+    def make(self):
+        return VlaEval()
+
+    def write(self, folder):
+        return vla_eval(folder / "a.json", [vla_episode(0, True), vla_episode(1, None)])
+
+
+class TestRoboLab(ResultFormatContract):
+    def make(self):
+        return RoboLab()
+
+    def write(self, folder):
+        return robolab(folder / "episode_results.jsonl", [True, False])
+
+
+class TestVideos(ResultFormatContract):
+    def make(self):
+        return Videos()
+
+    def write(self, folder):
+        (folder / "success_obj_0.1_0.2.mp4").touch()
+        return str(folder)
+
+
+class TestRun(ResultFormatContract):
+    def make(self):
+        return Run()
+
+    def write(self, folder):
+        return str(record_run(folder / "run", [Fault.NONE, Fault.POLICY_RAISED]))
