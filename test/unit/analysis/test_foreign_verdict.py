@@ -283,6 +283,19 @@ def test_equal_policies_with_20_trials_are_told_apart_in_at_most_5_percent(share
     assert found <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / len(draws))
 
 
+@pytest.mark.parametrize("shares", [(0.5, 0.5, 0.5, 0.5), (0.9, 0.5, 0.9, 0.5), (0.7, 0.7, 0.95, 0.95)])
+def test_equal_changes_of_20_trials_are_told_apart_in_5_percent(shares):
+    draws = np.random.default_rng(7).binomial(20, shares, (150, 4))
+    arms = [[Arm(str(s), read_arm(f"{s}/20").outcomes) for s in row] for row in draws]
+    words = [verdict(a, b, controls=[a0, b0]).word for a, b, a0, b0 in arms]
+    assert wrong(words) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / len(draws))
+
+
+def test_a_control_of_few_counts_is_told_to_be_rough():
+    found = verdict(read_arm("9/10"), read_arm("5/10"), controls=[read_arm("9/10"), read_arm("5/10")])
+    assert any("up to 8 %" in note for note in found.notes)
+
+
 def test_equal_policies_on_12_instances_with_repeats_are_told_apart_in_at_most_5_percent():
     rng = np.random.default_rng(6)
     words = []
