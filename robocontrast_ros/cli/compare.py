@@ -65,8 +65,10 @@ def compare(
     if not ours and len(runs) < 2:
         expected = "two results at least, or a run folder of a blind session"
         raise ConfigurationError("command line", "RUNS", runs[0], expected, "`robocontrast compare -h` has more.")
-    from robocontrast_ros.analysis.foreign.reading import read_arm
+    from robocontrast_ros.analysis.foreign.reading import check_distinct_sources, read_arm
 
+    if not ours:
+        check_distinct_sources(runs)
     # A file that does not fit is refused before a page is written.
     controls = [read_arm(source, format_) for source in control or ()]
     arms = _compared_runs(runs, to, pictures) if ours else [read_arm(source, format_) for source in runs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,6 +71,21 @@ def _chosen(source: str, policy: str, found: ResultSet) -> tuple[Outcome, ...]:
         cure = f"Name one after the file: `{source}#{policies[0]}`."
         raise ConfigurationError(source, "policy", ", ".join(policies), "the trials of one policy", cure)
     return found.outcomes
+
+
+def check_distinct_sources(sources: Sequence[str]) -> None:
+    """Refuse a file or folder that is named twice.
+
+    Raises:
+        ConfigurationError: two are the same.
+    """
+    seen: set[tuple[Path, str]] = set()
+    for source in sources:
+        path, _, policy = (source, "", "") if Path(source).exists() else source.partition("#")
+        if Path(path).exists():
+            if (Path(path).resolve(), policy) in seen:
+                raise ConfigurationError("command line", "RUNS", source, "each result once")
+            seen.add((Path(path).resolve(), policy))
 
 
 def _one_each(source: str, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:

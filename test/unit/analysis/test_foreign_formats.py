@@ -248,6 +248,7 @@ def test_a_trial_of_fieldtrial_that_is_invalid_is_void_and_repeats_have_a_number
         (("instance,success", "a,1,2"), ("line 2", "a cell for each column")),
         (("instance,success", "a"), ("line 2", "a cell for each column")),
         (("seed,success", "1.5,1"), ("line 2", "whole number")),
+        (("base_id,perturbation,repeat,success", "x,base,0,1"), ("Name the run folder",)),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused_with_the_line(tmp_path, lines, words):

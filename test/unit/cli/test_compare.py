@@ -10,8 +10,10 @@ import pytest
 from recorded_runs import recorded_run
 from typer.testing import CliRunner
 
+from robocontrast_ros.analysis.foreign.reading import read_arm
 from robocontrast_ros.analysis.tables.comparison import COLUMNS
 from robocontrast_ros.cli.main import app
+from robocontrast_ros.runs.run_folder import RunFolder
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +95,15 @@ def test_run_folders_end_with_the_verdict_whose_exit_code_is_that_of_counts(runs
         assert head == f"{named[0]} against {named[1]}: undecided"
         assert "11 pairs" in numbers and "paired bootstrap" in numbers
         assert "of 11)" in numbers and "80 % power" in more[0]
+
+
+def test_run_folders_beside_a_file_pair_by_task_seed_and_instance(runs):
+    result = invoke(*runs, "3/5")
+    assert result.exit_code == 0, result.output
+    assert "11 pairs" in result.output.splitlines()[1]
+    seed = RunFolder(runs[0]).session_file.read_text()
+    (named,) = {(outcome.task, outcome.seed) for run in runs for outcome in read_arm(str(run)).outcomes}
+    assert named[0].startswith("language_table") and f"seed: {named[1]}\n" in seed
 
 
 def test_a_run_folder_is_also_compared_with_counts_and_then_no_page_is_written(runs, tmp_path, monkeypatch):

@@ -120,6 +120,14 @@ def files():
     return lambda *arms: invoke(*arms, *options)
 
 
+def test_a_file_that_is_named_twice_is_refused_and_counts_are_not():
+    file = table(Path("r.csv"), "success", "1", "0")
+    for other in (file, "./r.csv"):
+        result = invoke(file, other)
+        assert result.exit_code == 2 and "each result once" in result.stderr
+    assert invoke("1/2", "1/2").exit_code == 3
+
+
 @pytest.fixture
 def page():
     return (Path(__file__).resolve().parents[3] / "docs" / "foreign_results.md").read_text(encoding="utf-8")

@@ -33,7 +33,9 @@ def outcomes_of(results: Results) -> ResultSet:
     """Return the trials of a run that count."""
     spec = results.summary.metric_spec
     graded = spec.low == 0.0 and spec.high == 1.0 and spec.better == "higher"
-    task = results.record.recorded.task_name or results.record.recorded.task
+    recorded = results.record.recorded
+    # Instances of one name are the same only with the same task, families and seed.
+    task = " ".join((recorded.task_name or recorded.task, *(recorded.families or ())))
     trials = results.trials
     return ResultSet(
         tuple(
@@ -42,6 +44,7 @@ def outcomes_of(results: Results) -> ResultSet:
                 task,
                 str(row["cluster"]),
                 f"{row['base_id']} {row['perturbation']} {row['repeat']}",
+                results.summary.seed,
                 success=bool(row["success"]),
                 score=row[spec.column] if graded else None,
             )

@@ -34,6 +34,9 @@ class Table:
     def read(self, source: str) -> ResultSet:
         """Return the trials."""
         head, rows = read_table(source)
+        if {"base_id", "perturbation", "repeat"} <= {*head}:
+            cure = "Name the run folder that it is in, which also says task and seed."
+            raise ConfigurationError(source, "", "the table of trials of a run folder", "another table", cure)
         of = {part: next((name for name in names if name in head), "") for part, names in COLUMNS.items()}
         if not (of["success"] or of["score"]):
             raise ConfigurationError(source, "", ", ".join(head), "a header with a column `success` or `score`")
