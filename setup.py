@@ -231,6 +231,15 @@ setup(
             "rod = robocontrast_ros.robots.end_effectors.rod:Rod",
             "sliding_jaw = robocontrast_ros.robots.end_effectors.sliding_jaw:SlidingJaw",
         ],
+        "robocontrast_ros.result_formats": [
+            "counts = robocontrast_ros.analysis.foreign.formats.counts:Counts",
+            "csv = robocontrast_ros.analysis.foreign.formats.table:Table",
+            "lerobot = robocontrast_ros.analysis.foreign.formats.lerobot:LeRobot",
+            "robolab = robocontrast_ros.analysis.foreign.formats.robolab:RoboLab",
+            "run = robocontrast_ros.analysis.foreign.formats.run:Run",
+            "simpler = robocontrast_ros.analysis.foreign.formats.videos:Videos",
+            "vla_eval = robocontrast_ros.analysis.foreign.formats.vla_eval:VlaEval",
+        ],
         "robocontrast_ros.recipes": [
             "film_bc = robocontrast_ros.training.film_bc.recipe:FilmBcFile",
             "kitchen = robocontrast_ros.training.kitchen.recipe:KitchenFile",

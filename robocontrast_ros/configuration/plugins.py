@@ -32,6 +32,7 @@ PROTOCOLS = {
     "robot_ports": "episodes.ports:DriverPort",
     "robot_kinds": "robots.kinds:RobotKind",
     "end_effectors": "robots.end_effectors.base:EndEffector",
+    "result_formats": "analysis.foreign.outcomes:ResultFormat",
 }
 """Kind -> its Protocol, `module:Class` in this package: a plug-in has all members of the Protocol.
 
@@ -53,6 +54,7 @@ _SINGULAR = {
     "robot_kinds": "kind of robot",
     "scene_backends": "backend",
     "end_effectors": "type of end effector",
+    "result_formats": "format of result files",
 }
 
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
-from statsmodels.stats.proportion import confint_proportions_2indep
 
 from robocontrast_ros.statistics.clusters import differences, paired_difference
-from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
+from robocontrast_ros.statistics.proportions import wilson
+from robocontrast_ros.statistics.unpaired import unpaired_difference
 
 MCNEMAR, BOSCHLOO, PAIRED_BOOTSTRAP = "McNemar", "Boschloo", "paired bootstrap"
 """Names of the tests."""
 
 RESAMPLES = 9999
+MOST_DRAWN = 20_000_000
+"""Signs that are drawn at once, 160 MB."""
 ENUMERATED = 12
 """Clusters up to which every assignment of signs is enumerated (4096 of them)."""
 
@@ -59,8 +63,7 @@ def boschloo(s1: int, n1: int, s2: int, n2: int) -> Decision:
         return Decision(BOSCHLOO, None, NO_ESTIMATE, n1 + n2)
     p = stats.boschloo_exact(np.array([[s1, s2], [n1 - s1, n2 - s2]])).pvalue
     # Newcombe's hybrid of the two Wilson intervals (1998), his method 10.
-    low, high = confint_proportions_2indep(s1, n1, s2, n2, method="newcomb", alpha=1.0 - CONFIDENCE)
-    difference = Estimate(s1 / n1 - s2 / n2, float(low), float(high))
+    difference = unpaired_difference(wilson(s1, n1), wilson(s2, n2))
     # If all trials, or none, succeeded, there is no evidence of a difference; scipy gives NaN then.
     return Decision(BOSCHLOO, 1.0 if np.isnan(p) else float(p), difference, n1 + n2)
 
@@ -85,12 +88,19 @@ def paired_bootstrap(a: ArrayLike, b: ArrayLike, clusters: ArrayLike, rng: np.ra
     sums, sizes = np.bincount(group, d), np.bincount(group).astype(float)
     number = len(sums)
     if number <= ENUMERATED:
-        signs = np.array(list(product((1.0, -1.0), repeat=number)))
+        parts = [np.array(list(product((1.0, -1.0), repeat=number)))]
     else:
-        signs = np.vstack([np.ones(number), rng.choice((1.0, -1.0), (RESAMPLES, number))])
-    statistic = _studentised(signs * sums, sizes)
+        parts = chain([np.ones((1, number))], _drawn_signs(number, rng))
+    statistic = np.concatenate([_studentised(signs * sums, sizes) for signs in parts])
     p = float(np.mean(statistic >= statistic[0] * (1.0 - 1e-9)))
     return Decision(PAIRED_BOOTSTRAP, p, difference, len(d))
+
+
+def _drawn_signs(number: int, rng: np.random.Generator) -> Iterator[NDArray[np.float64]]:
+    """Yield 9999 rows of signs, shape (k, number), in as many parts as memory needs."""
+    rows = max(1, MOST_DRAWN // number)
+    for begin in range(0, RESAMPLES, rows):
+        yield rng.choice((1.0, -1.0), (min(rows, RESAMPLES - begin), number))
 
 
 def _studentised(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from statsmodels.stats.multitest import multipletests
-
 
 def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     """Return the p-values of a family of tests, adjusted by Holm's step-down procedure (1979), in the same order.
@@ -22,6 +20,9 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     tests = [number for number, p in enumerate(p_values) if p is not None]
     adjusted: list[float | None] = [None] * len(p_values)
     if len(tests) > 1:
+        # A single comparison needs no statsmodels, which takes longer to import than everything else of it.
+        from statsmodels.stats.multitest import multipletests
+
         _, found, _, _ = multipletests([p_values[number] for number in tests], method="holm")
         for number, p in zip(tests, found, strict=True):
             adjusted[number] = float(p)

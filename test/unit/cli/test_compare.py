@@ -10,8 +10,10 @@ import pytest
 from recorded_runs import recorded_run
 from typer.testing import CliRunner
 
+from robocontrast_ros.analysis.foreign.reading import read_arm
 from robocontrast_ros.analysis.tables.comparison import COLUMNS
 from robocontrast_ros.cli.main import app
+from robocontrast_ros.runs.run_folder import RunFolder
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +23,8 @@ def runs(tmp_path_factory):
     return [recorded_run(folder / policy, policy, trials=11).path for policy in ("oracle", "random")]
 
 
-def invoke(*arguments):
-    return CliRunner(env={"COLUMNS": "80"}).invoke(app, ["compare", *map(str, arguments)])
+def invoke(*arguments, fail_on="none"):
+    return CliRunner(env={"COLUMNS": "80"}).invoke(app, ["compare", "--fail-on", fail_on, *map(str, arguments)])
 
 
 def test_the_numbers_are_printed_and_written_beside_the_page(runs, tmp_path):
@@ -81,4 +83,32 @@ def test_a_page_must_not_have_the_name_of_its_table(runs, tmp_path):
     assert result.exit_code == 2
     (line,) = result.stderr.strip().splitlines()
     assert "--to" in line and "the name of an HTML file" in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_run_folders_end_with_the_verdict_whose_exit_code_is_that_of_counts(runs, tmp_path):
+    # Four test instances: even all of them cannot decide, whichever policy comes first.
+    for named in (runs, runs[::-1]):
+        result = invoke(*named, "--to", tmp_path / "page.html", "--no-pictures", fail_on="worse,undecided")
+        assert result.exit_code == 3, result.output
+        head, numbers, *more = result.output.splitlines()[-4:]
+        assert head == f"{named[0]} against {named[1]}: undecided"
+        assert "11 pairs" in numbers and "paired bootstrap" in numbers
+        assert "of 11)" in numbers and "80 % power" in more[0]
+
+
+def test_run_folders_beside_a_file_pair_by_task_seed_and_instance(runs):
+    result = invoke(*runs, "3/5")
+    assert result.exit_code == 0, result.output
+    assert "11 pairs" in result.output.splitlines()[1]
+    seed = RunFolder(runs[0]).session_file.read_text()
+    (named,) = {(outcome.task, outcome.seed) for run in runs for outcome in read_arm(str(run)).outcomes}
+    assert named[0].startswith("language_table") and f"seed: {named[1]}\n" in seed
+
+
+def test_a_run_folder_is_also_compared_with_counts_and_then_no_page_is_written(runs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = invoke(runs[0], "0/20", fail_on="worse")
+    assert result.exit_code == 0, result.output
+    assert "better" in result.output.splitlines()[0] and "permutation" in result.output
     assert list(tmp_path.iterdir()) == []

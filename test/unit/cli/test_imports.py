@@ -55,6 +55,18 @@ def test_what_computes_nothing_imports_no_large_library(arguments, code):
     assert modules & LARGE == set()
 
 
+@pytest.mark.parametrize(("arguments", "code"), [("17/20 14/20", 3), ("19/20 9/20 --control 9/20 --control 9/20", 0)])
+def test_counts_are_compared_without_a_simulator_a_table_or_a_picture_and_without_a_file(
+    arguments, code, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    found, modules = imported("compare", *arguments.split())
+    assert found == code
+    assert "scipy" in modules
+    assert modules & ({*LARGE, *PICTURES, *STATISTICS, "pyarrow"} - {"numpy", "scipy"}) == set()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_results_of_a_run_with_its_pictures_draw_nothing(tmp_path):
     run = RunFolder(record_run(tmp_path / "run", [Fault.NONE, Fault.POLICY_RAISED, Fault.NONE]))
     write_results(run)

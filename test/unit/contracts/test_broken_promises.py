@@ -23,11 +23,13 @@ from line_world import (
     line,
 )
 
+from robocontrast_ros.analysis.foreign.outcomes import Outcome, ResultSet, outcome
 from robocontrast_ros.contracts.backend import BackendContract
 from robocontrast_ros.contracts.judge import JudgeContract
 from robocontrast_ros.contracts.observation_filter import ObservationFilterContract
 from robocontrast_ros.contracts.perturbation import PerturbationContract
 from robocontrast_ros.contracts.policy import PolicyContract
+from robocontrast_ros.contracts.result_format import ResultFormatContract
 from robocontrast_ros.contracts.robot import RobotContract
 from robocontrast_ros.contracts.score import ScoreContract
 from robocontrast_ros.contracts.strategy import StrategyContract
@@ -1023,3 +1025,62 @@ def test_an_observation_filter_that_breaks_a_promise_is_refused_by_it(made, test
     check(ObservationFilterContract, f"test_{test}", make=lambda self: Nudged)
     with pytest.raises(AssertionError, match=message):
         check(ObservationFilterContract, f"test_{test}", make=lambda self: made)
+
+
+# -- formats of results -------------------------------------------------------------------------
+
+
+class Lines:
+    """A format that keeps its promises."""
+
+    description = "a .lines file"
+
+    def matches(self, source):
+        return source.endswith(".lines")
+
+    def read(self, source):
+        return ResultSet(tuple(outcome(instance=line, success=True) for line in Path(source).read_text().split()))
+
+
+class Growing(Lines):
+    number = count()
+
+    def read(self, source):
+        return ResultSet((outcome(instance=str(next(self.number)), success=True),))
+
+
+@pytest.mark.parametrize(
+    ("made", "test", "message"),
+    [
+        (broken(Lines, description=""), "it_says_what_it_reads", "`description` is a line of text; got ''"),
+        (broken(Lines, matches=lambda s, _: True), "it_matches_its_own_results_alone", "returns False for"),
+        (broken(Lines, matches=lambda s, _: None), "it_matches_its_own_results_alone", "True for its own result"),
+        (Growing, "its_trials_are_records_that_are_read_again_alike", "read twice gives the same trials"),
+        (
+            broken(Lines, read=lambda s, _: ResultSet(())),
+            "its_trials_are_records_that_are_read_again_alike",
+            "`write` writes has trials",
+        ),
+        (
+            broken(Lines, read=lambda s, _: ResultSet((Outcome(instance="a"),))),
+            "its_trials_are_records_that_are_read_again_alike",
+            "has a `void_reason`",
+        ),
+        (
+            broken(Lines, read=lambda s, _: ResultSet((Outcome(score=50.0),))),
+            "its_trials_are_records_that_are_read_again_alike",
+            "from 0 to 1, or None; got 50.0",
+        ),
+    ],
+)
+def test_a_format_of_results_that_breaks_a_promise_is_refused_by_it(made, test, message):
+    class Contract(ResultFormatContract):
+        def make(self):
+            return made()
+
+        def write(self, folder):
+            (folder / "r.lines").write_text("a\nb\n")
+            return str(folder / "r.lines")
+
+    with pytest.raises(AssertionError, match=message):
+        getattr(Contract(), f"test_{test}")()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 
+from robocontrast_ros.statistics import decisions
 from robocontrast_ros.statistics.decisions import boschloo, mcnemar, paired_bootstrap
 
 tables = st.tuples(st.integers(0, 6), st.integers(1, 6), st.integers(0, 6), st.integers(1, 6)).map(
@@ -126,3 +127,13 @@ def test_the_bootstrap_finds_a_difference_where_there_is_none_no_oftener_than_it
         b = np.clip(0.6 - shared + rng.normal(0.0, 0.2, len(clusters)), 0.0, 1.0)
         rejected += paired_bootstrap(a, b, clusters, rng).p_value <= 0.05
     assert rejected <= stats.binom.ppf(1.0 - 1e-3, draws, 0.05)
+
+
+def test_many_clusters_are_drawn_in_parts_that_together_are_as_many_draws(monkeypatch):
+    d = np.random.default_rng(3).normal(0.15, 1.0, 60).clip(-1.0, 1.0)
+    clusters, zeros = np.arange(60), np.zeros(60)
+    whole = paired_bootstrap(d, zeros, clusters, np.random.default_rng(0))
+    monkeypatch.setattr(decisions, "MOST_DRAWN", 60 * 1000)
+    parts = paired_bootstrap(d, zeros, clusters, np.random.default_rng(0))
+    assert parts.p_value == pytest.approx(whole.p_value, abs=0.02)
+    assert round(parts.p_value * 10_000) == pytest.approx(parts.p_value * 10_000)

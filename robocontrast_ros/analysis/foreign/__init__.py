@@ -1,0 +1,1 @@
+"""Results of other tools, and the verdict of one against another."""
