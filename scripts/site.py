@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,8 +37,20 @@ LINK = re.compile(r"\[([^]]*)\]\((?!https?:|#)([^)\s#]+)(#[^)\s]+)?\)")
 
 
 def main() -> int:
-    """Write all pages."""
-    write(ROOT / "build" / "site" / "pages")
+    """Write all pages, with a sample report in the gallery."""
+    site = ROOT / "build" / "site"
+    write(site / "pages")
+    shutil.rmtree(site / "runs", ignore_errors=True)
+    robocontrast = (sys.executable, "-c", "from robocontrast_ros.cli.main import app; app()")
+    session = ("evaluate", "language_table_demo", "--fast", "--policy", "oracle", "--output", site / "runs")
+    subprocess.run([*robocontrast, *session], check=True, stdout=subprocess.DEVNULL)
+    (run,) = (site / "runs").iterdir()
+    subprocess.run([*robocontrast, "report", run], check=True, stdout=subprocess.DEVNULL)
+    shutil.copy(run / "report.html", site / "pages" / "sample_report.html")
+    with (site / "pages" / "gallery.md").open("a", encoding="utf-8") as page:
+        page.write(
+            "\n[A whole report](sample_report.html): the demo's session with the oracle, a minute of simulation.\n"
+        )
     return 0
 
 
