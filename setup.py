@@ -78,6 +78,7 @@ setup(
         "neural": ["sbi>=0.27"],
         "sentences": ["robocontrast-minilm"],
         "torch": ["robocontrast-minilm", "torch"],
+        "trackio": ["trackio"],
         "video": ["av"],
         "watch": ["foxglove-sdk"],
     },

@@ -17,7 +17,9 @@ def export(
     form: Annotated[
         str,
         typer.Option(
-            "--format", help="video: an MP4 file a trial, and a grid a perturbation; lerobot: a LeRobotDataset v3.0."
+            "--format",
+            help="video: an MP4 file a trial, and a grid a perturbation; lerobot: a LeRobotDataset v3.0; trackio: "
+            "scores in the store of Trackio.",
         ),
     ],
     to: Annotated[
@@ -27,7 +29,7 @@ def export(
         Path | None, typer.Option(help="Run folder of a control, whose success eval_info.json of lerobot has beside.")
     ] = None,
 ) -> None:
-    """Write a run in the formats of others: videos of its trials, or a data set of LeRobot with its eval_info.json.
+    """Write a run in the formats of others: videos, a data set of LeRobot with its eval_info.json, or Trackio's store.
 
     `robocontrast report` links videos that are in videos/ of the run folder.
     """

@@ -59,5 +59,12 @@ def _lerobot(export: Export) -> None:
     export.say(f"results: {export.to / 'eval_info.json'}")
 
 
-FORMATS: dict[str, Callable[[Export], None]] = {"video": _video, "lerobot": _lerobot}
+def _trackio(export: Export) -> None:
+    from robocontrast_ros.analysis.export.trackio_log import write_trackio
+
+    project = write_trackio(export.results, export.to)
+    export.say(f"project: {project} (trackio show --project {project})")
+
+
+FORMATS: dict[str, Callable[[Export], None]] = {"video": _video, "lerobot": _lerobot, "trackio": _trackio}
 """Name of a format -> what writes it."""

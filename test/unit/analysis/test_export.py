@@ -7,7 +7,9 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -277,6 +279,24 @@ def test_a_format_whose_packages_are_missing_is_refused_with_the_cure(run, tmp_p
     assert code == 2 and "the extra `lerobot`" in output and "pip install pyarrow" in output
     code, output = command_here("export", run, "--format", "video", "--control", run)
     assert code == 2 and "`--control`" in output
+
+
+def test_the_store_of_trackio_has_the_scores_of_each_trial_and_the_means(run, tmp_path):
+    if importlib.util.find_spec("trackio") is None:
+        code, output = command_here("export", run, "--format", "trackio", "--to", tmp_path)
+        assert code == 2 and "robocontrast_ros[trackio]" in output
+        pytest.skip("the extra `trackio` is not installed")
+    program = "from robocontrast_ros.cli.main import app; app()"
+    words = ("export", run, "--format", "trackio", "--to", tmp_path)
+    subprocess.run([sys.executable, "-c", program, *words], check=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    results = compute_results(read_journal(RunFolder(run).journal))
+    (file,) = tmp_path.glob(f"{results.summary.session}.db")
+    with sqlite3.connect(file) as store:
+        rows = [json.loads(text) for (text,) in store.execute("SELECT metrics FROM metrics ORDER BY step")]
+    trials = results.trials.filter(results.trials["counts"])
+    assert [row["success"] for row in rows[:-1]] == trials["success"].to_list()
+    base = results.summary.rows[0].scores["success"]
+    assert [rows[-1][f"{end}/success/base"] for end in ("mean", "low", "high")] == [base.mean, base.low, base.high]
 
 
 def test_numbers_of_a_frame_are_the_newest_of_its_time():

@@ -44,11 +44,12 @@ EXTRAS = {
     "neural": {"sbi"},
     "sentences": {"robocontrast-minilm"},
     "torch": {"robocontrast-minilm", "torch"},
+    "trackio": {"trackio"},
     "video": {"av"},
     "watch": {"foxglove-sdk"},
 }
-UNLOCKED = {"robocontrast-minilm", "sbi"}
-"""What `make setup` does not install: it has the encoder's files of another package, and one option alone uses sbi."""
+UNLOCKED = {"robocontrast-minilm", "sbi", "trackio"}
+"""What `make setup` does not install: it has the files of the encoder from another package; one option uses each other."""
 OF_ANOTHER_ENVIRONMENT = "lerobot_server.py"
 """A script that lerobot's own Python runs."""
 NODES = {"simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder"} | {
