@@ -49,7 +49,7 @@ EXTRAS = {
     "watch": {"foxglove-sdk"},
 }
 UNLOCKED = {"robocontrast-minilm", "sbi", "trackio"}
-"""What `make setup` does not install: it has the files of the encoder from another package; one option uses each other."""
+"""What `make setup` does not install: it has the encoder of another package, and one option uses each of the others."""
 OF_ANOTHER_ENVIRONMENT = "lerobot_server.py"
 """A script that lerobot's own Python runs."""
 NODES = {"simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder"} | {
