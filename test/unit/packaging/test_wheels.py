@@ -92,6 +92,8 @@ def test_an_installation_brings_neither_ros_nor_pytorch_and_runs_sessions_and_th
     assert "3 of 3 trials" in output and "exactly the journal's" in output
     code, output = installed("robocontrast", "report", run)
     assert code == 0, output
+    code, output = installed("robocontrast", "compare", "17/20", "14/20")
+    assert code == 3 and output.startswith("17/20 against 14/20: undecided"), output
     code, output = installed("robocontrast", "plan", "language_table_demo", "--policy", "oracle", "--size", "2")
     assert code == 0 and "10 of 10 trials" in output, output
 
