@@ -19,7 +19,7 @@ import gymnasium as gym
 import numpy as np
 from lerobot.configs import FeatureType, PolicyFeature
 from lerobot.envs.configs import EnvConfig
-from lerobot.envs.utils import freeze_after_episode_end
+from lerobot.envs.utils import _LazyAsyncVectorEnv, freeze_after_episode_end
 
 VERSION = 1
 """Of the messages."""
@@ -184,13 +184,15 @@ class RoboContrastConfig(EnvConfig):
         if unknown := sorted(set(wanted) - set(about["cases"])):
             raise ValueError(f"robocontrast: --env.task: no case {unknown[0]}, only {', '.join(about['cases'])}")
         logging.info("robocontrast: %d test instances; more episodes repeat them", about["instances"])
-        kind = gym.vector.AsyncVectorEnv if use_async_envs and n_envs > 1 else gym.vector.SyncVectorEnv
-        more = {"context": "forkserver"} if kind is gym.vector.AsyncVectorEnv else {}
-        envs = {}
+        envs: dict[str, dict[int, gym.vector.VectorEnv]] = {}
         for name in wanted:
             case = about["cases"].index(name)
-            make = freeze_after_episode_end(partial(RoboContrastEnv, self.address, case))
-            envs[name] = {case: kind([make] * n_envs, **more)}
+            makers = [partial(RoboContrastEnv, self.address, case)] * n_envs
+            if use_async_envs and n_envs > 1:
+                # As lerobot's own: the processes of one case at a time.
+                envs[name] = {case: _LazyAsyncVectorEnv(makers)}
+            else:
+                envs[name] = {case: gym.vector.SyncVectorEnv([freeze_after_episode_end(make) for make in makers])}
         return envs
 
     def _describe(self, about: dict[str, Any]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import signal
 import socket
 import sys
 import threading
+from multiprocessing import forkserver
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +18,8 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.sessions.overrides import Overrides
 
 if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext
+
     from robocontrast_ros.sessions.stepping import Cases, Json, Wire
 
 
@@ -51,20 +55,37 @@ def lerobot_env(
         console.say(f"{len(cases.instances)} test instances; cases: {names}")
         console.say(f"listening on {host}:{listener.getsockname()[1]}")
         sys.stdout.flush()
+        forking = _forking()
         while True:
             connection, _ = listener.accept()
             # Small messages go both ways in turn: none may wait for more to send.
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            arguments = connection, session, overrides, cases, description
+            arguments = forking, connection, session, overrides, cases, description
             threading.Thread(target=_serve, args=arguments, daemon=True).start()
 
 
-def _serve(connection: socket.socket, session: str, overrides: Overrides, cases: Cases, description: Json) -> None:
+def _forking() -> ForkServerContext:
+    """Return the context whose processes fork from one that has imported everything, and runs nothing else."""
+    from robocontrast_ros.system.numerics import pinned
+
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["robocontrast_ros.sessions.stepping"])
+    with pinned():
+        forkserver.ensure_running()
+    return context
+
+
+def _serve(
+    forking: ForkServerContext,
+    connection: socket.socket,
+    session: str,
+    overrides: Overrides,
+    cases: Cases,
+    description: Json,
+) -> None:
     """Answer what needs no world; the first other request goes, with the connection, to a process of its own."""
     from robocontrast_ros.sessions.stepping import ConnectionLost, RequestError, Wire, answer_of
-    from robocontrast_ros.system.numerics import pinned
-    from robocontrast_ros.system.processes import SPAWN
 
     wire = Wire(connection)
     with connection:
@@ -81,9 +102,8 @@ def _serve(connection: socket.socket, session: str, overrides: Overrides, cases:
                 wire.answer({"error": str(error)})
             except ConnectionLost:
                 return
-        with pinned():
-            world = SPAWN.Process(target=_run_world, args=(wire, session, overrides, cases, request), daemon=True)
-            world.start()
+        world = forking.Process(target=_run_world, args=(wire, session, overrides, cases, request), daemon=True)
+        world.start()
     world.join()
 
 

@@ -17,16 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robocontrast_ros.configuration import ConfigurationError
-from robocontrast_ros.domain import BASE, Fault, NotApplicable, Progress, TestInstance, Trial, TrialResult
+from robocontrast_ros.domain import BASE, Fault, NotApplicable, Perturbed, Progress, TestInstance, Trial, TrialResult
 from robocontrast_ros.episodes.bench import BenchFault
+from robocontrast_ros.perturbations.protocol import Perturbation
 from robocontrast_ros.policies.loading import describe
 from robocontrast_ros.policies.protocol import Observation, PolicyDescription, PolicyFault
 from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.resolving import ResolvedSession
 from robocontrast_ros.sessions.seeding import trial_seed
-from robocontrast_ros.strategies.contrast_set import applied
-from robocontrast_ros.strategies.protocol import solved_at_start
+from robocontrast_ros.strategies.protocol import StrategyContext, solved_at_start
 from robocontrast_ros.worlds.in_process import InProcessBench
 
 VERSION = 1
@@ -150,7 +150,7 @@ def draw_cases(session: ResolvedSession) -> Cases:
         if solved_at_start(context.task, base):
             reason = "its goal holds at the start"
         for perturbation in () if reason else context.perturbations:
-            answer = applied(context, base, perturbation, base.scene, "base_scene")
+            answer = _perturbed(context, base, perturbation)
             if isinstance(answer, NotApplicable):
                 reason = f"{perturbation.name} does not apply: {answer.reason}"
                 break
@@ -165,6 +165,15 @@ def draw_cases(session: ResolvedSession) -> Cases:
         cure = f"Name fewer, or draw more test instances; {': '.join(left_out[0])}." if left_out else ""
         raise ConfigurationError(source, "strategy.perturbations", ", ".join(names), expected, cure)
     return Cases((BASE, *names), tuple(found), tuple(left_out))
+
+
+def _perturbed(context: StrategyContext, base: TestInstance, perturbation: Perturbation) -> Perturbed | NotApplicable:
+    # The keys of the strategy `contrast_set` where it goes back to the scene of the test instance.
+    rng = context.rng("perturbation", base.instance_id, perturbation.name, "base_scene")
+    answer = perturbation.apply(context.task, base, base.scene, rng)
+    if not isinstance(answer, NotApplicable) and solved_at_start(context.task, answer.instance):
+        return NotApplicable("the perturbed goal would hold at the start")
+    return answer
 
 
 def client_description(session: ResolvedSession) -> PolicyDescription:

@@ -73,10 +73,10 @@ def _perturb(
     context: StrategyContext, base: TestInstance, perturbation: Perturbation, resulting: Scene
 ) -> Proposal | Skipped:
     """Return the perturbed trial in the scene that resulted, else in the base scene, else the reason against it."""
-    here = applied(context, base, perturbation, resulting, "resulting_scene")
+    here = _apply(context, base, perturbation, resulting, "resulting_scene")
     if isinstance(here, Perturbed):
         return Proposal(base.instance_id, here.instance, perturbation.name, note=here.note, start=Start.LEFT)
-    there = applied(context, base, perturbation, base.scene, "base_scene")
+    there = _apply(context, base, perturbation, base.scene, "base_scene")
     if isinstance(there, Perturbed):
         why = f"back in the scene of the test instance, for in the scene that resulted: {here.reason}"
         note = f"{there.note}; {why}"
@@ -84,18 +84,9 @@ def _perturb(
     return Skipped(base.instance_id, perturbation.name, there.reason)
 
 
-def applied(
+def _apply(
     context: StrategyContext, base: TestInstance, perturbation: Perturbation, scene: Scene, where: str
 ) -> Perturbed | NotApplicable:
-    """Return a perturbed test instance, or why it is not run.
-
-    Args:
-        context: the strategy's context.
-        base: the unperturbed test instance.
-        perturbation: the perturbation.
-        scene: the scene in which it begins.
-        where: ``base_scene``, or ``resulting_scene`` for one that a trial left: its draws depend on it.
-    """
     rng = context.rng("perturbation", base.instance_id, perturbation.name, where)
     answer = perturbation.apply(context.task, base, scene, rng)
     if isinstance(answer, Perturbed) and solved_at_start(context.task, answer.instance):
