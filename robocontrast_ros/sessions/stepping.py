@@ -67,7 +67,7 @@ class Wire:
             ConnectionLost: the client is gone, or what it sends has no end.
             RequestError: it is not JSON, or has no name.
         """
-        while b"\n" not in self.read:
+        while b"\n" not in self.read[: LONGEST_LINE + 1]:
             if len(self.read) > LONGEST_LINE:
                 self.answer({"error": f"a request has at most {LONGEST_LINE} bytes, and ends with a line feed"})
                 raise ConnectionLost

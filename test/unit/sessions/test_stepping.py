@@ -24,7 +24,7 @@ from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.overrides import Overrides
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.sessions.seeding import trial_seed
-from robocontrast_ros.sessions.stepping import SteppedWorld, Wire, draw_cases
+from robocontrast_ros.sessions.stepping import LONGEST_LINE, ConnectionLost, SteppedWorld, Wire, draw_cases
 
 SETTINGS = {
     "test_set.size": 2,
@@ -184,6 +184,15 @@ def test_mistakes_are_one_line_and_the_episode_goes_on(client):
     assert client.error("reset", case=3, seed=0) == "reset: there is no case 3, only 0 (base), 1 (LB1), 2 (SB1)"
     assert client.error("reset", case=0, seed=-1) == "reset: `seed` is a whole number of 0 or more, not -1"
     assert client.error("reset", case="LB1") == "reset: `case` is a whole number of 0 or more, not 'LB1'"
+
+
+def test_a_request_without_an_end_is_refused_and_the_connection_ends():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(b" " * (LONGEST_LINE + 1) + b"\n")
+        with pytest.raises(ConnectionLost):
+            Wire(theirs).request()
+        assert json.loads(ours.recv(1000))["error"] == "a request has at most 65536 bytes, and ends with a line feed"
 
 
 def test_a_test_instance_to_which_a_perturbation_does_not_apply_is_left_out_of_all_cases(session):
