@@ -58,6 +58,7 @@ class EpisodeAssembly:
         self._robot, self._estimator, self._pacer = robot, estimator, pacer
         self._surroundings, self._period = surroundings, period
         self._stamp, self._filters = 0, Filters((), 0)
+        self._observation: Observation | None = None
         self.sent, self._asked = Observed(), False
         self._safety, self._state, self.interventions = safety, RobotState(0, Pose()), Counter[str]()
         self._targets: dict[str, float] = {}
@@ -200,7 +201,7 @@ class EpisodeAssembly:
             raise BenchFault(Fault.SENSOR_LOST, str(error)) from None
         self._stamp, self._state = robot.stamp, robot
         self._surroundings.located(robot, self._targets)
-        return Observation(
+        self._observation = Observation(
             stamp=robot.stamp,
             images={},
             joint_names=robot.joint_names,
@@ -210,6 +211,16 @@ class EpisodeAssembly:
             gripper_width=robot.gripper_width,
             gripper_closed=robot.gripper_closed,
         )
+        return self._observation
+
+    def last_shown(self) -> Observation | None:
+        """Return the last observation as the policy would be shown it, with images; None if there was none."""
+        if self._observation is None:
+            return None
+        observation, images = self._observation, self._surroundings.images(self._observation.stamp)
+        if self._filters:
+            observation, images = self._filtered(observation, images)
+        return replace(observation, images=self.policy.shown(images))
 
     def request_actions(self, observation: Observation) -> PendingAnswer:
         """Ask the policy, with images of this control step, without waiting for it."""

@@ -11,8 +11,10 @@ from pathlib import Path
 
 from robocontrast_ros.bags.trial_recorder import TrialRecorder
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import Progress
 from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.policies.serving.ahead import loaded
+from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.sessions.policy_check import check_description, check_policies, loading_of
 from robocontrast_ros.sessions.resolving import ResolvedSession
 from robocontrast_ros.system.numerics import pin
@@ -25,6 +27,8 @@ def open_bench(
     policy_file: Path | None = None,
     aborted: Callable[[], bool] = lambda: False,
     recorder: TrialRecorder | None = None,
+    runner: PolicyRunner | None = None,
+    feedback: Callable[[int, Progress], None] = lambda step, progress: None,
 ) -> InProcessBench:
     """Return the bench of a session; close it after use.
 
@@ -36,12 +40,14 @@ def open_bench(
         policy_file: parameter file of the policy; the session's own if left out.
         aborted: asked before every action; true ends the trial, which is void.
         recorder: records the trials; none are recorded without it.
+        runner: the policy that serves in place of that of a parameter file.
+        feedback: called with the control steps so far and each new score.
 
     Raises:
         ConfigurationError: the session's policy is on a policy server elsewhere, the policy cannot be loaded or
             warmed up, or it does not fit the robot.
     """
-    file = policy_file or session.policy_file
+    file = policy_file or session.policy_file if runner is None else runner.path
     if file is None:
         raise ConfigurationError(
             str(session.source),
@@ -80,7 +86,7 @@ def open_bench(
     # Each policy of a blind session gets the cameras that any of them asks for: drawing then takes the same time.
     others = check_policies(session) if blind is not None else ()
     # Only this loop waits for the policy, and handing a call to another thread takes longer than most answers.
-    runner = loaded(loading_of(session, file, own_thread=False))
+    runner = runner or loaded(loading_of(session, file, own_thread=False))
     try:
         check_description(runner.description, session, str(file))
         runner.warm_up()
@@ -100,6 +106,7 @@ def open_bench(
             judge=session.world.judge,
             scores=session.scores,
             recorder=recorder,
+            feedback=feedback,
         )
     except BaseException:
         runner.close()

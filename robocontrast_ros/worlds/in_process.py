@@ -257,10 +257,12 @@ class InProcessBench(PolicyBench):
         judge: Judge = TRUE_SCENE,
         scores: Sequence[type[Score]] = STANDARD,
         recorder: TrialRecorder | None = None,
+        feedback: Callable[[int, Progress], None] = lambda step, progress: None,
     ) -> None:
         """Put the parts together; see the parameters of sim_bridge for the numbers.
 
         ``aborted`` is called before every action; True ends the trial, which is void. The judge asks no person.
+        ``feedback`` is called as by ``run_episode``.
         """
         self._recorder = recorder
         if recorder is not None:
@@ -274,6 +276,8 @@ class InProcessBench(PolicyBench):
         self._controller = self._make_controller()
         self._stop_on_success, self._aborted = stop_on_success, aborted
         self._judge, self._scores = judge, scores
+        self._feedback = feedback
+        self._episode: EpisodeAssembly | None = None
         self._shown = ""
 
     @property
@@ -332,6 +336,10 @@ class InProcessBench(PolicyBench):
     def description(self) -> str:
         """Return the simulator and renderer of the scenes, in words."""
         return self._world.description
+
+    def last_shown(self) -> Observation | None:
+        """Return the last observation of the last trial, as the policy would be shown it; None without one."""
+        return None if self._episode is None else self._episode.last_shown()
 
     @one_thread()
     def execute(self, trial: Trial, attempt: int) -> Execution:
@@ -397,7 +405,10 @@ class InProcessBench(PolicyBench):
             start_pose=robot_start(self._task, start),
             filters=trial.instance.observation,
         )
-        return run_episode(episode, self._controller, episode.policy.description, request, cancelled=self._aborted)
+        self._episode = episode
+        return run_episode(
+            episode, self._controller, episode.policy.description, request, self._feedback, cancelled=self._aborted
+        )
 
 
 @dataclass(frozen=True)
