@@ -26,19 +26,17 @@ def built(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def installed(built, tmp_path_factory):
+def installed(built, checkout, tmp_path_factory):
     """An environment with the package's wheel, used from an empty folder, with nothing of ROS in its shell."""
     folder = tmp_path_factory.mktemp("without ROS ü")
+    python = folder / "env" / "bin" / "python"
     venv.create(folder / "env", with_pip=False)
-    ours = [
-        Path(sys.executable).with_name("uv"),
-        "pip",
-        "install",
-        "--quiet",
-        "--python",
-        folder / "env" / "bin" / "python",
-    ]
-    done = subprocess.run([*ours, built[0]], capture_output=True, text=True, check=False)
+    # A release of today must not break a test of ours.
+    locked = re.findall(r"^([^\s#-][^\\\n]*)", (checkout / "requirements.lock").read_text(), re.MULTILINE)
+    (folder / "locked.txt").write_text("\n".join(locked))
+    uv = (Path(sys.executable).with_name("uv"), "pip", "install", "--quiet", "--python", python)
+    command = [*uv, "--constraints", folder / "locked.txt", built[0]]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
     def run(*command) -> tuple[int, str]:
