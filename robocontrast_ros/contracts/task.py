@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robocontrast_ros.configuration import load_configured, resolve_uri
+from robocontrast_ros.configuration import ConfigurationError, load_configured, resolve_uri
 from robocontrast_ros.contracts.checking import once, promise, refuses
 from robocontrast_ros.contracts.played import between
 from robocontrast_ros.domain import PART, Scene, TestInstance, whole_of
@@ -103,8 +103,12 @@ class TaskContract:
             f"`scenes.clear_height` is a height in metres, or 0; got {scenes.clear_height!r}",
         )
         for uri in (scenes.world, *scenes.models.values()):
+            try:
+                there = resolve_uri(uri.partition("#")[0]).is_file()
+            except ConfigurationError:  # the URI of another package
+                there = False
             promise(
-                resolve_uri(uri.partition("#")[0]).is_file(),
+                there,
                 f"`scenes.world` and `scenes.models` name files that exist; there is no {uri}",
             )
 

@@ -16,7 +16,7 @@ import pytest
 ROW = re.compile(r"^\| an? (\w[\w ]*) \| (\d): (`own_lab.+?) \| .* \| `contracts/(\w+)\.py` \|$", re.MULTILINE)
 KINDS = {
     *("score", "backend", "judge", "policy", "strategy", "perturbation", "filter of observations"),
-    *("task", "robot", "gripper"),
+    *("task", "robot", "gripper", "format of result files"),
 }
 SESSIONS = ("own_lab/session.yaml", "own_lab/table.yaml")
 

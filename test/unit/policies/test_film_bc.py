@@ -221,7 +221,7 @@ except ConfigurationError as error:
     described, refused = done.stdout.splitlines()
     assert described == "((320, 180),)"
     assert "film_bc.yaml" in refused
-    assert "Install the extra `torch`" in refused
+    assert "Install `robocontrast_ros[torch]`" in refused
 
 
 def test_warming_up_in_a_trial_changes_nothing_of_it():
