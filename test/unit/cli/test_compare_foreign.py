@@ -8,6 +8,7 @@ import textwrap
 from pathlib import Path
 from xml.etree import ElementTree
 
+import extending_page
 import pytest
 from foreign_files import lerobot, robolab, table, vla_episode, vla_eval
 from typer.testing import CliRunner
@@ -145,9 +146,8 @@ def test_the_page_lists_each_format(page):
     )
 
 
-def test_the_format_of_the_page_is_one(page, monkeypatch):
-    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    Path("lab_format.py").write_text(code)
+def test_the_format_of_the_page_is_one(monkeypatch):
+    Path("lab_format.py").write_text(extending_page.blocks()["own_lab/log.py"])
     monkeypatch.syspath_prepend(".")
     Path("ours.log").write_text("".join(f"place{i} ok\n" for i in range(9)))
     Path("theirs.log").write_text("".join(f"place{i} failed\n" for i in range(9)))
