@@ -46,13 +46,7 @@ def watch(
     try:
         import foxglove
     except ImportError as error:
-        raise ConfigurationError(
-            "command line",
-            "watch",
-            str(run),
-            "the package foxglove-sdk",
-            f"Install `robocontrast_ros[watch]`, or `pip install foxglove-sdk`. Python says: {error}.",
-        ) from None
+        raise ConfigurationError.not_installed("watch", str(run), "foxglove-sdk", "watch", error) from None
     try:
         watched = threading.Event()
         server = foxglove.start_server(name=folder.name, host=host, port=port, server_listener=_Listener(watched))

@@ -76,6 +76,12 @@ class ConfigurationError(ValueError):
         super().__init__(f"{words} {cut(cure, LONGEST)}" if cure else words)
         self.source, self.key, self.got, self.expected, self.cure = source, key, got, expected, cure
 
+    @classmethod
+    def not_installed(cls, key: str, got: str, package: str, extra: str, error: ImportError) -> ConfigurationError:
+        """Return the error for a command that needs a package which an extra of this one brings."""
+        cure = f"Install `robocontrast_ros[{extra}]`, or `pip install {package}`. Python says: {error}."
+        return cls("command line", key, got, f"the package {package}", cure)
+
     def __reduce__(self) -> tuple[type, tuple[str, str, object, str, str]]:
         """Make the error fit for pickling between processes."""
         return type(self), (self.source, self.key, self.got, self.expected, self.cure)

@@ -30,13 +30,7 @@ def write_trackio(results: Results, to: Path | None) -> str:
     try:
         import trackio
     except ImportError as error:
-        raise ConfigurationError(
-            "command line",
-            "--format",
-            "trackio",
-            "the package trackio",
-            f"Install `robocontrast_ros[trackio]`, or `pip install trackio`. Python says: {error}.",
-        ) from None
+        raise ConfigurationError.not_installed("--format", "trackio", "trackio", "trackio", error) from None
     summary = results.summary
     config = {name: getattr(summary, name) for name in ("policy", "robot", "strategy", "seed", "metric")}
     trackio.init(summary.session, name=results.run.name, config=config, embed=False)
