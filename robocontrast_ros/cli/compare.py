@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +14,8 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.runs.run_folder import RunFolder
 
 if TYPE_CHECKING:
-    from robocontrast_ros.analysis.foreign.reading import Arm
+    from robocontrast_ros.analysis.foreign.verdict import Verdict
+    from robocontrast_ros.analysis.report.comparison_page import ReadRuns
 
 WORDS = ("worse", "undecided", "not-comparable")
 """The verdicts for which the exit code may differ from 0."""
@@ -66,23 +69,30 @@ def compare(
         expected = "two results at least, or a run folder of a blind session"
         raise ConfigurationError("command line", "RUNS", runs[0], expected, "`robocontrast compare -h` has more.")
     from robocontrast_ros.analysis.foreign.reading import check_distinct_sources, read_arm
+    from robocontrast_ros.analysis.foreign.verdict import verdicts
+    from robocontrast_ros.analysis.tables.verdict import verdict_lines
 
     if not ours:
         check_distinct_sources(runs)
     # A file that does not fit is refused before a page is written.
     controls = [read_arm(source, format_) for source in control or ()]
-    arms = _compared_runs(runs, to, pictures) if ours else [read_arm(source, format_) for source in runs]
+    read = _read_runs(runs, to) if ours else None
+    arms = read.arms if read else [read_arm(source, format_) for source in runs]
     if controls and len(controls) != len(arms):
         raise ConfigurationError(
             "command line", "--control", len(controls), f"{len(arms)} of them, one for each policy"
         )
-    from robocontrast_ros.analysis.foreign.verdict import verdicts
-    from robocontrast_ros.analysis.tables.verdict import verdict_lines
-
     found, console = verdicts(arms[0], arms[1:], controls, measure, margin), Console()
+    if read:
+        _write_page(read, found, to, pictures)
     for verdict in found:
         for line in verdict_lines(verdict):
             console.say(line)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        from robocontrast_ros.analysis.report.verdict_files import annotation
+
+        for verdict in found:
+            typer.echo(annotation(verdict))
     if junit or summary or sarif:
         from robocontrast_ros.analysis.report.verdict_files import append_summary, write_junit, write_sarif
 
@@ -113,17 +123,15 @@ def _check(runs: list[str], control: list[str] | None, measure: str, margin: flo
         raise ConfigurationError("command line", "--control", ", ".join(control), f"{len(runs)} of them", cure)
 
 
-def _compared_runs(runs: list[str], to: Path, pictures: bool) -> list[Arm]:
-    """Print and write the numbers and the page of run folders; return their trials."""
+def _read_runs(runs: list[str], to: Path) -> ReadRuns:
+    """Read run folders, and print the numbers."""
     from robocontrast_ros.analysis.estimates.comparison import ComparisonError
-    from robocontrast_ros.analysis.foreign.formats.run import outcomes_of
-    from robocontrast_ros.analysis.foreign.reading import Arm
-    from robocontrast_ros.analysis.report.comparison_page import check_files, read_runs, write_comparison_page
-    from robocontrast_ros.analysis.tables.comparison import comparison_report, write_numbers
+    from robocontrast_ros.analysis.report.comparison_page import check_files, read_runs
+    from robocontrast_ros.analysis.tables.comparison import comparison_report
     from robocontrast_ros.cli.runs import runs_of_policies
 
-    named, console = [RunFolder.open(Path(run)) for run in runs], Console()
-    folders = [folder for run in named for folder in runs_of_policies(run)]
+    console = Console()
+    folders = [folder for run in runs for folder in runs_of_policies(RunFolder.open(Path(run)))]
     if len(folders) < 2:
         raise ConfigurationError(
             "command line",
@@ -139,11 +147,17 @@ def _compared_runs(runs: list[str], to: Path, pictures: bool) -> list[Arm]:
     except ComparisonError as error:
         raise refused(error) from None
     console.print(comparison_report(read.comparisons, read.labels, read.stopped))
+    return read
+
+
+def _write_page(read: ReadRuns, found: Sequence[Verdict], to: Path, pictures: bool) -> None:
+    """Write the page and the numbers of run folders."""
+    from robocontrast_ros.analysis.report.comparison_page import write_comparison_page
+    from robocontrast_ros.analysis.tables.comparison import write_numbers
+
+    console = Console()
     files = write_numbers(read.comparisons, to)
-    write_comparison_page(read, to, console.track, pictures=pictures)
+    write_comparison_page(read, found, to, console.track, pictures=pictures)
     console.path("comparison", to)
     for what, path in zip(("table", "numbers"), files, strict=True):
         console.path(what, path)
-    sources = runs if len(runs) == len(folders) else [str(folder.path) for folder in folders]
-    found = [outcomes_of(results) for results in read.results]
-    return [Arm(source, own.outcomes, own.notes) for source, own in zip(sources, found, strict=True)]

@@ -18,6 +18,9 @@ from robocontrast_ros.analysis.estimates.comparison import (
 from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.figures.charts import draw_comparison
+from robocontrast_ros.analysis.foreign.formats.run import outcomes_of
+from robocontrast_ros.analysis.foreign.reading import Arm
+from robocontrast_ros.analysis.foreign.verdict import Verdict, verdicts
 from robocontrast_ros.analysis.report.headline import Headline, headlines_of
 from robocontrast_ros.analysis.report.observation_shift import Modifications, ShownRun, shown_modifications
 from robocontrast_ros.analysis.report.rendering import check_folder, on_page, render, write_page
@@ -43,6 +46,7 @@ from robocontrast_ros.analysis.tables.comparison import (
 )
 from robocontrast_ros.analysis.tables.observation_shift import compared_shifts_block
 from robocontrast_ros.analysis.tables.profile import compared_profile_block
+from robocontrast_ros.analysis.tables.verdict import verdict_lines, verdicts_block
 from robocontrast_ros.runs.journal import read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
 
@@ -180,6 +184,12 @@ class ReadRuns:
         summaries = zip(self.labels, (found.summary for found in self.results), strict=True)
         return tuple(f"{label}: {summary.stopped}" for label, summary in summaries if summary.stopped)
 
+    @property
+    def arms(self) -> list[Arm]:
+        """The trials of each run, to judge them like the results of other tools."""
+        found = [outcomes_of(results) for results in self.results]
+        return [Arm(str(run.path), own.outcomes, own.notes) for run, own in zip(self.folders, found, strict=True)]
+
 
 def write_comparison(runs: Sequence[RunFolder], to: Path, track: Track = no_progress, now: float | None = None) -> None:
     """Write the page that compares the first run with each of the others, and its numbers as CSV and JSON beside it.
@@ -199,7 +209,7 @@ def write_comparison(runs: Sequence[RunFolder], to: Path, track: Track = no_prog
     check_files(to)
     read = read_runs(runs)
     write_numbers(read.comparisons, to)
-    write_comparison_page(read, to, track, now)
+    write_comparison_page(read, verdicts(read.arms[0], read.arms[1:]), to, track, now)
 
 
 def check_files(to: Path) -> None:
@@ -227,12 +237,18 @@ def read_runs(runs: Sequence[RunFolder]) -> ReadRuns:
 
 
 def write_comparison_page(
-    read: ReadRuns, to: Path, track: Track = no_progress, now: float | None = None, pictures: bool = True
+    read: ReadRuns,
+    judged: Sequence[Verdict],
+    to: Path,
+    track: Track = no_progress,
+    now: float | None = None,
+    pictures: bool = True,
 ) -> None:
     """Write the page of runs that were compared.
 
     Args:
         read: the runs; missing maps that the page shows are drawn.
+        judged: the verdict about the first run and each of the others.
         to: the file.
         track: iterates over its input, and may show progress.
         now: seconds since the epoch, for the page; the present if left out.
@@ -269,6 +285,8 @@ def write_comparison_page(
         stopped=read.stopped,
         read=READ,
         overview=_overview(compared),
+        verdicts=verdicts_block(judged),
+        verdict_lines=["\n".join(verdict_lines(verdict)) for verdict in judged],
         pictures=pictures,
         made=time.time() if now is None else now,
     )

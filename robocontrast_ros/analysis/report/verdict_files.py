@@ -1,4 +1,4 @@
-"""Verdicts as files for continuous integration: JUnit, Markdown, SARIF."""
+"""Verdicts as files for continuous integration: JUnit, Markdown, SARIF; and as lines that GitHub shows."""
 
 from __future__ import annotations
 
@@ -107,11 +107,27 @@ def _result(verdict: Verdict) -> dict[str, Any]:
     place = {"artifactLocation": {"uri": _location(verdict)}, "region": {"startLine": 1}}
     return {
         "ruleId": RULE,
-        "level": "note" if verdict.not_worse else LEVELS[verdict.word],
+        "level": _level(verdict),
         "message": {"text": "\n".join(verdict_lines(verdict))},
         "locations": [{"physicalLocation": place}],
         "partialFingerprints": {"primaryLocationLineHash": f"{named}:1"},
     }
+
+
+def _level(verdict: Verdict) -> str:
+    return "note" if verdict.not_worse else LEVELS[verdict.word]
+
+
+def annotation(verdict: Verdict) -> str:
+    """Return the line that GitHub Actions shows at the summary of a run: a workflow command.
+
+    Source: GitHub's documentation, "Workflow commands for GitHub Actions"; escapes as its toolkit's `command.ts`.
+    """
+    command = {"note": "notice"}.get(_level(verdict), _level(verdict))
+    text = "\n".join(verdict_lines(verdict))
+    for character in "%\r\n":
+        text = text.replace(character, f"%{ord(character):02X}")
+    return f"::{command} title=robocontrast compare::{text}"
 
 
 def _location(verdict: Verdict) -> str:

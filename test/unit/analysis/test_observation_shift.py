@@ -411,7 +411,7 @@ def test_two_policies_are_compared_by_the_pooled_rpd_of_the_trials_that_both_hav
     assert (once.perturbation, once.skills, once.pairs) == (ONCE, 2, 12)
     assert (twice.skills, twice.pairs) == (2, 10)
     assert once.first == once.second
-    write_comparison_page(read, tmp_path / "page.html", pictures=False)
+    write_comparison_page(read, [], tmp_path / "page.html", pictures=False)
     for shown in ((tmp_path / "page.html").read_text(), printed(comparison_report(read.comparisons, read.labels))):
         assert "pooled RPD" in shown
     assert once.first.mean == pytest.approx((7 - 7) / 7) and twice.first.mean == pytest.approx((5 - 6) / 5)
@@ -424,7 +424,7 @@ def test_a_comparison_lists_the_modifications_under_which_one_policy_alone_succe
     folders = [
         told_run(tmp_path / name, name, own, specs={}, metric="success") for name, own in (("a", trials), ("b", other))
     ]
-    write_comparison_page(read_runs(folders), tmp_path / "page.html", pictures=False)
+    write_comparison_page(read_runs(folders), [], tmp_path / "page.html", pictures=False)
     page = (tmp_path / "page.html").read_text()
     assert page.count('data-became="lost"') == page.count("data-became=") == len(changed) == 4
     for told in changed:

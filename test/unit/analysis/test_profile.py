@@ -355,7 +355,7 @@ def test_two_policies_are_compared_group_by_group_on_the_trials_that_both_have(t
     assert colour.first_success == cluster_mean(solved, problems) and colour.second_success.mean == 0.0
     assert colour.success_difference == paired_difference(solved, [0.0] * 7, problems) == colour.difference
     assert rows[WORDS, "vague"].pairs == 10 and ("subtasks", "10") not in rows
-    write_comparison_page(read, tmp_path / "page.html", pictures=False)
+    write_comparison_page(read, [], tmp_path / "page.html", pictures=False)
     for shown in ((tmp_path / "page.html").read_text(), printed(comparison_report(read.comparisons, read.labels))):
         assert "reorientation" in shown and "all problems" in shown
     assert '"by": "attribute"' in comparison_json(read.comparisons)

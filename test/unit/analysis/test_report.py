@@ -315,7 +315,7 @@ def test_a_session_that_stopped_early_carries_its_mark_in_every_table(whole, bet
     terminal.print(comparison_report(read.comparisons, read.labels, read.stopped))
     shown = " ".join(terminal.export_text().split())
     assert "first: oracle (decided)†" in shown and said in shown
-    write_comparison_page(read, tmp_path / "c.html", now=NOW, pictures=False)
+    write_comparison_page(read, [], tmp_path / "c.html", now=NOW, pictures=False)
     assert said in " ".join((tmp_path / "c.html").read_text().split())
 
 
@@ -386,6 +386,7 @@ def test_runs_side_by_side_show_differences_tests_and_every_discordant_pair(whol
         "mean paired difference of SPL", "Trials that only one of them solved", "without a partner", "Holm",
         "Difference in differences", "difference in differences",
         "No such trial: in every pair both succeeded or both failed.",
+        f"{whole.path} against {better.path}: ", f"{whole.path} against {again.path}: ", "Smallest drop that so many trials find",
     ):  # fmt: skip
         assert words in page.words, words
     pairs = [name for name in page.ids if name.startswith("trial-1-")]

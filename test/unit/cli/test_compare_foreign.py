@@ -25,6 +25,7 @@ def invoke(*arguments):
 def _here(tmp_path, monkeypatch):
     """Files are named relative to the folder of the call, as in a repository."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
 
 
 @pytest.mark.parametrize(
@@ -205,3 +206,24 @@ def test_sarif_has_what_github_asks_for(files):
         assert name in result["message"]["text"]
     prints = {result["partialFingerprints"]["primaryLocationLineHash"] for result in run["results"]}
     assert len(prints) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"),
+    [
+        ("20/20 10/20", "notice"),
+        ("10/20 20/20", "error"),
+        ("17/20 14/20", "warning"),
+        ("0/0 14/20", "warning"),
+        ("90/100 88/100 --margin 0.1", "notice"),
+    ],
+)
+def test_github_gets_one_line_a_verdict_with_its_escapes(arguments, command, monkeypatch):
+    plain = invoke(*arguments.split()).stdout
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    *lines, line = invoke(*arguments.split()).stdout.splitlines()
+    assert "\n".join(lines) == plain.rstrip("\n")
+    head, _, text = line.removeprefix("::").partition("::")
+    assert head == f"{command} title=robocontrast compare"
+    said = text.replace("%0A", "\n").replace("%25", "%")
+    assert " ".join(said.split()) == " ".join(plain.split())
