@@ -26,7 +26,8 @@ from robocontrast_ros.worlds.backends import (
 )
 from robocontrast_ros.worlds.in_process import WorldSimulation
 from robocontrast_ros.worlds.mujoco.world import World
-from robocontrast_ros.worlds.simulated_scene import TURN_TOLERANCE, Simulation
+from robocontrast_ros.worlds.simulated_scene import TURN_TOLERANCE
+from robocontrast_ros.worlds.simulation import Simulation
 
 STIRRED = 1e-3
 """Greatest distance of an object without a move from where it was [m]."""

@@ -26,6 +26,7 @@ from robocontrast_ros.nodes.runtime.intra_process import HandingPublisher, subsc
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
+from robocontrast_ros.nodes.runtime.simulated_clock import SimulatedClock
 from robocontrast_ros.nodes.sim_bridge.console_client import ConsoleClient
 from robocontrast_ros.nodes.sim_bridge.simulation_client import RosSimulation
 from robocontrast_ros.nodes.simulation_version import check_installed
@@ -60,6 +61,10 @@ class SimBridge(Node):
         self._channel = Channel(self)
         self._publisher = HandingPublisher(self._channel.node, SceneMsg, "scene", RECORDED)
         robot, task = load_profile(parameters.robot), load_configured("tasks", parameters.task)
+        self._clock = None
+        if parameters.follows_pose and not parameters.plays:
+            step = task.scenes.physics_step
+            self._clock = SimulatedClock(self._channel.node, parameters.clock_topic, step, parameters.timeout)
         if self._streams:
             self._subscribe()
         self._channel.start()
@@ -72,6 +77,8 @@ class SimBridge(Node):
                 settle_steps=parameters.settle_steps,
                 tolerance=parameters.tolerance,
                 plays=parameters.plays,
+                resets_robot=parameters.resets_robot,
+                resources=pairs(parameters.resources),
                 console=lambda: ConsoleClient(self._channel.node, parameters.operator, parameters.startup_timeout),
                 set_up_tolerances=parameters.set_up_tolerances(task),
             )
@@ -88,7 +95,7 @@ class SimBridge(Node):
 
     def _subscribe(self) -> None:
         parameters, node = self._node_parameters, self._channel.node
-        if parameters.plays:
+        if parameters.follows_pose:
             subscribe(node, PoseStamped, "tool_pose", self._on_tool_pose, LOCKSTEP)
         else:
             subscribe(node, Clock, parameters.clock_topic, self._on_clock, LOCKSTEP)
@@ -97,7 +104,9 @@ class SimBridge(Node):
 
     def _connected(self, frame: str) -> RosSimulation:
         parameters = self._node_parameters
-        simulation = RosSimulation(self._channel.node, parameters, frame, parameters.timeout, parameters.plays)
+        node, limit = self._channel.node, parameters.timeout
+        entities = pairs(parameters.entities)
+        simulation = RosSimulation(node, parameters, frame, limit, parameters.plays, self._clock, entities)
         simulation.wait(parameters.startup_timeout)
         return simulation
 
@@ -108,7 +117,11 @@ class SimBridge(Node):
             self._backend.request(self._on_scene, self._on_failure)
 
     def _on_tool_pose(self, message: PoseStamped) -> None:
-        """Request the scene for this pose; it is later than the pose by the time of the request, a few milliseconds."""
+        """Request the scene for this pose.
+
+        On the wall clock it is later than the pose by the time of the request, a few milliseconds; a world that is
+        stepped stands still meanwhile.
+        """
         if self._backend is not None:
             stamp = stamp_from_msg(message.header.stamp)
             self._backend.request(lambda _, scene: self._on_scene(stamp, scene), self._on_failure)
@@ -181,6 +194,11 @@ class SimBridge(Node):
             if person.read is not None:
                 response.has_read, response.read = True, scene_to_msg(person.read, outcome.stamp)
         return response
+
+
+def pairs(texts: tuple[str, ...]) -> dict[str, str]:
+    """Return name -> value of texts NAME=VALUE."""
+    return dict(text.partition("=")[::2] for text in texts)
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from rclpy.client import Client
 from rclpy.node import Node
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 from simulation_interfaces.srv import SetEntityState, SpawnEntity
 
 from robocontrast_ros.configuration import ConfigurationError
@@ -48,8 +49,8 @@ def check_spoken(node: Node, clients: Iterable[Client]) -> None:
     for client in clients:
         topic = f"rq{client.service_name}Request"
         try:
-            ours = {str(i.topic_type_hash) for i in node.get_publishers_info_by_topic(topic, no_mangle=True)}
-            theirs = {str(i.topic_type_hash) for i in node.get_subscriptions_info_by_topic(topic, no_mangle=True)}
+            ours = _hashes(node.get_publishers_info_by_topic(topic, no_mangle=True))
+            theirs = _hashes(node.get_subscriptions_info_by_topic(topic, no_mangle=True))
         except AttributeError:
             return
         other = theirs - ours
@@ -61,3 +62,8 @@ def check_spoken(node: Node, clients: Iterable[Client]) -> None:
                 f"that of simulation_interfaces 1.x ({min(ours)})",
                 f"Install 1.x where the simulator runs. {CURE}",
             )
+
+
+def _hashes(endpoints: Iterable[TopicEndpointInfo]) -> set[str]:
+    """Return the hashes of their types; Humble's endpoints have none, which reads INVALID."""
+    return {str(endpoint.topic_type_hash) for endpoint in endpoints} - {"INVALID"}

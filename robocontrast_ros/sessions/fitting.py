@@ -338,6 +338,11 @@ class LoadedWorld:
         return self.features.streams
 
     @property
+    def follows_pose(self) -> bool:
+        """Whether each scene is read for a `tool_pose`: a world that runs by itself, or a simulator of others."""
+        return not (self.lockstep and self.features.embedded)
+
+    @property
     def practised(self) -> bool:
         """Whether our simulator plays a real table, which a person sets up."""
         return self.features.embedded and self.features.person
@@ -359,6 +364,15 @@ def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -
         expected = f"simulator, because backend '{parameters.backend}' has its own simulator"
         cure = "For a simulator that runs already take `backend: simulation_interfaces`."
         raise ConfigurationError(*origin("world.simulator")[:2], parameters.simulator, expected, cure)
+    for key in ("resources", "entities"):
+        if features.embedded and getattr(parameters, key):
+            expected = f"nothing, because backend '{parameters.backend}' has its own simulator"
+            raise ConfigurationError(*origin(f"world.{key}")[:2], sorted(getattr(parameters, key)), expected)
+    if parameters.resets_robot and not features.resets_robot:
+        expected = f"false, because backend '{parameters.backend}' brings no robot to its start"
+        raise ConfigurationError(*origin("world.resets_robot")[:2], True, expected, "Leave it out.")
+    if parameters.resets_robot is False:
+        features = replace(features, resets_robot=False)
     _check_judge(parameters, judge, features, origin)
     return LoadedWorld(features, pacer.steps_world, judge)
 

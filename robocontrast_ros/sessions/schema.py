@@ -158,6 +158,21 @@ class WorldParameters:
         description="name of the simulator's node, which is put before the names of the services of "
         "simulation_interfaces; / for none",
     )
+    resets_robot: bool | None = Field(
+        default=None,
+        description="whether a set-up brings the robot to its start; false: an arm's own controller does; left out: as "
+        "the backend can",
+    )
+    resources: dict[str, str] = Field(
+        default_factory=dict,
+        description="model -> URI of the file that another simulator spawns, in place of the task's; `*` for all "
+        "others, with {name} for the model's name",
+    )
+    entities: dict[str, str] = Field(
+        default_factory=dict,
+        description="name of an object or of the robot -> its entity in another simulator; `*` for all others, with "
+        "{name} for the name",
+    )
 
 
 @record

@@ -14,8 +14,10 @@ from robocontrast_ros.domain import Fault, Scene, SetupMove
 from robocontrast_ros.episodes.bench import BenchFault, SetUpOutcome
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.strategies.effort import Tolerance, Tolerances
-from robocontrast_ros.tasks.protocol import Task
-from robocontrast_ros.worlds.simulated_scene import SimulatedScene, Simulation
+from robocontrast_ros.tasks.protocol import Polygon, Task
+from robocontrast_ros.worlds.simulated_scene import SimulatedScene
+from robocontrast_ros.worlds.simulation import Simulation
+from robocontrast_ros.worlds.simulation_proof import Proof
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,8 @@ class BackendContext:
         resets_robot: whether a simulator puts the robot to its start in a set-up.
         console: connects to the console of the person at the robot, and returns it.
         set_up_tolerances: tolerances of a set-up by a person.
+        resources: model -> URI of the file that the simulator spawns, in place of the task's; ``*`` for all others,
+            with ``{name}`` for the model's name.
     """
 
     task: Task
@@ -163,6 +167,7 @@ class BackendContext:
     resets_robot: bool = True
     console: Callable[[], ConsolePort] | None = None
     set_up_tolerances: Tolerances = field(default_factory=lambda: Tolerances(PERSON))
+    resources: Mapping[str, str] = field(default_factory=dict)
 
 
 class SceneBackend(Protocol):
@@ -228,6 +233,19 @@ def reset_robot(backend: SceneBackend) -> SetUpOutcome:
     return SetUpOutcome(stamp, scene) if backend.features.person else SetUpOutcome(*backend.set_up(scene, ()))
 
 
+def named(names: Mapping[str, str], name: str, otherwise: str) -> str:
+    """Return the name that a simulator has for something: its own, or that of ``*``, or ``otherwise``."""
+    return names.get(name, names.get("*", otherwise).replace("{name}", name))
+
+
+def _size(outline: Polygon) -> tuple[float, float] | None:
+    """Return length and width of a polygon [m]; None if it is empty."""
+    if not outline:
+        return None
+    length, width = (max(along) - min(along) for along in zip(*outline, strict=True))
+    return length, width
+
+
 class SimulatorBackend(SimulatedScene):
     """Any simulator that serves simulation_interfaces, such as Gazebo or Isaac Sim; the graph does not start it."""
 
@@ -240,16 +258,19 @@ class SimulatorBackend(SimulatedScene):
             BenchFault: the simulator does not start in time.
             ConfigurationError: the simulator lacks a required feature, or the robot.
         """
-        robot = context.robot
+        robot, scenes = context.robot, context.task.scenes
         super().__init__(
             context.simulation(),
-            context.task.scenes.models,
+            {name: named(context.resources, name, uri) for name, uri in scenes.models.items()},
             context.settle_steps,
             context.tolerance,
             robot.world_frame,
             robot.name if robot.mobile else "",
             context.plays,
             context.resets_robot,
+            None
+            if self.features.embedded
+            else Proof(scenes.physics_step, lambda model: _size(scenes.outline(model)), robot.name),
         )
 
 

@@ -52,7 +52,8 @@ from robocontrast_ros.tasks.protocol import Task, robot_start
 from robocontrast_ros.worlds.mujoco.entities import EntityState, ResetScope
 from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.recording import EpisodePorts, TrialRecorder, TrialRecording, recorded
-from robocontrast_ros.worlds.simulated_scene import Feature, SimulatedScene, SimulationError
+from robocontrast_ros.worlds.simulated_scene import SimulatedScene
+from robocontrast_ros.worlds.simulation import Feature, SimulationError
 
 SETTLE_STEPS = 50
 """Physics steps after a set-up, before the scene is read back."""
@@ -63,6 +64,8 @@ TOLERANCE = 0.01
 
 class WorldSimulation:
     """A ``worlds.Simulation`` that calls the embedded world directly."""
+
+    formats: frozenset[str] = frozenset()
 
     def __init__(self, world: World) -> None:
         """Take the world."""
@@ -116,6 +119,11 @@ class WorldSimulation:
     def step(self, steps: int) -> None:
         """Let that many physics steps pass."""
         self._world.step(steps)
+
+    def bounds(self, entity: str) -> tuple[float, float] | None:
+        """Return length and width of an entity in its own frame, from above [m]."""
+        found = self._world.bounds(entity)
+        return found and (found.upper[0] - found.lower[0], found.upper[1] - found.lower[1])
 
 
 @contextlib.contextmanager

@@ -8,84 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from enum import IntEnum
-from typing import Protocol
+from contextlib import contextmanager
+from pathlib import PurePosixPath
 
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Fault, ObjectState, Pose, Scene, SetupMove, whole_of
 from robocontrast_ros.episodes.bench import BenchFault, SetUpOutcome
 from robocontrast_ros.strategies.effort import angle_between
-
-
-class Feature(IntEnum):
-    """Features of a simulator: the constants of simulation_interfaces/SimulatorFeatures that we use."""
-
-    SPAWNING = 0
-    DELETING = 1
-    ENTITY_STATE_GETTING = 10
-    ENTITY_STATE_SETTING = 11
-    SIMULATION_RESET = 20
-    SIMULATION_RESET_STATE = 22
-    SIMULATION_STATE_SETTING = 25
-    SIMULATION_STATE_PAUSE = 26
-    STEP_SIMULATION_SINGLE = 31
-    STEP_SIMULATION_MULTIPLE = 32
-
-
-REQUIRED = (Feature.ENTITY_STATE_GETTING, Feature.ENTITY_STATE_SETTING, Feature.STEP_SIMULATION_SINGLE)
-"""Features without which no scene can be set up; the others are used if they are available."""
-
-TO_PAUSE = (Feature.SIMULATION_STATE_SETTING, Feature.SIMULATION_STATE_PAUSE)
-"""Features that are also required of a simulator that runs on the wall clock."""
-
-
-class SimulationError(Exception):
-    """The simulator answered a request with an error; the message is the error's text."""
-
-
-class Simulation(Protocol):
-    """The standard services as plain calls. Each raises SimulationError on a refusal, BenchFault on silence.
-
-    Attributes:
-        description: the simulator's own description of its engine and renderer; known once its features are known.
-    """
-
-    description: str
-
-    def features(self) -> frozenset[int]:
-        """Return the numbers of the simulator's features."""
-
-    def poses(self) -> tuple[int, dict[str, Pose]]:
-        """Return the time [ns] and every entity's pose in the world frame."""
-
-    def request_poses(self, then: Callable[[int, dict[str, Pose]], None]) -> None:
-        """Request the poses without waiting; ``then`` receives time [ns] and poses when they are known."""
-
-    def set_pose(self, entity: str, pose: Pose) -> None:
-        """Put an entity, at rest, at a pose in the world frame."""
-
-    def at_once(self) -> AbstractContextManager[None]:
-        """Return a context in which entities are spawned and deleted, and at whose end all of it may take effect.
-
-        A refusal may also come at the end.
-        """
-
-    def spawn(self, entity: str, uri: str, pose: Pose) -> None:
-        """Spawn an entity."""
-
-    def delete(self, entity: str) -> None:
-        """Delete an entity."""
-
-    def reset_state(self) -> None:
-        """Put the robot, and everything else, back to its place at the beginning; time goes on."""
-
-    def step(self, steps: int) -> None:
-        """Let that many physics steps pass."""
-
-    def play(self, playing: bool) -> None:
-        """Let the world run by itself, or pause it, unless it already does so."""
-
+from robocontrast_ros.worlds.simulation import FORMATS, REQUIRED, TO_PAUSE, Feature, Simulation, SimulationError
+from robocontrast_ros.worlds.simulation_proof import Proof
 
 SAME_PLACE = 1e-6
 """Greatest distance of two positions that differ only by rounding [m]."""
@@ -96,6 +27,9 @@ HEADING_TOLERANCE = 0.02
 
 TURN_TOLERANCE = 0.05
 """Greatest turn of a moving part from the orientation that it was given [rad]: a knob turns where it is."""
+
+OBJECT_TURN_TOLERANCE = 0.2
+"""Greatest turn of an object from the orientation that it was given [rad], in a simulator of others."""
 
 
 class SimulatedScene:
@@ -111,6 +45,7 @@ class SimulatedScene:
         robot: str = "",
         plays: bool = False,
         resets_robot: bool = True,
+        proof: Proof | None = None,
     ) -> None:
         """Take the simulator and the objects of a task; start a simulator that runs by itself.
 
@@ -125,26 +60,32 @@ class SimulatedScene:
             robot: entity of a mobile robot, whose pose is part of the scene; empty for a fixed robot.
             plays: whether the simulator runs by itself, and is paused only while a scene is set up.
             resets_robot: whether a set-up puts the robot to its start; without it an arm stays in its place.
+            proof: checks a simulator of others at the first set-up; None for our own.
 
         Raises:
-            ConfigurationError: the simulator lacks a required feature, or the robot.
+            ConfigurationError: the simulator lacks a required feature, or a mobile robot.
         """
         self._simulation, self._models, self._robot = simulation, dict(models), robot
         self._settle_steps, self._tolerance, self._frame_id = settle_steps, tolerance, frame_id
         self._order: tuple[str, ...] = ()
         self._model_of: dict[str, str] = {}
         self._features = simulation.features()
-        self._plays, self._resets_robot = plays, resets_robot
+        self._plays, self._resets_robot, self._proof, self._proven = plays, resets_robot, proof, False
         required = (*REQUIRED, *TO_PAUSE) if plays else REQUIRED
         missing = [feature.name for feature in required if feature not in self._features]
         if missing:
             expected = f"also {', '.join(missing)}"
             cure = "Use a simulator, or a version of it, that serves them."
             raise ConfigurationError("simulator", "features", sorted(self._features), expected, cure)
+        resets = {Feature.SIMULATION_RESET, Feature.SIMULATION_RESET_STATE} <= self._features
+        if proof is not None and resets_robot and not robot and not resets:
+            expected = "also SIMULATION_RESET and SIMULATION_RESET_STATE, which bring the arm to its start"
+            cure = "Set `world.resets_robot: false` in the session: the arm's own controller then brings it there."
+            raise ConfigurationError("simulator", "features", sorted(self._features), expected, cure)
         entities = simulation.poses()[1] if robot else {}
         if robot and robot not in entities:
             expected = f"also '{robot}', the robot"
-            cure = "Name the robot's profile as its entity in the simulator."
+            cure = "Name its entity in the simulator under `world.entities` in the session."
             raise ConfigurationError("simulator", "entities", sorted(entities), expected, cure)
         if plays:
             simulation.play(True)
@@ -214,6 +155,7 @@ class SimulatedScene:
             before = self._simulation.poses()[1]
             with self._paused():
                 self._place(target)
+                self._prove(target)
                 self._simulation.step(self._settle_steps)
         except SimulationError as error:
             raise _failed(str(error)) from None
@@ -237,6 +179,14 @@ class SimulatedScene:
         finally:
             self._simulation.play(True)
 
+    def _prove(self, target: Scene) -> None:
+        """Check a simulator of others once, and put the objects to their poses again."""
+        if self._proof is None or self._proven:
+            return
+        self._proof.prove(self._simulation, self._features, target)
+        self._proven = True
+        self._place(target)
+
     def _place(self, target: Scene) -> None:
         if target.frame_id != self._frame_id:
             raise _failed(f"the scene is in frame '{target.frame_id}', expected '{self._frame_id}'")
@@ -244,6 +194,9 @@ class SimulatedScene:
             raise _failed("the scene has a start pose of the robot, but the robot is fixed")
         if self._resets_robot and {Feature.SIMULATION_RESET, Feature.SIMULATION_RESET_STATE} <= self._features:
             self._simulation.reset_state()
+            if self._proof is not None and set(TO_PAUSE) <= self._features:
+                # A reset may leave the world playing.
+                self._simulation.play(False)
         _, poses = self._simulation.poses()
         present = {name for name in poses if self._model(name) is not None}
         # An object of another model under the same name is another object.
@@ -271,7 +224,15 @@ class SimulatedScene:
         self._require(Feature.SPAWNING, wanted.name)
         if wanted.model not in self._models:
             raise _failed(f"no resource for model '{wanted.model}'; the task has {', '.join(sorted(self._models))}")
-        self._simulation.spawn(wanted.name, self._models[wanted.model], wanted.pose)
+        uri = self._models[wanted.model]
+        form = FORMATS.get(PurePosixPath(uri.partition("#")[0]).suffix.lower())
+        if form and self._simulation.formats and form not in self._simulation.formats:
+            raise _failed(
+                f"'{uri}' of model '{wanted.model}' is {form}, and the simulator spawns "
+                f"{', '.join(sorted(self._simulation.formats))}: name its own files under `world.resources`, or have "
+                "the objects in its world from the beginning, under their names"
+            )
+        self._simulation.spawn(wanted.name, uri, wanted.pose)
         self._model_of[wanted.name] = wanted.model
 
     def _model(self, entity: str) -> str | None:
@@ -302,10 +263,14 @@ class SimulatedScene:
             if off > self._tolerance:
                 raise _failed(f"'{name}' is {off:.3f} m from where it was put, more than {self._tolerance:g} m")
             turn = angle_between(pose, wanted)
-            if whole_of(name) and turn > TURN_TOLERANCE:
-                raise _failed(
-                    f"'{name}' is turned by {turn:.3f} rad from how it was put, more than {TURN_TOLERANCE:g} rad"
-                )
+            if turn > (allowed := self._turn_tolerance(name)):
+                raise _failed(f"'{name}' is turned by {turn:.3f} rad from how it was put, more than {allowed:g} rad")
+
+    def _turn_tolerance(self, name: str) -> float:
+        """Return the greatest turn of an object or part from how it was put [rad]."""
+        if whole_of(name):
+            return TURN_TOLERANCE
+        return math.inf if self._proof is None or name == self._robot else OBJECT_TURN_TOLERANCE
 
 
 def _is_at(pose: Pose | None, wanted: Pose) -> bool:

@@ -17,12 +17,14 @@ import yaml
 
 rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
+import strange_simulator  # noqa: E402
 from rcl_interfaces.msg import ParameterType  # noqa: E402
 from rclpy.parameter import Parameter, parameter_value_to_python  # noqa: E402
 from rclpy.parameter_client import AsyncParameterClient  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
 from session_runs import Workplace, events_of, finish, finished, node_pids, scores, wait_until  # noqa: E402
 from spinning import spun_node  # noqa: E402
+from strange_simulator import WORLD  # noqa: E402
 
 from robocontrast_ros.domain import Fault  # noqa: E402
 from robocontrast_ros.runs.events import ProcessDied, TrialStarted, TrialVoid  # noqa: E402
@@ -39,7 +41,7 @@ READ_ONLY = {"simulator": "physics_step", "recorder": "kept", "episode_manager":
 
 
 def start_simulator(session, parameters, namespace: str) -> subprocess.Popen[bytes]:
-    """Start a simulator that is none of a session's nodes, with the session's world."""
+    """Start a simulator of other manners that is none of a session's nodes, with the session's world."""
     scenes = session.task.scenes
     given = {
         "robot": str(session.robot_file),
@@ -50,7 +52,7 @@ def start_simulator(session, parameters, namespace: str) -> subprocess.Popen[byt
     parameters.write_text(yaml.safe_dump({"/**": {"ros__parameters": given}}))
     names = ["-r", f"__node:={SIMULATOR}", "-r", f"__ns:=/{namespace}"]
     options = ["--ros-args", *names, "--params-file", str(parameters)]
-    return subprocess.Popen([sys.executable, "-m", "robocontrast_ros.nodes.simulator_node", *options])
+    return subprocess.Popen([sys.executable, strange_simulator.__file__, *options])
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +67,7 @@ def side_by_side(tmp_path_factory):
     processes = []
     for each in (own, other):
         each.folder.mkdir()
-        world = {"backend": "simulation_interfaces", "simulator": SIMULATOR} if each is other else {}
+        world = {"backend": "simulation_interfaces", "simulator": SIMULATOR, **WORLD} if each is other else {}
         session = each.session(**changes, world=world)
         processes.append(each.begin("evaluate", session, "--namespace", each.folder.name))
     simulator = start_simulator(resolve(session), place.folder / "simulator.yaml", other.folder.name)

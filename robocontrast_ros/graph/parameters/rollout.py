@@ -69,6 +69,14 @@ class RolloutParameters(PortParameters):
         description="How time passes: `lockstep`, by StepSimulation, `wall_clock`, or a plug-in's name.",
     )
     streams: bool = Field(default=True, description="Whether the scene of every control step is published.")
+    scene_follows_pose: bool = Field(
+        default=False, description="Whether the scene of a control step is published for its `tool_pose`."
+    )
+    clock_topic: str = Field(
+        default="",
+        description="Clock of a simulator of others, which shows that steps were made; empty for our own.",
+    )
+    physics_step: float = Field(default=0.002, gt=0.0, description="Time of one physics step, in lockstep [s].")
     tracks_joints: bool = Field(
         default=False, description="Whether `joint_tracking` is published, because a score of the session needs it."
     )
@@ -141,6 +149,9 @@ class RolloutParameters(PortParameters):
             policy_server=parameters.policy_server.node,
             pacing=parameters.world.pacing,
             streams=session.world.streams,
+            scene_follows_pose=session.world.follows_pose,
+            clock_topic="" if features.embedded or not session.world.lockstep else "clock",
+            physics_step=session.task.scenes.physics_step,
             tracks_joints=session.tracks_joints,
             step_simulation=f"{simulator}/step_simulation",
             capture_images="simulator/capture_images" if session.images_when_asked else "",

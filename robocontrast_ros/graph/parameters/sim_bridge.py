@@ -29,6 +29,15 @@ class SimulationServices:
     get_simulator_features: str = Field(
         default="simulator/get_simulator_features", description="GetSimulatorFeatures service."
     )
+    get_entities: str = Field(
+        default="simulator/get_entities", description="GetEntities service, without GetEntitiesStates."
+    )
+    get_entity_state: str = Field(
+        default="simulator/get_entity_state", description="GetEntityState service, without GetEntitiesStates."
+    )
+    get_entity_bounds: str = Field(
+        default="simulator/get_entity_bounds", description="GetEntityBounds service, if the simulator has it."
+    )
     get_entities_states: str = Field(default="simulator/get_entities_states", description="GetEntitiesStates service.")
     set_entity_state: str = Field(default="simulator/set_entity_state", description="SetEntityState service.")
     spawn_entity: str = Field(default="simulator/spawn_entity", description="SpawnEntity service.")
@@ -36,7 +45,8 @@ class SimulationServices:
     reset_simulation: str = Field(default="simulator/reset_simulation", description="ResetSimulation service.")
     step_simulation: str = Field(default="simulator/step_simulation", description="StepSimulation service.")
     set_simulation_state: str = Field(
-        default="simulator/set_simulation_state", description="SetSimulationState service; only on the wall clock."
+        default="simulator/set_simulation_state",
+        description="SetSimulationState service: required on the wall clock, else used if it is there.",
     )
 
 
@@ -60,8 +70,19 @@ class SimBridgeParameters(LedParameters, SimulationServices):
     )
     plays: bool = Field(
         default=False,
-        description="Whether the world runs by itself. If so, the scene of a control step is read when `tool_pose` "
-        "arrives and gets its stamp, and a simulator is paused during set-up; otherwise the scene is read on `clock`.",
+        description="Whether the world runs by itself. If so, a simulator is paused during set-up.",
+    )
+    follows_pose: bool = Field(
+        default=False,
+        description="Whether the scene of a control step is read when `tool_pose` arrives, and gets its stamp; "
+        "otherwise it is read on `clock`. A simulator of others stamps its states with 0 or another time.",
+    )
+    resets_robot: bool = Field(default=True, description="Whether a set-up brings the robot to its start.")
+    resources: tuple[str, ...] = Field(
+        default=(), description="MODEL=URI of the file that the simulator spawns; `*` and {name} for all other models."
+    )
+    entities: tuple[str, ...] = Field(
+        default=(), description="NAME=ENTITY of an object or the robot; `*` and {name} for all others."
     )
     clock_topic: str = Field(
         default="clock",
@@ -108,6 +129,10 @@ class SimBridgeParameters(LedParameters, SimulationServices):
             backend=named.backend,
             stream=world.streams,
             plays=not world.lockstep,
+            follows_pose=world.follows_pose,
+            resets_robot=world.features.resets_robot,
+            resources=tuple(f"{model}={uri}" for model, uri in named.resources.items()),
+            entities=tuple(f"{name}={entity}" for name, entity in named.entities.items()),
             contacts_topic=session.robot.contacts_topic if session.robot.reports_contacts else "",
             scene_period=1.0 / session.task.control_rate,
             operator=OPERATOR,

@@ -20,6 +20,7 @@ from robocontrast_ros.worlds.mujoco import entities
 from robocontrast_ros.worlds.mujoco.entities import Bounds, Category, EntityState
 from robocontrast_ros.worlds.mujoco.entities import Twist as WorldTwist
 from robocontrast_ros.worlds.mujoco.world import World
+from robocontrast_ros.worlds.simulation import FORMATS as FORMAT_OF
 
 camera_info_to_msg = DRIVER.camera_info
 
@@ -46,7 +47,7 @@ FEATURES = (
 )
 """Features of the simulator node; test/graph/test_simulator_node.py tries each."""
 
-FORMATS = {".xml": "mjcf", ".mjcf": "mjcf", ".yaml": "yaml", ".yml": "yaml"}
+FORMATS = {suffix: FORMAT_OF[suffix] for suffix in (".xml", ".mjcf", ".yaml", ".yml")}
 """Suffix of a spawnable file -> its format; a YAML file is one of ``config/objects``, with a #VARIANT."""
 
 _CATEGORIES = {

@@ -36,6 +36,7 @@ from robocontrast_ros.nodes.runtime.channel import (
     wait_for,
 )
 from robocontrast_ros.nodes.runtime.diagnostics import Report, StreamReport
+from robocontrast_ros.nodes.runtime.simulated_clock import SimulatedClock
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.kinds import make_controller, make_safety_filter, make_state_estimator
@@ -73,6 +74,10 @@ class RosEpisodeBench:
         self._step = node.create_client(StepSimulation, parameters.step_simulation) if pacer.steps_world else None
         self._capture = node.create_client(CaptureImages, capture) if capture else None
         self._move = node.create_client(MoveCameras, parameters.move_cameras) if parameters.move_cameras else None
+        self._clock = None
+        if parameters.clock_topic:
+            step, limit = parameters.physics_step, parameters.simulator_timeout
+            self._clock = SimulatedClock(node, parameters.clock_topic, step, limit)
         self._inbox = Inbox(node, lockstep=pacer.steps_world)
         self._recorder = RecorderWatch(node, profile, parameters, pacer.steps_world)
         self._robot = robot(node, profile, parameters, self._inbox, self._recorder)
@@ -201,10 +206,18 @@ class RosEpisodeBench:
         """Let a number of physics steps pass, once the recorder is not too far behind."""
         self._recorder.wait()
         request = StepSimulation.Request(steps=steps)
-        with fault_without_answer(Fault.SIMULATOR_LOST):
-            result = how(self._step, request, self._parameters.simulator_timeout).result
-        if result.result != result.RESULT_OK:
-            raise BenchFault(Fault.SIMULATOR_LOST, f"it refused to step: {result.error_message}")
+
+        def act() -> None:
+            with fault_without_answer(Fault.SIMULATOR_LOST):
+                result = how(self._step, request, self._parameters.simulator_timeout).result
+            if result.result != result.RESULT_OK:
+                raise BenchFault(Fault.SIMULATOR_LOST, f"it refused to step: {result.error_message}")
+
+        if self._clock is None or how is first_call:
+            act()
+        else:
+            self._clock.stepped(steps, act)
+            self._inbox.wait_until_last(self._robot.topic, self._clock.now, self._parameters.sensor_timeout)
 
     def _capture_images(self, how: Call = call) -> None:
         """Have images taken, if they do not come by themselves."""
@@ -224,12 +237,11 @@ class RosEpisodeBench:
         """Have all inputs published again until all of them arrive, and the scorer is found; step time if necessary.
 
         Publishers do not wait for a subscriber that they have not discovered, and in lockstep a lost sensor message
-        never comes again. On the wall clock a scene is published only for a `tool_pose`, which begins with the first
-        episode.
+        never comes again. A scene that is published for a `tool_pose` begins with the first episode.
         """
         if self._step is None:
             self._probe_sources()
-        inputs = tuple(topic for topic in self._inputs if self._step is not None or topic != "scene")
+        inputs = tuple(topic for topic in self._inputs if topic != "scene" or not self._parameters.scene_follows_pose)
         steps = 0 if self._parameters.publishes_unstepped else self._parameters.steps_per_control
 
         def step_and_capture() -> None:

@@ -67,6 +67,7 @@ class Inbox:
         self._latest: dict[str, tuple[int, Any]] = {}
         self._received: Counter[str] = Counter()
         self._clocks: defaultdict[str, StampClock] = defaultdict(StampClock)
+        self._apart: dict[str, int] = {}
         self.topics: frozenset[str] = frozenset()
         self._streams: dict[str, Stream] = {}
 
@@ -224,6 +225,27 @@ class Inbox:
             "time set that to null"
         )
 
+    def wait_until_last(self, topic: str, now: int, timeout: float) -> None:
+        """Wait until the last message of a topic up to a time [ns] is there, in a world that stands still.
+
+        Of messages whose stamps are a least time apart, the last is not that much older.
+
+        Raises:
+            BenchFault: SENSOR_LOST; it did not come within the time [s].
+        """
+
+        def late() -> int:
+            return now - self._latest[topic][0] - self._apart.get(topic, now) if topic in self._latest else now
+
+        with self._changed_when((topic,), timeout, lambda: late() < 0) as came:
+            if not came:
+                newest = stamp_text(self._latest[topic][0]) if topic in self._latest else "none"
+                raise BenchFault(
+                    Fault.SENSOR_LOST,
+                    f"at {stamp_text(now)} of the simulator's clock the newest message on {topic} is of {newest}: does "
+                    "its driver stamp by this clock (`use_sim_time: true`)?",
+                )
+
     def wait_for_new(self, topics: tuple[str, ...], timeout: float, cause: Callable[[], None]) -> bool:
         """Call ``cause``, and return whether a message came on each topic within the time [s]."""
         before = {topic: self.received(topic) for topic in topics}
@@ -253,6 +275,8 @@ class Inbox:
             if read is not None:
                 if not self.lockstep:
                     self._clocks[topic].take(read[0], arrival)
+                elif topic in self._latest and (passed := read[0] - self._latest[topic][0]) > 0:
+                    self._apart[topic] = min(self._apart.get(topic, passed), passed)
                 self._latest[topic] = read
             self._received[topic] += 1
             self._changed.notify_all()

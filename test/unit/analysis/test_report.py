@@ -386,7 +386,8 @@ def test_runs_side_by_side_show_differences_tests_and_every_discordant_pair(whol
         "mean paired difference of SPL", "Trials that only one of them solved", "without a partner", "Holm",
         "Difference in differences", "difference in differences",
         "No such trial: in every pair both succeeded or both failed.",
-        f"{whole.path} against {better.path}: ", f"{whole.path} against {again.path}: ", "Smallest drop that so many trials find",
+        f"{whole.path} against {better.path}: ", f"{whole.path} against {again.path}: ",
+        "Smallest drop that so many trials find",
     ):  # fmt: skip
         assert words in page.words, words
     pairs = [name for name in page.ids if name.startswith("trial-1-")]

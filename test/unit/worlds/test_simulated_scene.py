@@ -10,7 +10,8 @@ import pytest
 from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import NANOSECONDS, Fault, ObjectState, Pose, Scene, SetupMove
 from robocontrast_ros.episodes.bench import BenchFault
-from robocontrast_ros.worlds.simulated_scene import REQUIRED, TO_PAUSE, Feature, SimulatedScene, SimulationError
+from robocontrast_ros.worlds.simulated_scene import SimulatedScene
+from robocontrast_ros.worlds.simulation import REQUIRED, TO_PAUSE, Feature, SimulationError
 
 MODELS = {"cup": "uri:cup", "plate": "uri:plate"}
 ALL = frozenset(int(f) for f in Feature)
