@@ -135,7 +135,7 @@ def _scores() -> str:
     specs = sorted((entry.load().spec for entry in registered("scores")), key=lambda spec: spec.name)
     rows = [(f"`{s.name}`", s.symbol, s.unit, f"{s.low:g} to {s.high:g}", s.better, s.description) for s in specs]
     table = markdown(plain(("score", "in tables", "unit", "range", "better", "what it is"), rows))
-    return f"# Scores\n\n[Scoring](../scoring.md) defines them.\n\n{table}\n"
+    return f"# Scores\n\n[Scoring](../scoring.md) and [further scores](../further_scores.md) define them.\n\n{table}\n"
 
 
 def _perturbations() -> str:
@@ -146,7 +146,7 @@ def _perturbations() -> str:
 
 
 def _interfaces() -> str:
-    parts = ["# Messages, services and actions", "[The ROS graph](../ros.md) says who sends which."]
+    parts = ["# Messages, services and actions", "[Topics and services](../ros_topics.md) says who sends which."]
     for folder, heading in INTERFACES.items():
         parts.append(f"## {heading}")
         for file in sorted((ROOT / folder).iterdir()):

@@ -62,7 +62,7 @@ def levels(
         solved = (found.get((policy, perturbation, level)) for level in Level)
         rows.append((policy, perturbation, *(s and f"{sum(s)} of {len(s)}" for s in solved)))
     console.table(("policy", "perturbation", *(level.value for level in Level)), rows)
-    console.print("Solved trials of each level; docs/perturbations.md says what the levels are.")
+    console.print("Solved trials of each level; docs/difficulty.md says what the levels are.")
 
 
 def _of(policy: str, shipped: tuple[Levels, ...], source: str) -> Levels:
@@ -84,4 +84,4 @@ def _show_shipped(shipped: tuple[Levels, ...], console: Console) -> None:
         rows.append((levels.name, policies, len(train.families), len(train.looks), *tests))
     headings = ("levels", "policies trained so", "families", "things", *(level.value for level in Level))
     console.table(headings, rows)
-    console.print("With a run: the level of each of its trials. docs/perturbations.md says what the levels are.")
+    console.print("With a run: the level of each of its trials. docs/difficulty.md says what the levels are.")

@@ -132,7 +132,7 @@ def _tried(environment: Mapping[str, str], server: ForkServer | None = None) -> 
 class Renderer:
     """Renders the cameras of a model in one OpenGL context.
 
-    Shadows and multisampling cost 30 times the rest in software rendering (docs/robots.md): images for policies are
+    Shadows and multisampling cost 30 times the rest in software rendering (docs/simulator.md): images for policies are
     drawn without them, pictures for people are of fine quality. Use it from one thread, and close it.
     """
 

@@ -23,7 +23,7 @@ class PlanarDelta:
 class JointPositions:
     """Action space `joint_positions`: the target of each joint [rad], in the profile's order.
 
-    The bounds are the profile's: limits of position and velocity, and the workspace (docs/robots.md).
+    The bounds are the profile's: limits of position and velocity, and the workspace (docs/robot_actions.md).
     """
 
     speed: float = Field(

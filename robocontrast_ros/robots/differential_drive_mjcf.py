@@ -20,7 +20,7 @@ def base_mjcf(profile: DifferentialDriveProfile) -> str:
     """Return the base as an MJCF document whose top-level body has a free joint and is at the origin.
 
     Wheel joints and their actuators carry the driver's joint names, the camera its name in observations.
-    Contact bits let the robot touch everything but itself (docs/robots.md).
+    Contact bits let the robot touch everything but itself (docs/simulator.md).
     """
     root = ET.Element("mujoco", model=profile.name)
     ET.SubElement(root, "compiler", angle="radian", autolimits="true")

@@ -20,7 +20,7 @@ def arm_mjcf(profile: ManipulatorProfile, moving_hand: bool = True) -> str:
     """Return the arm as an MJCF document whose top-level body is at the profile's base pose.
 
     Joints and the arm's actuators carry the driver's joint names. Contact bits let the robot touch everything but
-    itself (docs/robots.md).
+    itself (docs/simulator.md).
 
     Args:
         profile: the arm.

@@ -5,7 +5,8 @@ of independent successes and failures with the same information (Kott and Carr 1
 intervals and recommend this one; with few clusters, they find, the plain estimate of the effective sample size is not
 good enough. The estimate here is better. It also covers scores between bounds, which vary less than successes and
 failures of the same mean. With one trial per instance and scores of 0 and 1, it is exactly Wilson's interval.
-docs/statistics.md has the formula and the measured coverage, beside that of the usual bootstraps.
+docs/statistics_intervals.md has the formula, docs/statistics_coverage.md the measured coverage, beside that of the
+usual bootstraps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values of results about observation-space shift (seed 003), as docs/observation_shift.md shows them."""
+"""Values of results about observation-space shift (seed 003), as docs/findings_observation_shift.md shows them."""
 
 from __future__ import annotations
 

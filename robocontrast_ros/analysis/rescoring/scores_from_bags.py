@@ -1,7 +1,7 @@
 """Score trials again from their bags alone, and compare with the journal.
 
 The scorer, the join of scenes with tool poses and the conversion of messages are those of the live graph, so the
-numbers are equal to the last bit. docs/scoring.md says what a bag has to hold for it.
+numbers are equal to the last bit. docs/rescoring.md says what a bag has to hold for it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Score recorded trials under other thresholds, with bounds where the recording ends too early.
 
 Under other thresholds the trial might have ended later than its recording: such a trial is ``censored``, and has
-bounds instead of scores. docs/scoring.md says which questions this answers.
+bounds instead of scores. docs/rescoring.md says which questions this answers.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ RIGID = {"solref": "0.004 1", "solimp": "0.95 0.99 0.001"}
 """Stiffness of the pads, of the fingers' coupling and of their stops; softer ones slowly lose a held object."""
 
 FRICTION, TORSION, ROLLING = 1.2, 0.01, 0.0001
-"""Friction of rubber pads; it applies to everything that they touch (docs/robots.md)."""
+"""Friction of rubber pads; it applies to everything that they touch (docs/robot_hands.md)."""
 
 
 @record

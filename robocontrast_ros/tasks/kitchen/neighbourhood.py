@@ -1,4 +1,4 @@
-"""ΔL, ΔLB, ΔS and ΔSB in the kitchen, each with the planner's proof (docs/perturbations.md).
+"""ΔL, ΔLB, ΔS and ΔSB in the kitchen, each with the planner's proof (docs/kitchen_perturbations.md).
 
 All act on the instruction of the unperturbed instance and on the actual scene. One thing is handled: a thing that
 stands free is put elsewhere on the table, or one part is moved on its joint, as far as nothing is in its way. Fixtures

@@ -1,4 +1,4 @@
-"""ΔL, ΔLB, ΔS and ΔSB for things on a table, each with the planner's proof (docs/perturbations.md).
+"""ΔL, ΔLB, ΔS and ΔSB for things on a table, each with the planner's proof (docs/perturbations_contrast.md).
 
 All act on the instruction of the unperturbed instance and on the actual scene, in which the trial before may have put
 the target in its place, or left it in the hand. A moved thing is put at rest: upright on the table, free of other

@@ -153,10 +153,10 @@ def blocks(page: str) -> list[str]:
 
 def test_the_score_in_the_documentation_is_the_one_that_is_tested():
     names: dict[str, object] = {}
-    exec(blocks("scoring.md")[0], names)
+    exec(blocks("score_own.md")[0], names)
     assert names["Turning"].spec == Turning.spec
     source = inspect.getsource(Turning)
-    assert source[source.index("def __init__") :].strip() in blocks("scoring.md")[0]
+    assert source[source.index("def __init__") :].strip() in blocks("score_own.md")[0]
 
 
 def test_the_questions_in_the_documentation_are_answered(tmp_path, monkeypatch):
@@ -166,7 +166,7 @@ def test_the_questions_in_the_documentation_are_answered(tmp_path, monkeypatch):
         run_session(line_evaluation(seed=index), LineBench(), folder.journal)
         write_results(folder)
     monkeypatch.chdir(tmp_path)
-    _, first, second = blocks("scoring.md")
+    first, second = blocks("own_questions.md")
     names: dict[str, object] = {}
     exec(first, names)
     trials, answer = names["trials"].filter("counts"), names["answer"]

@@ -15,7 +15,7 @@ from robocontrast_ros.objects.validation import examine
 
 TYPES = {model.type: model for model in reversed(LIBRARY.values()) if not model.fixed}
 FIXTURES = {model.type: model for model in LIBRARY.values() if model.fixed and model.type != "table"}
-PAGE = (Path(__file__).parents[3] / "docs" / "kitchen.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "kitchen_things.md").read_text(encoding="utf-8")
 FITTING = (
     *(kind for kind, model in TYPES.items() if model.category in ("food", "fruit")),
     *("wine_bottle", "black_rice_bowl"),

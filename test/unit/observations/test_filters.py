@@ -218,7 +218,7 @@ globals().update(
 
 
 def test_the_page_has_what_each_severity_is():
-    page = (Path(__file__).parents[3] / "docs" / "perturbations.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "perturbations_sensors.md").read_text("utf-8")
     for name in NAMES:
         kind = load_plugin("observation_filters", name, "test", "")
         cells = (*kind.levels, *[""] * (5 - len(kind.levels)))

@@ -69,7 +69,7 @@ def test_every_promise_is_held_by_a_test_that_is_run_where_the_table_says():
         assert found[row["test"]] is (row["target"] == "test-long"), f"{row['test']} is not run by make {row['target']}"
 
 
-@pytest.mark.parametrize("page", ["ros", "safety", "operator"])
+@pytest.mark.parametrize("page", ["ros", "ros_nodes", "ros_topics", "ros_parameters", "safety", "operator"])
 def test_the_pages_of_the_graph_have_promises(page):
     assert any(row["page"] == f"docs/{page}.md" for row in rows())
 

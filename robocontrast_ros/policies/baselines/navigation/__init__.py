@@ -1,1 +1,1 @@
-"""Policies that drive a mobile robot to the places that an instruction names (docs/policies.md)."""
+"""Policies that drive a mobile robot to the places that an instruction names (docs/navigation_policies.md)."""
