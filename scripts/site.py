@@ -104,7 +104,7 @@ def _session_keys() -> str:
     schema = TypeAdapter(SessionParameters).json_schema()
     rows = list(_keys(schema, schema["$defs"], ""))
     table = markdown(plain(("key", "type", "if left out", "what it is"), rows))
-    return f"# Keys of a session's file\n\n[Sessions](../sessions.md) explains them with examples.\n\n{table}\n"
+    return f"# Keys of a session's file\n\n[Sessions](../session_file.md) explains them with examples.\n\n{table}\n"
 
 
 def _keys(schema: dict[str, Any], known: dict[str, Any], prefix: str) -> Iterator[tuple[str, str, str, str]]:

@@ -1,4 +1,4 @@
-"""The folder of one run: parameters, journal, bags and results. docs/sessions.md shows it."""
+"""The folder of one run: parameters, journal, bags and results. docs/run_folder.md shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records of a session's parameter file. docs/sessions.md explains it with examples."""
+"""The records of a session's parameter file. docs/session_file.md explains it with examples."""
 
 from __future__ import annotations
 
@@ -374,7 +374,7 @@ class StopEarlyParameters:
 
 @record
 class SessionParameters:
-    """A file of config/sessions/. docs/sessions.md explains it with examples."""
+    """A file of config/sessions/. docs/session_file.md explains it with examples."""
 
     name: str = Field(pattern=FILE_NAME, description="name of the session and of its run folders")
     description: str = Field(default="", description="one line for tables")

@@ -43,8 +43,8 @@ class Adaptive(Strategy):
     No result of an instance decides which of its perturbations are run, so no instances are selected: running
     perturbations only if the base trial failed would bias every mean. One bias remains, that of every mean whose number
     of values depends on them (Nie et al. 2018, Why adaptively collected data have negative bias and how to correct for
-    it): a perturbation whose first results happen to be all equal is run less often afterwards. docs/sessions.md gives
-    its size. The base trials' mean has no such bias.
+    it): a perturbation whose first results happen to be all equal is run less often afterwards.
+    docs/strategies.md gives its size. The base trials' mean has no such bias.
     """
 
     name = "adaptive"

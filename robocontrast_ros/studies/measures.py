@@ -71,7 +71,7 @@ class Measure:
     WORDS: ClassVar[str] = ""
     SEVERAL: ClassVar[tuple[str, ...]] = ()
 
-    kind: str = Field(description="what is measured; docs/study.md defines each")
+    kind: str = Field(description="what is measured; docs/study_numbers.md defines each")
     of: tuple[str, ...] = Field(min_length=1, description="labels of the strategies that are measured")
     score: str = Field(
         default="metric",

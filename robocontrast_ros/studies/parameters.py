@@ -50,7 +50,7 @@ class StudyStrategy:
 
 @record
 class StudyParameters:
-    """A file of config/studies/. docs/study.md explains it."""
+    """A file of config/studies/. docs/study_file.md explains it."""
 
     name: str = Field(pattern=LABEL, description="name of the study and of its folder")
     description: str = Field(default="", description="one line for tables")

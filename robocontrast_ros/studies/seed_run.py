@@ -73,7 +73,7 @@ class Trials:
     def is_priced(self) -> NDArray[np.bool_]:
         """Whether the cost of each trial's set-up is known, shape (n,).
 
-        The first scene of a session in simulation is brought in from outside and costs nothing (docs/sessions.md).
+        The first scene of a session in simulation is brought in from outside and costs nothing (docs/session_costs.md).
         """
         return (np.arange(len(self.cost)) > 0) | (self.cost > 0.0)
 

@@ -115,11 +115,11 @@ OF_STUDY = {
     "difficulty": ("measures_difficulty",),
     "camera_distance": ("measures_camera_distance",),
 }
-"""Study -> its figures that docs/study.md shows."""
+"""Study -> its figures that documents show."""
 
 
 def of_study(values: Mapping[str, Any], packed: bytes, work: Path) -> dict[str, bytes]:
-    """Draw the figures that docs/study.md shows, from the trials that were kept."""
+    """Draw the figures that documents show, from the trials that were kept."""
     analysis = study_analysis(values["study"], packed, sessions_of_study(values))
     found = {}
     for name in OF_STUDY[values["study"].removesuffix("_small")]:

@@ -1,4 +1,4 @@
-"""The table of docs/extending.md: its scene backend in a graph on the wall clock, without a simulator."""
+"""The table of docs/extending_package.md: its scene backend in a graph on the wall clock, without a simulator."""
 
 from __future__ import annotations
 

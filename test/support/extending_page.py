@@ -1,4 +1,4 @@
-"""The package of docs/extending.md, as files and installed."""
+"""The package of docs/extending*.md, as files and installed."""
 
 from __future__ import annotations
 
@@ -8,15 +8,25 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
+PAGES = sorted((Path(__file__).resolve().parents[2] / "docs").glob("extending*.md"))
 BLOCK = re.compile(r"^```\w+\n(# (\S+)\n.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def blocks() -> dict[str, str]:
-    """Return name of a file -> its text, as a reader of the page has them."""
-    found = [(name, text) for text, name in BLOCK.findall(PAGE.read_text(encoding="utf-8"))]
-    assert len({name for name, _ in found}) == len(found)
+def blocks_of(page: Path) -> dict[str, str]:
+    """Return name of a file -> its text, of all files that a page has."""
+    found = [(name, text) for text, name in BLOCK.findall(page.read_text(encoding="utf-8"))]
+    assert len({name for name, _ in found}) == len(found), page
     return dict(found)
+
+
+def blocks() -> dict[str, str]:
+    """Return name of a file -> its text, as a reader of all pages has them."""
+    found: dict[str, str] = {}
+    for page in PAGES:
+        own = blocks_of(page)
+        assert not found.keys() & own.keys(), page
+        found |= own
+    return found
 
 
 def install(project: Path, site: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ from rclpy.node import Node
 from simulation_interfaces.srv import StepSimulation
 
 from robocontrast_ros.configuration import load_plugin
-from robocontrast_ros.domain import Fault, Pose
+from robocontrast_ros.domain import Fault, Pose, nanoseconds
 from robocontrast_ros.episodes.assembly import EpisodeAssembly
 from robocontrast_ros.episodes.bench import BenchFault, too_late
 from robocontrast_ros.graph.parameters.rollout import RolloutParameters
@@ -36,7 +36,7 @@ from robocontrast_ros.nodes.runtime.channel import (
     wait_for,
 )
 from robocontrast_ros.nodes.runtime.diagnostics import Report, StreamReport
-from robocontrast_ros.nodes.runtime.simulated_clock import SimulatedClock
+from robocontrast_ros.nodes.runtime.simulated_clock import SLACK, SimulatedClock
 from robocontrast_ros.policies.fit import check_fit
 from robocontrast_ros.policies.protocol import PolicyDescription
 from robocontrast_ros.robots.kinds import make_controller, make_safety_filter, make_state_estimator
@@ -217,7 +217,8 @@ class RosEpisodeBench:
             act()
         else:
             self._clock.stepped(steps, act)
-            self._inbox.wait_until_last(self._robot.topic, self._clock.now, self._parameters.sensor_timeout)
+            apart = nanoseconds(SLACK * self._parameters.control_period)
+            self._inbox.wait_until_last(self._robot.topic, self._clock.now, apart, self._parameters.sensor_timeout)
 
     def _capture_images(self, how: Call = call) -> None:
         """Have images taken, if they do not come by themselves."""

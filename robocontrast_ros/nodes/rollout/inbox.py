@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import sys
 import threading
 import time
 from collections import Counter, defaultdict
@@ -20,6 +21,7 @@ from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.nodes.runtime.intra_process import subscribe
 from robocontrast_ros.nodes.runtime.offered import subscribe_as_offered
 from robocontrast_ros.nodes.runtime.qos import LOCKSTEP
+from robocontrast_ros.nodes.runtime.simulated_clock import QUIET
 from robocontrast_ros.nodes.runtime.stream import WAITING, Stream
 from robocontrast_ros.robots.drivers import DriverSettings
 
@@ -67,7 +69,6 @@ class Inbox:
         self._latest: dict[str, tuple[int, Any]] = {}
         self._received: Counter[str] = Counter()
         self._clocks: defaultdict[str, StampClock] = defaultdict(StampClock)
-        self._apart: dict[str, int] = {}
         self.topics: frozenset[str] = frozenset()
         self._streams: dict[str, Stream] = {}
 
@@ -225,19 +226,25 @@ class Inbox:
             "time set that to null"
         )
 
-    def wait_until_last(self, topic: str, now: int, timeout: float) -> None:
-        """Wait until the last message of a topic up to a time [ns] is there, in a world that stands still.
+    def wait_until_last(self, topic: str, now: int, apart: int, timeout: float) -> None:
+        """Wait until the last message of a topic up to a time is there, in a world that stands still.
 
-        Of messages whose stamps are a least time apart, the last is not that much older.
+        Args:
+            topic: its name.
+            now: the time [ns].
+            apart: greatest age of the last message [ns]; one that is older than a nanosecond is awaited for ``QUIET``.
+            timeout: limit of the wait [s].
 
         Raises:
-            BenchFault: SENSOR_LOST; it did not come within the time [s].
+            BenchFault: SENSOR_LOST; it did not come within the time.
         """
 
-        def late() -> int:
-            return now - self._latest[topic][0] - self._apart.get(topic, now) if topic in self._latest else now
+        def age() -> int:
+            return now - self._latest[topic][0] if topic in self._latest else sys.maxsize
 
-        with self._changed_when((topic,), timeout, lambda: late() < 0) as came:
+        with self._changed_when((topic,), QUIET, lambda: age() <= 0):
+            pass
+        with self._changed_when((topic,), timeout, lambda: age() <= apart) as came:
             if not came:
                 newest = stamp_text(self._latest[topic][0]) if topic in self._latest else "none"
                 raise BenchFault(
@@ -275,8 +282,6 @@ class Inbox:
             if read is not None:
                 if not self.lockstep:
                     self._clocks[topic].take(read[0], arrival)
-                elif topic in self._latest and (passed := read[0] - self._latest[topic][0]) > 0:
-                    self._apart[topic] = min(self._apart.get(topic, passed), passed)
                 self._latest[topic] = read
             self._received[topic] += 1
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""docs/extending.md is a package: it is built, installed, tested and evaluated as somebody else's would be."""
+"""docs/extending*.md are a package: it is built, installed, tested and evaluated as somebody else's would be."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from pathlib import Path
 import extending_page
 import pytest
 
-ROW = re.compile(r"^\| an? (\w[\w ]*) \| (\d): (`own_lab.+?) \| .* \| `contracts/(\w+)\.py` \|$", re.MULTILINE)
+ROW = re.compile(
+    r"^\| \[an? (\w[\w ]*)\]\((extending_\w+\.md)(?:#[\w-]+)?\) "
+    r"\| (\d): (`own_lab.+?) \| .* \| `contracts/(\w+)\.py` \|$",
+    re.MULTILINE,
+)
 KINDS = {
     *("score", "backend", "judge", "policy", "strategy", "perturbation", "filter of observations"),
     *("task", "robot", "gripper", "format of result files"),
@@ -34,8 +38,10 @@ def blocks():
 
 @pytest.fixture(scope="module")
 def rows(page):
-    """What can be added -> how many files the page says it takes, and these."""
-    return {what: (int(number), re.findall(r"`(.+?)`", files)) for what, number, files, _ in ROW.findall(page)}
+    """What can be added -> the page that has it, how many files the table says it takes, and these."""
+    return {
+        what: (where, int(number), re.findall(r"`(.+?)`", files)) for what, where, number, files, _ in ROW.findall(page)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -129,13 +135,19 @@ def test_at_its_table_the_graph_has_its_backend_and_no_simulator(environment, tm
 
 def test_the_table_says_which_files_each_takes(rows, blocks, checkout):
     assert set(rows) == KINDS
-    for number, (first, *parameter_files) in rows.values():
+    for where, number, (first, *parameter_files) in rows.values():
         assert number == 1
+        assert {first, *parameter_files} <= set(extending_page.blocks_of(checkout / "docs" / where))
         assert all(Path(file).suffix == ".yaml" and Path(file).stem == Path(first).stem for file in parameter_files)
-    named = [file for _, files in rows.values() for file in files]
+    named = [file for *_, files in rows.values() for file in files]
     assert sorted(named) == sorted(set(blocks) - {"pyproject.toml", "test_own_lab.py", *SESSIONS})
     for module in (checkout / "robocontrast_ros").rglob("*.py"):
         assert "own_lab" not in module.read_text(encoding="utf-8")
+
+
+def test_the_overview_leads_to_each_page(page):
+    for other in extending_page.PAGES:
+        assert other.name == "extending.md" or f"]({other.name}" in page
 
 
 def imported_by(code):
@@ -148,7 +160,7 @@ def imported_by(code):
 
 def test_each_is_added_by_its_own_files_and_its_line_of_entry_points_alone(rows, blocks):
     registered = [place for names in entry_points(blocks).values() for place in names.values()]
-    for _, files in rows.values():
+    for *_, files in rows.values():
         if not files[0].endswith(".py"):
             continue
         assert imported_by(blocks[files[0]]) <= {*sys.stdlib_module_names, "numpy", "robocontrast_ros"}

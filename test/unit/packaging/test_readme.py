@@ -29,6 +29,11 @@ def test_the_readme_has_at_most_120_lines():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120
 
 
+def test_no_page_has_over_300_lines():
+    lines = {page.name: len(page.read_text().splitlines()) for page in (ROOT / "docs").glob("*.md")}
+    assert {name: number for name, number in lines.items() if number > 300} == {}
+
+
 @pytest.mark.parametrize(
     "page", [path for pages in PAGES for path in sorted(ROOT.glob(pages))], ids=lambda p: f"{p.parent.name}_{p.stem}"
 )
