@@ -95,13 +95,14 @@ def export(
 
 def new(file: Annotated[Path, typer.Argument(help="The file to write; its name is that of the scene.")]) -> None:
     """Write a first scene of your own with one task, in which each key is explained."""
-    from robocontrast_ros.system.disk import write_file
+    from robocontrast_ros.system.disk import make_folder, write_file
     from robocontrast_ros.tasks.suite.first import FIRST_SCENE
 
     if file.suffix not in SUFFIXES:
         raise ConfigurationError("command line", "FILE", str(file), f"a name that ends in {SUFFIXES[0]}")
     if file.exists():
         raise ConfigurationError("command line", "FILE", str(file), "a file that does not exist", "Use another name.")
+    make_folder(file.parent)
     write_file(file, FIRST_SCENE)
     console = Console()
     console.path("scene", file)

@@ -61,10 +61,10 @@ class SimBridge(Node):
         self._channel = Channel(self)
         self._publisher = HandingPublisher(self._channel.node, SceneMsg, "scene", RECORDED)
         robot, task = load_profile(parameters.robot), load_configured("tasks", parameters.task)
-        self._clock = None
+        self._simulated_clock = None
         if parameters.follows_pose and not parameters.plays:
             step = task.scenes.physics_step
-            self._clock = SimulatedClock(self._channel.node, parameters.clock_topic, step, parameters.timeout)
+            self._simulated_clock = SimulatedClock(self._channel.node, parameters.clock_topic, step, parameters.timeout)
         if self._streams:
             self._subscribe()
         self._channel.start()
@@ -106,7 +106,7 @@ class SimBridge(Node):
         parameters = self._node_parameters
         node, limit = self._channel.node, parameters.timeout
         entities = pairs(parameters.entities)
-        simulation = RosSimulation(node, parameters, frame, limit, parameters.plays, self._clock, entities)
+        simulation = RosSimulation(node, parameters, frame, limit, parameters.plays, self._simulated_clock, entities)
         simulation.wait(parameters.startup_timeout)
         return simulation
 

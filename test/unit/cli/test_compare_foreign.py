@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import textwrap
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -133,12 +132,6 @@ def test_a_file_that_is_named_twice_is_refused_and_counts_are_not():
 @pytest.fixture
 def page():
     return (Path(__file__).resolve().parents[3] / "docs" / "foreign_results.md").read_text(encoding="utf-8")
-
-
-def test_the_output_that_the_page_shows_is_that_of_the_command(page):
-    shown = re.search(r"^    \$ robocontrast compare (.*)\n((?:    .*\n)+)", page, re.MULTILINE)
-    result = invoke(*shown[1].split())
-    assert textwrap.dedent(shown[2]) == result.stdout
 
 
 def test_the_page_lists_each_format(page):
