@@ -1,0 +1,224 @@
+"""Models for simulators of others: what another reader finds in them, and how things rest and slide in another engine.
+
+dartpy is DART, the physics of Gazebo's default engine; its reader knows SDF up to 1.6 and ignores surfaces, so these
+are read here. MuJoCo reads URDF.
+"""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+from xml.etree import ElementTree as ET
+
+import mujoco
+import numpy as np
+import pytest
+from here import command_here
+
+from robocontrast_ros.configuration import load_configured, resolve_uri
+from robocontrast_ros.robots.profile import load_profile
+from robocontrast_ros.worlds.exported.files import write_sdf, write_urdf
+from robocontrast_ros.worlds.exported.surfaces import RULES, NoCounterpart, Surface, Surfaces
+from robocontrast_ros.worlds.exported.task import export_task, object_models, robot_model, world_model
+
+TASKS = {
+    "language_table": "franka",
+    "tabletop": "franka_hand",
+    "kitchen": "franka_hand",
+    "studio_apartment": "locobot",
+}
+COMBINED = {"minimum": min, "maximum": max, "mean": lambda a, b: (a + b) / 2.0, "product": lambda a, b: a * b}
+
+
+@cache
+def models_of(name):
+    """Return all models that meet in a task: objects, world, robot."""
+    task = load_configured("tasks", resolve_uri(f"package://robocontrast_ros/config/tasks/{name}.yaml"))
+    return [*object_models(task), world_model(task), robot_model(load_profile(TASKS[name]))]
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", TASKS)
+def test_each_pair_touches_as_in_mujoco_with_the_same_friction(name, rule):
+    models = models_of(name)
+    surfaces = Surfaces(models, rule)
+    checked = 0
+    for one, two in itertools.combinations([*models, *(model for model in models if model.free)], 2):
+        if one.static and two.static:
+            continue
+        for first, second in itertools.product(kinds_of(one), kinds_of(two)):
+            found = {
+                round(COMBINED[rule](a.friction, b.friction), 9)
+                for a in surfaces.of(first, one)
+                for b in surfaces.of(second, two)
+                if a.touches(b)
+            }
+            assert found == ({max(first.friction, second.friction)} if first.meets(second) else set()), (first, second)
+            checked += 1
+    assert checked > 10
+
+
+def kinds_of(model):
+    """Return a shape of each kind that collides."""
+    return {(shape.friction, shape.contact): shape for shape in model.shapes if shape.collides}.values()
+
+
+def exported(folder, name="language_table", form="sdf"):
+    task = load_configured("tasks", resolve_uri(f"package://robocontrast_ros/config/tasks/{name}.yaml"))
+    return list(export_task(task, load_profile(TASKS[name]), form, "minimum", folder))
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_all_models_of_each_task_are_written_as_sdf(name, tmp_path):
+    files = exported(tmp_path, name)
+    assert [file.stem for file in files] == [model.name for model in models_of(name)]
+    for file, model in zip(files, models_of(name), strict=True):
+        tree = ET.parse(file).getroot()
+        assert [link.get("name") for link in tree.iter("link")] == [body.name for body in model.bodies]
+        names = [element.get("name") for element in tree.iter("collision")]
+        assert len(set(names)) == len(names), "names are unique"
+        for uri in tree.iter("uri"):
+            assert (tmp_path / uri.text).is_file()
+
+
+@cache
+def dart():
+    return pytest.importorskip("dartpy", reason="dartpy has no wheel for this Python")
+
+
+def skeleton_of(file, other):
+    """Return DART's reading of a model, with the surfaces that its reader ignores, if they touch another model."""
+    lowered = file.with_name(f"lowered_{file.name}")
+    lowered.write_text(file.read_text().replace('<sdf version="1.11">', '<sdf version="1.6">'))
+    skeleton = dart().utils.SdfParser.readSkeleton(str(lowered))
+    surfaces, others = surfaces_in(file), surfaces_in(other).values()
+    for body in skeleton.getBodyNodes():
+        for number in range(body.getNumShapeNodes()):
+            node = body.getShapeNode(number)
+            if not node.hasCollisionAspect():
+                continue
+            surface = surfaces[node.getName().rpartition(" - ")[2]]
+            if any(map(surface.touches, others)):
+                node.getDynamicsAspect().setFrictionCoeff(surface.friction)
+            else:
+                node.removeCollisionAspect()
+    return skeleton
+
+
+def surfaces_in(file):
+    """Return name of each collision in an SDF file -> its surface."""
+    found = {}
+    for collision in ET.parse(file).getroot().iter("collision"):
+        surface = collision.find("surface")
+        masks = (int(surface.findtext(f"contact/{name}_bitmask"), 16) for name in ("category", "collide"))
+        found[collision.get("name")] = Surface(float(surface.findtext("friction/ode/mu")), *masks)
+    return found
+
+
+@pytest.fixture(scope="module")
+def blocks(tmp_path_factory):
+    """The files of Language-Table, by name."""
+    return {file.stem: file for file in exported(tmp_path_factory.mktemp("models"))}
+
+
+def test_another_reader_finds_the_same_masses_centres_and_moments(blocks):
+    table = next(iter(blocks.values())).with_name("world_model.sdf")
+    for model in models_of("language_table")[:-2]:
+        (body,) = skeleton_of(blocks[model.name], table).getBodyNodes()
+        (wanted,) = model.bodies
+        assert body.getMass() == pytest.approx(wanted.mass)
+        assert np.allclose(body.getLocalCOM(), wanted.centre.position, atol=1e-9)
+        moments = np.linalg.eigvalsh(body.getInertia().getMoment())
+        assert np.allclose(moments, np.sort(wanted.inertia), rtol=1e-6)
+
+
+SPEED, FRICTION, GRAVITY = 0.5, 0.6, 9.81
+"""A block slides on the board: speed [m/s], friction, and acceleration [m/s2]."""
+
+
+@pytest.mark.parametrize("name", ["red_pentagon", "green_cube", "red_moon", "green_star"])
+def test_a_block_rests_and_slides_in_another_engine_as_physics_says_and_as_in_mujoco(name, blocks):
+    engine = dart()
+    world = engine.simulation.World()
+    world.setTimeStep(0.002)
+    world.getConstraintSolver().setCollisionDetector(engine.collision.BulletCollisionDetector())
+    board = skeleton_of(blocks["world_model"], blocks[name])
+    block = skeleton_of(blocks[name], blocks["world_model"])
+    board.setMobile(False)
+    world.addSkeleton(board)
+    world.addSkeleton(block)
+    start = np.array([0.0, 0.0, 0.0, 0.3, 0.0, 0.03])
+    block.getJoint(0).setPositions(start)
+    for _ in range(500):
+        world.step()
+    rest = block.getPositions()
+    assert abs(rest[5]) < 0.001 and np.abs(rest[:2]).max() < 0.03, "it rests on its base"
+    block.getJoint(0).setVelocities(np.array([0.0, 0.0, 0.0, SPEED, 0.0, 0.0]))
+    for _ in range(250):
+        world.step()
+    slid = block.getPositions()[3] - rest[3]
+    theory = SPEED**2 / (2.0 * FRICTION * GRAVITY)
+    assert slid == pytest.approx(theory, abs=0.004)
+    assert slid == pytest.approx(slid_in_mujoco(name), abs=0.006)
+
+
+def slid_in_mujoco(name):
+    """Return how far a block of the same speed slides in MuJoCo [m]."""
+    task = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
+    spec = mujoco.MjSpec.from_file(str(resolve_uri(task.scenes.world)))
+    block = mujoco.MjSpec.from_file(str(resolve_uri(task.scenes.models[name])))
+    spec.attach(block, frame=spec.worldbody.add_frame(pos=[0.3, 0.0, 0.0]), prefix="its_")
+    model = spec.compile()
+    data = mujoco.MjData(model)
+    for _ in range(100):
+        mujoco.mj_step(model, data)
+    begun = data.qpos[0]
+    data.qvel[0] = SPEED
+    for _ in range(250):
+        mujoco.mj_step(model, data)
+    return data.qpos[0] - begun
+
+
+def test_urdf_is_read_by_another_reader_with_the_same_mass_and_size(tmp_path):
+    surfaces = Surfaces(models_of("studio_apartment"), "minimum")
+    for model in models_of("studio_apartment")[:-2]:
+        read = mujoco.MjModel.from_xml_path(str(write_urdf(model, surfaces, tmp_path)))
+        (body,) = model.bodies
+        if body.mass and model.free:
+            assert read.body_mass.sum() == pytest.approx(body.mass)
+        boxes = [shape for shape in body.shapes if shape.collides and shape.type == "box"]
+        found = read.geom_size[(read.geom_type == mujoco.mjtGeom.mjGEOM_BOX) & (read.geom_contype > 0)]
+        assert sorted(map(tuple, found.round(6))) == sorted(tuple(np.round(shape.size, 6)) for shape in boxes)
+
+
+def test_what_a_format_cannot_express_is_refused_with_the_cure(tmp_path):
+    surfaces = Surfaces(models_of("language_table"), "minimum")
+    with pytest.raises(NoCounterpart, match=r"'red_moon' needs frictions of 0.3 and 0.6.*take SDF"):
+        write_urdf(models_of("language_table")[0], surfaces, tmp_path)
+    apple = next(model for model in models_of("tabletop") if model.name == "red_apple")
+    with pytest.raises(NoCounterpart, match="no ellipsoid"):
+        write_urdf(apple, Surfaces([apple], "minimum"), tmp_path)
+    assert write_sdf(apple, Surfaces([apple], "minimum"), tmp_path).is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("language_table", "--format", "urdf"), "take SDF"),
+        (("nothing", "--format", "sdf"), "expected a known task"),
+        (("language_table", "--format", "sdf", "--friction", "sum"), "expected a known combination: maximum, mean"),
+        (("language_table", "--format", "obj"), "expected a run folder"),
+        (("language_table", "--format", "sdf", "--robot", "nobody"), "expected a known robot"),
+    ],
+)
+def test_a_wrong_call_is_one_line(arguments, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, output = command_here("export", *arguments)
+    assert code == 2 and words in output and "Traceback" not in output
+
+
+def test_the_command_writes_the_models_into_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, output = command_here("export", "language_table", "--format", "sdf", "--friction", "product")
+    assert code == 0 and "10 models" in output
+    assert len(list((tmp_path / "models").glob("*.sdf"))) == 10
