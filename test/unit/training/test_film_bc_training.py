@@ -102,6 +102,7 @@ def test_a_training_that_was_interrupted_ends_as_one_in_a_piece(shards, wordings
         assert torch.equal(a, b)
 
 
+@pytest.mark.long
 def test_the_keypoints_are_learned_from_the_images(shards, tmp_path):
     views = BlockImages.of(shards[:1])
     learner = KeypointTrainer(replace(RECIPE.keypoints, epochs=60, batch=8, width=16, rate=1e-2), NAMES, views, views)

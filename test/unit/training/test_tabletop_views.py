@@ -124,6 +124,7 @@ def test_the_symmetry_of_a_shape_is_found(model, turns):
     assert symmetry(load_library()[model]) == turns
 
 
+@pytest.mark.long
 def test_training_goes_on_where_it_stopped_and_its_network_is_restored(views, tmp_path):
     views.save(tmp_path / "views.npz")
     names, scenes = Scenes.of([tmp_path / "views.npz"])
