@@ -207,10 +207,12 @@ def test_a_configuration_that_fails_says_why_and_the_node_lives_on(server, ask, 
     ("parameters", "words"),
     [
         ([], ["`policy`", "required"]),
-        (["policy:=/nowhere/p.yaml"], ["/nowhere/p.yaml", "No such file"]),
-        ([RANDOM, "timeout:=-1.0"], ["`timeout`", "-1.0"]),
+        pytest.param(["policy:=/nowhere/p.yaml"], ["/nowhere/p.yaml", "No such file"], marks=pytest.mark.long),
+        pytest.param([RANDOM, "timeout:=-1.0"], ["`timeout`", "-1.0"], marks=pytest.mark.long),
         ([RANDOM, "timeot:=1.0"], ["`timeot`", "Did you mean 'timeout'?"]),
-        (["warming: raise"], ["`policy`", "lifecycle_policies:Warm", "RuntimeError: no idea"]),
+        pytest.param(
+            ["warming: raise"], ["`policy`", "lifecycle_policies:Warm", "RuntimeError: no idea"], marks=pytest.mark.long
+        ),
         (["loading: hang"], ["`policy`", "lifecycle_policies:Warm", "is loaded within 6 s"]),
     ],
 )

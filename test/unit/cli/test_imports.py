@@ -45,8 +45,15 @@ def imported(*arguments: object) -> tuple[int, set[str]]:
     ("arguments", "code"),
     [
         *(("--help", 0), ("list", 0), ("plan --help", 0), ("plann", 2), ("plan --budget six", 2)),
-        *((f"{command} nosuch", 2) for command in ("evaluate", "plan", "results", "report", "compare", "levels")),
-        *((f"evaluate language_table_demo {option} nosuch", 2) for option in ("--robot", "--policy")),
+        *((f"{command} nosuch", 2) for command in ("evaluate", "results")),
+        *(
+            pytest.param(f"{command} nosuch", 2, marks=pytest.mark.long)
+            for command in ("plan", "report", "compare", "levels")
+        ),
+        *(
+            pytest.param(f"evaluate language_table_demo {option} nosuch", 2, marks=pytest.mark.long)
+            for option in ("--robot", "--policy")
+        ),
     ],
 )
 def test_what_computes_nothing_imports_no_large_library(arguments, code):
