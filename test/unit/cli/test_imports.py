@@ -81,6 +81,14 @@ def test_results_of_a_run_import_no_statistics_and_where_its_pictures_are_there_
     assert modules & {*PICTURES, *unneeded} == set()
 
 
+def test_the_page_of_a_run_is_made_without_statistics_of_comparisons(tmp_path):
+    run = record_run(tmp_path / "run", [Fault.NONE])
+    code, modules = imported("report", run)
+    assert code == 0
+    assert "matplotlib" in modules
+    assert modules & {*STATISTICS, "rclpy", "scipy.stats", "torch"} == set()
+
+
 def test_the_list_of_policies_loads_no_network_and_no_task():
     code, modules = imported("policies")
     assert code == 0
