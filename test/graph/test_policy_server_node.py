@@ -267,6 +267,7 @@ def test_a_policy_on_a_server_of_its_own_is_lost_with_it_which_is_no_fault_of_th
         check_answers(ask, openpi_server.CHUNK)
 
 
+@pytest.mark.long
 def test_policies_over_http_and_of_pytorch_are_served_alike(server, ask, tmp_path):
     write_exported(tmp_path / "pushing.pt2", pushing(), tuple(examples().values()))
     network = write_policy(tmp_path / "pushing.yaml", "pushing.pt2", "export", **PUSHING)

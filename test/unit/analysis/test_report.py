@@ -213,12 +213,14 @@ def test_a_run_with_distractors_has_a_section_about_clutter_with_scenes_and_fail
     assert shown.shape == (72, 96, 3)
 
 
+@pytest.mark.long
 def test_without_pictures_the_section_about_clutter_has_numbers_alone(tmp_path):
     page = page_of(cluttered_run(tmp_path / "run", "first"))
     assert "SR_noocc" in page.words and "A scene of each DvFC bin" not in page.words
     assert not page.alts and "Failed after the grasp" not in page.words
 
 
+@pytest.mark.long
 def test_a_run_without_distractors_has_no_section_about_clutter(tmp_path):
     for run in (line_run(tmp_path / "line", max_trials=3), cluttered_run(tmp_path / "run", "first", [Ran(0), Ran(1)])):
         page = page_of(run)

@@ -80,6 +80,7 @@ def trainer(shards, wordings, **changes):
     return Trainer(parameters, NAMES, steps, steps, words)
 
 
+@pytest.mark.long
 def test_training_learns_what_it_is_shown(shards, wordings, tmp_path):
     learner = trainer(shards, wordings, epochs=30)
     before = learner.validate()["direction"]
@@ -148,6 +149,7 @@ def command(recipe):
     )
 
 
+@pytest.mark.long
 def test_the_command_leads_to_policies_and_a_model_card_and_repeats_nothing(small):
     first = command(small)
     assert first.exit_code == 0, first.output

@@ -107,6 +107,7 @@ def test_images_without_distractors_show_as_many_things_as_the_recipe_says(task_
     assert set(standing[made.at_start]) == {1, 2}
 
 
+@pytest.mark.long
 def test_a_shard_depends_on_parameters_and_number_alone(views, task_file, tmp_path):
     make = functools.partial(make_views, str(task_file))
     paths = list(make_shards(make, FEW, tmp_path, processes=1))
