@@ -64,7 +64,6 @@ setup(
         "setproctitle",
         "shapely>=2",
         "starlette",
-        "statsmodels",
         "threadpoolctl",
         "tokenizers",
         "transforms3d>=0.4",

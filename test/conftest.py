@@ -45,7 +45,7 @@ def pytest_collection_finish():
 def collected_garbage():
     """Leave what lives by now, most of it imported modules, out of each later collection of garbage.
 
-    A worker of the whole suite holds more than a gigabyte, and statsmodels collects with each correction of p-values.
+    A worker of the whole suite holds more than a gigabyte.
     """
     gc.collect()
     gc.freeze()

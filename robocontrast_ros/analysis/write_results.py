@@ -57,7 +57,7 @@ def write_results(run: RunFolder, journal: Journal | None = None) -> Results:
         text.print("", Table(deviations), sep="\n")
         write_file(run.path / "deviations.tex", tabular(deviations))
     if results.has_shifts:
-        # They import statsmodels and pandas, which most runs do not need.
+        # They import scipy.stats, which takes long, and which most runs do not need.
         from robocontrast_ros.analysis.estimates.observation_shift import shifts_of
         from robocontrast_ros.analysis.tables.observation_shift import shift_report, write_shifts
 

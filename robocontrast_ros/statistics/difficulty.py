@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.observation_shift import Pair
@@ -85,11 +84,13 @@ def _correlations(original: NDArray[np.float64], modified: NDArray[np.float64]) 
 
     Skills with ORI 0 are left out: both of their ranks are 0, which is the mean of ranks that are centred.
     """
+    from scipy.stats import rankdata  # it takes long to import
+
     there = original > 0.0
     delta = np.where(there, (original - modified) / np.where(there, original, 1.0), np.nan)
     ranks = []
     for values in (np.where(there, original, np.nan), np.round(delta, 12)):
-        own = stats.rankdata(values, axis=-1, nan_policy="omit") if values.shape[-1] else values
+        own = rankdata(values, axis=-1, nan_policy="omit") if values.shape[-1] else values
         number = there.sum(-1, keepdims=True)
         ranks.append(np.where(there, own - (number + 1) / 2, 0.0))
     spread = [np.sum(one * one, axis=-1) for one in ranks]

@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from robocontrast_ros.statistics.clusters import differences, effective_size, paired_difference
-from robocontrast_ros.statistics.decisions import paired_bootstrap
 from robocontrast_ros.statistics.estimate import CONFIDENCE, Estimate
 
 INNER = 0.90
@@ -92,6 +91,9 @@ def harm(a: ArrayLike, b: ArrayLike, clusters: ArrayLike, rng: np.random.Generat
         clusters: the base instance of each pair, shape (n,).
         rng: generator of the draws.
     """
+    # It imports scipy.stats, which takes long.
+    from robocontrast_ros.statistics.decisions import paired_bootstrap
+
     decision = paired_bootstrap(a, b, clusters, rng)
     if decision.p_value is None or decision.difference.mean is None:
         return None

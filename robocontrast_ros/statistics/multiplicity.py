@@ -17,13 +17,11 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     Returns:
         The adjusted values; None if there was no test, or if it is the only one, which needs no adjustment.
     """
-    tests = [number for number, p in enumerate(p_values) if p is not None]
+    tests = sorted((p, number) for number, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     if len(tests) > 1:
-        # A single comparison needs no statsmodels, which takes longer to import than everything else of it.
-        from statsmodels.stats.multitest import multipletests
-
-        _, found, _, _ = multipletests([p_values[number] for number in tests], method="holm")
-        for number, p in zip(tests, found, strict=True):
-            adjusted[number] = float(p)
+        greatest = 0.0
+        for rank, (p, number) in enumerate(tests):
+            greatest = max(greatest, float(p) * (len(tests) - rank))
+            adjusted[number] = min(greatest, 1.0)
     return tuple(adjusted)

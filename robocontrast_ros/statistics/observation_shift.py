@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
+from scipy import special
 
 from robocontrast_ros.statistics.clusters import cluster_mean, student_quantile
 from robocontrast_ros.statistics.equivalence import Equivalence, equivalence
@@ -318,8 +318,10 @@ def _by_chance(pair: Pair) -> tuple[float, float]:
 
     Both numbers of successes are then binomial, with the rate of all its trials together.
     """
+    from scipy.stats import binom  # it takes long to import
+
     counts = np.arange(pair.trials + 1)
-    one = stats.binom.pmf(counts, pair.trials, (pair.original + pair.modified) / (2 * pair.trials))
+    one = binom.pmf(counts, pair.trials, (pair.original + pair.modified) / (2 * pair.trials))
     together = np.outer(one, one)
     before, after = np.meshgrid(counts, counts, indexing="ij")
     delta = np.where(after < before, (before - after) / np.maximum(before, 1), 0.0)
@@ -328,9 +330,11 @@ def _by_chance(pair: Pair) -> tuple[float, float]:
 
 def _found(pairs: Sequence[Pair], alternative: str) -> int:
     """Return the number of skills for which a one-sided test rejects equal rates."""
+    from scipy.stats import fisher_exact  # it takes long to import
+
     tests = []
     for pair in pairs:
         table = [[k, pair.trials - k] for k in (pair.original, pair.modified)]
-        tests.append(float(stats.fisher_exact(table, alternative=alternative).pvalue))
+        tests.append(float(fisher_exact(table, alternative=alternative).pvalue))
     adjusted = holm(tests) if len(tests) > 1 else tests
     return sum(p <= ALPHA for p in adjusted)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 
@@ -80,9 +79,11 @@ def rank_correlation(
 
 def _rho(x: NDArray[np.float64], y: NDArray[np.float64], group: NDArray[np.intp], within: bool) -> float | None:
     """Return the correlation of ranks, centred in each group if ``within``; None if one does not vary."""
+    from scipy.stats import rankdata  # it takes long to import
+
     if len(x) < 2:
         return None
-    ranks = [stats.rankdata(values) for values in (x, y)]
+    ranks = [rankdata(values) for values in (x, y)]
     sizes = np.maximum(np.bincount(group), 1) if within else None
     centred = [values - ((np.bincount(group, values) / sizes)[group] if within else values.mean()) for values in ranks]
     spread = [float(np.sum(values * values)) for values in centred]

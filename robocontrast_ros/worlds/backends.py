@@ -15,6 +15,7 @@ from robocontrast_ros.episodes.bench import BenchFault, SetUpOutcome
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.strategies.effort import Tolerance, Tolerances
 from robocontrast_ros.tasks.protocol import Polygon, Task
+from robocontrast_ros.worlds.mujoco.composition import moves_freely
 from robocontrast_ros.worlds.simulated_scene import SimulatedScene
 from robocontrast_ros.worlds.simulation import Simulation
 from robocontrast_ros.worlds.simulation_proof import Proof
@@ -270,7 +271,12 @@ class SimulatorBackend(SimulatedScene):
             context.resets_robot,
             None
             if self.features.embedded
-            else Proof(scenes.physics_step, lambda model: _size(scenes.outline(model)), robot.name),
+            else Proof(
+                scenes.physics_step,
+                lambda model: _size(scenes.outline(model)),
+                lambda model: moves_freely(scenes.models[model]),
+                robot.name,
+            ),
         )
 
 

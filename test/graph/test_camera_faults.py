@@ -166,6 +166,7 @@ def moved_camera(table):
     return cv2.warpAffine(table.right, zoom, (WIDTH, HEIGHT), flags=cv2.INTER_AREA, borderMode=cv2.BORDER_REFLECT)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "banner", "words"),
     [

@@ -17,6 +17,7 @@ from robocontrast_ros.domain import Outcome, Start
 SHIPPED = "package://robocontrast_ros/config/sessions/kitchen_c3.yaml"
 
 
+@pytest.mark.long
 def test_a_chain_of_skills_is_the_same_in_one_process_and_in_the_bag_to_the_last_bit(tmp_path):
     place = Workplace(tmp_path)
     session = place.session(

@@ -45,6 +45,7 @@ def test_its_openpi_half_packs_and_unpacks_the_bytes_that_openpi_does(benchmark)
         np.testing.assert_array_equal(unpacked[key], OBSERVATION[key], strict=True)
 
 
+@pytest.mark.long
 def test_it_times_every_way_to_ask_with_every_number_of_cameras(tmp_path):
     file = tmp_path / "numbers.json"
     words = ["--cameras", "2", "--blocks", "1", "--calls", "3", "--json", str(file)]

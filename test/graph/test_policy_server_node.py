@@ -207,10 +207,12 @@ def test_a_configuration_that_fails_says_why_and_the_node_lives_on(server, ask, 
     ("parameters", "words"),
     [
         ([], ["`policy`", "required"]),
-        (["policy:=/nowhere/p.yaml"], ["/nowhere/p.yaml", "No such file"]),
-        ([RANDOM, "timeout:=-1.0"], ["`timeout`", "-1.0"]),
+        pytest.param(["policy:=/nowhere/p.yaml"], ["/nowhere/p.yaml", "No such file"], marks=pytest.mark.long),
+        pytest.param([RANDOM, "timeout:=-1.0"], ["`timeout`", "-1.0"], marks=pytest.mark.long),
         ([RANDOM, "timeot:=1.0"], ["`timeot`", "Did you mean 'timeout'?"]),
-        (["warming: raise"], ["`policy`", "lifecycle_policies:Warm", "RuntimeError: no idea"]),
+        pytest.param(
+            ["warming: raise"], ["`policy`", "lifecycle_policies:Warm", "RuntimeError: no idea"], marks=pytest.mark.long
+        ),
         (["loading: hang"], ["`policy`", "lifecycle_policies:Warm", "is loaded within 6 s"]),
     ],
 )
@@ -265,6 +267,7 @@ def test_a_policy_on_a_server_of_its_own_is_lost_with_it_which_is_no_fault_of_th
         check_answers(ask, openpi_server.CHUNK)
 
 
+@pytest.mark.long
 def test_policies_over_http_and_of_pytorch_are_served_alike(server, ask, tmp_path):
     write_exported(tmp_path / "pushing.pt2", pushing(), tuple(examples().values()))
     network = write_policy(tmp_path / "pushing.yaml", "pushing.pt2", "export", **PUSHING)

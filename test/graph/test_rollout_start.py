@@ -74,7 +74,7 @@ class Others:
     ("states", "offset", "width", "words"),
     [
         ("", 0.0, 64, "SENSOR_LOST: not all of joint_states"),
-        ("elsewhere/joint_states", 0.0, 64, "SENSOR_LOST: not all of joint_states"),
+        pytest.param("elsewhere/joint_states", 0.0, 64, "SENSOR_LOST: not all of joint_states", marks=pytest.mark.long),
         ("joint_states", -3600.0, 64, "ROBOT_FAULT: the stamps of joint_states are 3600."),
         ("joint_states", 0.0, 128, "have 64x48 pixels, expected 128x48, as the session's `cameras`"),
     ],

@@ -157,11 +157,13 @@ def _answer(ask):
     raise AssertionError("no answer")
 
 
+@pytest.mark.long
 def test_every_node_of_both_sessions_is_there_in_its_own_namespace(side_by_side):
     nodes, *_ = side_by_side
     assert nodes >= EVERY_NODE
 
 
+@pytest.mark.long
 def test_every_parameter_of_every_node_is_listed_and_described_with_its_value_and_cannot_be_set(side_by_side):
     _, parameters, _, runs, _ = side_by_side
     for node, name in READ_ONLY.items():
@@ -171,11 +173,13 @@ def test_every_parameter_of_every_node_is_listed_and_described_with_its_value_an
     assert parameters["episode_manager"]["run"] == str(runs[0])
 
 
+@pytest.mark.long
 def test_every_topic_of_the_session_can_be_echoed(side_by_side):
     _, _, heard, *_ = side_by_side
     assert {topic for topic, messages in heard.items() if messages} >= STREAMS
 
 
+@pytest.mark.long
 def test_neither_session_notices_the_other_nor_the_second_terminal_and_another_simulator_gives_the_same(side_by_side):
     _, _, _, runs, _ = side_by_side
     assert "simulator" not in {path.stem for path in (runs[1] / "logs").iterdir()}
@@ -188,6 +192,7 @@ def test_neither_session_notices_the_other_nor_the_second_terminal_and_another_s
         assert node_pids(run) == {}
 
 
+@pytest.mark.long
 def test_a_node_that_is_killed_is_told_at_once_and_ends_its_session_alone(side_by_side):
     _, _, _, runs, ended = side_by_side
     for run, name, (code, output) in zip(runs, KILLED, ended, strict=True):

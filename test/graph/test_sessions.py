@@ -24,6 +24,7 @@ def place(tmp_path):
     return Workplace(tmp_path)
 
 
+@pytest.mark.long
 def test_a_policy_that_fails_or_is_stopped_by_the_safety_filter_fails_its_trials_and_the_session_goes_on(place):
     limits = {"velocity": {"limit": 0.3}, "workspace": {"margin": -0.12, "action": "stop"}}
     robot = place.folder / "careful.yaml"

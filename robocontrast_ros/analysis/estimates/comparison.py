@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -22,16 +23,11 @@ from robocontrast_ros.analysis.estimates.summary import ALL
 from robocontrast_ros.domain import BASE, ScoreSpec, find_spec
 from robocontrast_ros.runs.events import SessionStarted
 from robocontrast_ros.statistics.clusters import cluster_mean
-from robocontrast_ros.statistics.decisions import (
-    BOSCHLOO,
-    MCNEMAR,
-    Decision,
-    boschloo,
-    mcnemar,
-    paired_bootstrap,
-)
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.multiplicity import holm
+
+if TYPE_CHECKING:
+    from robocontrast_ros.statistics.decisions import Decision
 
 KEY = ("base_id", "perturbation", "repeat")
 SAME_PATH = 1e-6
@@ -360,6 +356,9 @@ def _counting(results: Results, metric: ScoreSpec) -> pl.DataFrame:
 
 
 def _row(name: str, symbol: str, pairs: pl.DataFrame, metric: ScoreSpec) -> ComparedRow:
+    # It imports scipy.stats, which takes long, and the page of one run, which imports this module, compares nothing.
+    from robocontrast_ros.statistics.decisions import BOSCHLOO, MCNEMAR, Decision, boschloo, mcnemar, paired_bootstrap
+
     clusters = pairs["cluster"].to_numpy()
     first, second = pairs[metric.column].to_numpy(), pairs[f"{metric.column}_of_second"].to_numpy()
     succeeded, succeeded_second = pairs["success"].to_numpy(), pairs["success_of_second"].to_numpy()

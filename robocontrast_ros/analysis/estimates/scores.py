@@ -140,7 +140,7 @@ def score_bootstrap(
     else:
         both = np.concatenate([np.asarray(a, dtype=float), np.asarray(b, dtype=float)])
         scale = Scale(float(both.min()), float(np.ptp(both)) or 1.0) if len(both) else Scale()
-    # It imports statsmodels and pandas, which most commands do not need.
+    # It imports scipy.stats, which takes long, and which most commands do not need.
     from robocontrast_ros.statistics.decisions import paired_bootstrap
 
     decision = paired_bootstrap(scale.scaled(a), scale.scaled(b), clusters, rng)

@@ -6,12 +6,12 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from robocontrast_ros.analysis.estimates.comparison import Comparison
 from robocontrast_ros.analysis.estimates.effort import StandardTrial, cumulative
 from robocontrast_ros.analysis.estimates.latency import Latency
 from robocontrast_ros.analysis.estimates.summary import ALL, Summary, SummaryRow
@@ -20,6 +20,9 @@ from robocontrast_ros.domain.words import counted
 from robocontrast_ros.statistics.curves import running_means
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.system.disk import new_file
+
+if TYPE_CHECKING:
+    from robocontrast_ros.analysis.estimates.comparison import Comparison
 
 # These colours are from the palette of Okabe and Ito, which is safe for the common forms of colour blindness.
 BLUE, ORANGE, GREEN, PINK, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#555555"

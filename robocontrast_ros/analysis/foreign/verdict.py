@@ -22,7 +22,6 @@ from robocontrast_ros.domain.words import counted, on_one_line
 from robocontrast_ros.statistics import power
 from robocontrast_ros.statistics.changes import difference_in_differences
 from robocontrast_ros.statistics.clusters import cluster_mean
-from robocontrast_ros.statistics.decisions import MOST_DRAWN, boschloo, mcnemar, paired_bootstrap
 from robocontrast_ros.statistics.equivalence import equivalence
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.multiplicity import holm
@@ -235,6 +234,9 @@ def _paired(blank: Verdict, data: _Pairs) -> Verdict:
     a, b, clusters = data.a, data.b, data.clusters
     number = int(clusters.max()) + 1
     single = blank.measure == "success" and number == len(a)
+    # It imports scipy.stats, which takes long.
+    from robocontrast_ros.statistics.decisions import mcnemar, paired_bootstrap
+
     decision = mcnemar(a, b) if single else paired_bootstrap(a, b, clusters, np.random.default_rng(0))
     mean = float(np.mean(a - b))
     if single:
@@ -276,6 +278,8 @@ def _unpaired(blank: Verdict, data: _Groups) -> Verdict:
     else:
         from scipy.stats import permutation_test
 
+        from robocontrast_ros.statistics.decisions import MOST_DRAWN
+
         name, p = PERMUTATION, None
         if min(len(a), len(b)) > 1:
             p = float(
@@ -304,6 +308,8 @@ def _unpaired(blank: Verdict, data: _Groups) -> Verdict:
 
 def _counts_test(s1: int, n1: int, s2: int, n2: int) -> tuple[str, float | None]:
     if n1 + n2 <= MOST_BOSCHLOO:
+        from robocontrast_ros.statistics.decisions import boschloo
+
         decision = boschloo(s1, n1, s2, n2)
         return decision.name, decision.p_value
     from scipy.stats import fisher_exact
@@ -320,6 +326,8 @@ def _beyond_control(blank: Verdict, data: _Pairs | _Groups, base: _Pairs | _Grou
         first, second = 0.5 * (data.a[at] - base.a[of]), 0.5 * (data.b[at] - base.b[of])
         clusters = np.unique(data.clusters[at], return_inverse=True)[1]
         number, variance = int(clusters.max()) + 1, _variance(_cluster_means(2.0 * (first - second), clusters))
+        from robocontrast_ros.statistics.decisions import paired_bootstrap
+
         decision = paired_bootstrap(first, second, clusters, np.random.default_rng(0))
         difference = difference_in_differences(2.0 * first, 2.0 * second, clusters)
         found = power.clusters_for(difference.mean or 0.0, variance)

@@ -114,6 +114,17 @@ def object_spec(entity: Spawned, looks: bool = True) -> mujoco.MjSpec:
     return spec
 
 
+def moves_freely(uri: str) -> bool:
+    """Return whether physics moves an object as a whole.
+
+    Raises:
+        ResourceNotFound: the file cannot be read.
+        InvalidModel: it is no model of an object.
+    """
+    joints = object_spec(read_object("object", uri, "", Pose()), looks=False).joints
+    return any(joint.type == mujoco.mjtJoint.mjJNT_FREE for joint in joints)
+
+
 def check_object(entity: Spawned) -> None:
     """Compile an object alone, so that its mistakes are not taken for those of another part.
 

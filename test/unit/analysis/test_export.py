@@ -388,6 +388,7 @@ def test_a_comparison_links_both_clips_of_a_trial_that_only_one_solved(tmp_path)
     assert page.count(f"Video of trial {differ[0]}") == 2
 
 
+@pytest.mark.long
 @pytest.mark.skipif(bool(chromium_missing()), reason=chromium_missing())
 def test_the_page_links_videos_beside_it_and_a_browser_plays_them(run, videos):
     from playwright.sync_api import sync_playwright

@@ -27,6 +27,8 @@ pytestmark = pytest.mark.skipif(bool(chromium_missing()), reason=chromium_missin
 
 LAPTOP, PHONE = (1366, 768), (390, 844)
 WIDTHS = pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
+NARROW = pytest.mark.parametrize("size", [pytest.param(LAPTOP, marks=pytest.mark.long), PHONE], ids=["laptop", "phone"])
+"""Of a part of a page, which is harder to fit on a phone."""
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +173,7 @@ def test_on_paper_there_are_charts_and_what_was_opened_but_no_tools(report, open
         assert page.pdf().startswith(b"%PDF")
 
 
-@WIDTHS
+@NARROW
 def test_the_section_about_clutter_fits_the_window_and_its_tables_open(tmp_path, opened, size):
     run = cluttered_run(tmp_path / "run", "first", images=True)
     journal = read_journal(run.journal)
@@ -184,7 +186,7 @@ def test_the_section_about_clutter_fits_the_window_and_its_tables_open(tmp_path,
         assert overflow(page) == 0
 
 
-@WIDTHS
+@NARROW
 def test_a_modification_opens_with_its_picture_and_the_largest_loss_comes_first(tmp_path, opened, size):
     note, measures = "add (On onion_1 cabinet_middle_region)", (("modifications", 1.0), ("add", 1.0))
     trials = [
@@ -224,7 +226,7 @@ def test_a_modification_opens_with_its_picture_and_the_largest_loss_comes_first(
         assert page.locator("#trial-0003 .detail").is_visible()
 
 
-@WIDTHS
+@NARROW
 def test_a_comparison_shows_its_chart_and_both_trials_of_a_pair(comparison, opened, size):
     with opened(comparison, size) as page:
         assert overflow(page) == 0

@@ -98,7 +98,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+LONG = ("one trial", "no trial, for the budget", "base trials only")
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=name, marks=[pytest.mark.long] * (name in LONG)) for name, case in CASES.items()],
+)
 def test_every_kind_of_run_gets_its_files(run, case):
     folder = run(**case)
     results = write_results(folder)

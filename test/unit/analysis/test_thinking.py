@@ -91,6 +91,7 @@ def test_the_curve_is_printed_drawn_and_on_the_page(run):
     assert (run.figures / "latency.pdf") in write_figures(run, results)
 
 
+@pytest.mark.long
 def test_one_latency_and_a_run_without_any_have_no_curve(tmp_path):
     for number, perturbations in enumerate(((("thinking", 3),), (("blur", 1), ("blur", 3)))):
         folder = tmp_path / str(number)

@@ -74,6 +74,7 @@ def test_a_number_of_bins_that_makes_no_sense_is_refused(runs, bins):
     assert "--bins" in refused(invoke(runs[0], "--bins", bins))
 
 
+@pytest.mark.long
 def test_a_policy_alone_in_its_scenes_is_compared_with_nothing(tmp_path):
     other = [Ran(ran.base + 5, ran.distractors, ran.occlusion, ran.dvfc, ran.solved) for ran in HAND_MADE]
     paths = [cluttered_run(tmp_path / name, name, trials).path for name, trials in (("a", HAND_MADE), ("b", other))]

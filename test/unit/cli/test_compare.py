@@ -48,6 +48,7 @@ def test_the_numbers_are_printed_and_written_beside_the_page(runs, tmp_path):
     assert "difference in differences" in text and "Holm" in text
 
 
+@pytest.mark.long
 def test_only_the_maps_that_the_page_shows_are_drawn(runs, tmp_path):
     shutil.rmtree(runs[0] / "maps", ignore_errors=True)
     assert invoke(*runs, "--to", tmp_path / "page.html").exit_code == 0

@@ -114,7 +114,7 @@ def test_signals_end_a_fast_session_in_order_however_often_they_come_and_it_goes
 
 
 @pytest.mark.usefixtures("_signals")
-@pytest.mark.parametrize("how", ["moved", "deleted"])
+@pytest.mark.parametrize("how", [pytest.param("moved", marks=pytest.mark.long), "deleted"])
 def test_a_run_folder_that_is_gone_ends_its_session_with_one_line_and_every_result_is_kept(place, monkeypatch, how):
     session = place.session(policy="noisy_oracle", test_set={"size": 5}, fast=True, task=place.short_task(60))
     place.environment["TMPDIR"] = str(place.folder)

@@ -10,12 +10,7 @@ import sys
 import pytest
 from played_runs import record_run
 
-from robocontrast_ros.analysis.data.run_record import RunRecord
-from robocontrast_ros.analysis.figures.maps import write_maps
-from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.domain import Fault
-from robocontrast_ros.runs.journal import read_journal
-from robocontrast_ros.runs.run_folder import RunFolder
 
 PICTURES = {"matplotlib", "cv2", "mujoco"}
 STATISTICS = {"pandas", "statsmodels"}
@@ -45,8 +40,15 @@ def imported(*arguments: object) -> tuple[int, set[str]]:
     ("arguments", "code"),
     [
         *(("--help", 0), ("list", 0), ("plan --help", 0), ("plann", 2), ("plan --budget six", 2)),
-        *((f"{command} nosuch", 2) for command in ("evaluate", "plan", "results", "report", "compare", "levels")),
-        *((f"evaluate language_table_demo {option} nosuch", 2) for option in ("--robot", "--policy")),
+        *((f"{command} nosuch", 2) for command in ("evaluate", "results")),
+        *(
+            pytest.param(f"{command} nosuch", 2, marks=pytest.mark.long)
+            for command in ("plan", "report", "compare", "levels")
+        ),
+        *(
+            pytest.param(f"evaluate language_table_demo {option} nosuch", 2, marks=pytest.mark.long)
+            for option in ("--robot", "--policy")
+        ),
     ],
 )
 def test_what_computes_nothing_imports_no_large_library(arguments, code):
@@ -67,14 +69,24 @@ def test_counts_are_compared_without_a_simulator_a_table_or_a_picture_and_withou
     assert list(tmp_path.iterdir()) == []
 
 
-def test_results_of_a_run_with_its_pictures_draw_nothing(tmp_path):
-    run = RunFolder(record_run(tmp_path / "run", [Fault.NONE, Fault.POLICY_RAISED, Fault.NONE]))
-    write_results(run)
-    write_maps(run, RunRecord.of(read_journal(run.journal).events))
-    code, modules = imported("results", run.path)
+def test_results_of_a_run_import_no_statistics_and_where_its_pictures_are_there_nothing_to_draw(tmp_path):
+    run = record_run(tmp_path / "run", [Fault.NONE, Fault.POLICY_RAISED, Fault.NONE])
+    unneeded = {*STATISTICS, "daqp", "rclpy", "scipy.optimize", "scipy.stats", "torch"}
+    code, modules = imported("results", run)
     assert code == 0
-    assert "polars" in modules
-    assert modules & {*PICTURES, *STATISTICS, "daqp", "rclpy", "scipy.optimize", "scipy.stats", "torch"} == set()
+    assert {"matplotlib", "polars"} <= modules
+    assert modules & unneeded == set()
+    code, modules = imported("results", run)
+    assert code == 0
+    assert modules & {*PICTURES, *unneeded} == set()
+
+
+def test_the_page_of_a_run_is_made_without_statistics_of_comparisons(tmp_path):
+    run = record_run(tmp_path / "run", [Fault.NONE])
+    code, modules = imported("report", run)
+    assert code == 0
+    assert "matplotlib" in modules
+    assert modules & {*STATISTICS, "rclpy", "scipy.stats", "torch"} == set()
 
 
 def test_the_list_of_policies_loads_no_network_and_no_task():

@@ -95,7 +95,9 @@ def is_alive(group):
 @pytest.mark.parametrize(
     ("command", "number", "works"),
     [
-        (("study", "two_policies.yaml", "--processes", "2"), signal.SIGTERM, simulates),
+        pytest.param(
+            ("study", "two_policies.yaml", "--processes", "2"), signal.SIGTERM, simulates, marks=pytest.mark.long
+        ),
         (("train", "film_bc", "--processes", "2"), signal.SIGTERM, trains),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",

@@ -141,6 +141,7 @@ def test_every_skill_follows_from_the_goal(suite):
         assert row.skills == tuple(dict.fromkeys(said))
 
 
+@pytest.mark.long
 def test_a_picture_shows_each_scene_above_its_words(scene, tmp_path):
     file, picture = written(scene), tmp_path / "sheet.png"
     other = file.with_name("other.yaml")

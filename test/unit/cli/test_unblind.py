@@ -105,6 +105,7 @@ def test_policies_of_a_blind_session_are_compared_pair_by_pair(whole, tmp_path):
     assert str(len(finished(whole)) // 2) in json.dumps(table)
 
 
+@pytest.mark.long
 def test_the_page_of_a_policy_says_that_the_blinding_was_kept(whole):
     assert invoke("report", whole.path).exit_code == 0
     assert "blinding kept" in (whole.policies / "oracle" / "report.html").read_text()

@@ -316,6 +316,7 @@ def test_labels_of_the_map_cover_neither_each_other_nor_an_outline_in_any_scene(
     assert page.person.page.evaluate(COVERED, drawn) == []
 
 
+@pytest.mark.long
 def test_twenty_five_objects_and_long_words_fit_a_phone_and_no_name_covers_another(page):
     models = [model for model in tabletop().scenes.models if model not in ("oak_table", "beige_room", "ceiling_lamp")]
     places = [(0.34 + 0.07 * (k % 5), -0.3 + 0.15 * (k // 5)) for k in range(25)]
@@ -352,6 +353,7 @@ def test_twenty_five_objects_and_long_words_fit_a_phone_and_no_name_covers_anoth
     asked.answer()
 
 
+@pytest.mark.long
 def test_a_note_is_not_interrupted_when_the_session_says_something(page):
     asked = Asked(page.console, JUDGE)
     person = page.person
@@ -366,6 +368,7 @@ def test_a_note_is_not_interrupted_when_the_session_says_something(page):
     asked.answer()
 
 
+@pytest.mark.long
 def test_a_robot_that_moves_about_is_an_item_of_the_set_up(chromium):
     task = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/studio_apartment.yaml"))
     scene = task.sample(np.random.default_rng(3), "x").scene
@@ -382,6 +385,7 @@ def test_a_robot_that_moves_about_is_an_item_of_the_set_up(chromium):
     page.close()
 
 
+@pytest.mark.long
 def test_a_judgement_is_corrected_by_name_with_a_reason(page):
     page.console.remember("0004", Judgement(True, 1.0, "Ada"))
     asked = Asked(page.console, START)
@@ -402,6 +406,7 @@ def test_a_judgement_is_corrected_by_name_with_a_reason(page):
     assert asked.answer().decision == "done"
 
 
+@pytest.mark.long
 def test_a_wrong_token_is_told_how_the_page_is_opened(page, chromium):
     stranger = PersonAtThePage(chromium, f"{page.server.url}/#wrong", timeout=20.0)
     stranger.until("document.getElementById('banner').textContent.includes('QR code')")
@@ -409,6 +414,7 @@ def test_a_wrong_token_is_told_how_the_page_is_opened(page, chromium):
     stranger.close()
 
 
+@pytest.mark.long
 def test_a_pedal_goes_one_step_with_each_press(page):
     asked = Asked(page.console, SET_UP)
     page.person.wait_for("set_up")
@@ -452,6 +458,7 @@ def test_a_second_tap_or_press_does_not_answer_what_is_asked_next(page):
     assert page.steered.done == ["stop"], "STOP is never dead"
 
 
+@pytest.mark.long
 def test_a_start_that_was_not_delivered_is_not_sent_when_the_connection_is_back(page, chromium):
     cable = Cable(f"{page.server.url}/#{TOKEN}")
     person = PersonAtThePage(chromium, cable.link, timeout=20.0)
@@ -470,6 +477,7 @@ def test_a_start_that_was_not_delivered_is_not_sent_when_the_connection_is_back(
     person.close()
 
 
+@pytest.mark.long
 def test_while_an_answer_is_on_its_way_the_robot_can_be_stopped(page, chromium):
     cable = Cable(f"{page.server.url}/#{TOKEN}")
     person = PersonAtThePage(chromium, cable.link, timeout=20.0)
@@ -488,6 +496,7 @@ def test_while_an_answer_is_on_its_way_the_robot_can_be_stopped(page, chromium):
     person.close()
 
 
+@pytest.mark.long
 def test_a_judgement_that_was_begun_outlives_changes_of_the_session_and_a_reload(page):
     Asked(page.console, JUDGE)
     person = page.person
@@ -520,6 +529,7 @@ def test_keys_press_the_button_that_was_reached_by_them(checked_page):
     assert checked_page.steered.done == ["stop"]
 
 
+@pytest.mark.long
 def test_the_timer_turns_amber_and_red(page):
     page.console.set_limit(10.0)
     asked = Asked(page.console, START)
@@ -623,6 +633,7 @@ def test_a_sheet_never_covers_stop(page):
     assert page.steered.done == ["stop"] and not page.person.page.locator("#sheet").is_visible()
 
 
+@pytest.mark.long
 def test_a_trial_with_subgoals_is_corrected_by_its_subgoals(page):
     page.console.remember("0004", Judgement(True, 1.0, "Ada"), 3)
     page.console.remember("0005", Judgement(True, 1.0, "Ada"))
@@ -642,6 +653,7 @@ def test_a_trial_with_subgoals_is_corrected_by_its_subgoals(page):
     asked.answer()
 
 
+@pytest.mark.long
 def test_a_judgement_that_was_begun_outlives_a_robot_that_is_stopped_and_released(page):
     asked = Asked(page.console, JUDGE)
     person = page.person
@@ -663,6 +675,7 @@ def test_a_judgement_that_was_begun_outlives_a_robot_that_is_stopped_and_release
     assert person.page.input_value("#note") == "" and person.page.locator("#primary").is_disabled()
 
 
+@pytest.mark.long
 def test_a_phone_that_slept_knows_the_time_again(page):
     asked = Asked(page.console, START)
     person = page.person
@@ -678,6 +691,7 @@ def test_a_phone_that_slept_knows_the_time_again(page):
     assert asked.answer().decision == "done"
 
 
+@pytest.mark.long
 def test_the_wanted_scene_is_asked_for_until_it_comes_and_that_of_another_is_not_shown(page, chromium):
     drawn, person = [], page.person
     shade = np.full((48, 64, 3), 90, np.uint8)

@@ -217,7 +217,10 @@ def test_a_session_may_add_them_by_their_names():
 
 @pytest.mark.parametrize(
     ("task", "robot", "policy", "seed"),
-    [("language_table", "franka", "oracle", 2), ("tabletop", "franka_hand", "tabletop_oracle", 1)],
+    [
+        ("language_table", "franka", "oracle", 2),
+        pytest.param("tabletop", "franka_hand", "tabletop_oracle", 1, marks=pytest.mark.long),
+    ],
 )
 def test_the_oracle_makes_no_mistake_and_the_bags_say_so_too(tmp_path, task, robot, policy, seed):
     place = Workplace(tmp_path)

@@ -25,7 +25,6 @@ RUN = "RUN"
 QUICK = {
     "camera_judge": "--scenes 1 --only language_table",
     "fuzz_console": "--requests 20",
-    "interval_coverage": "--draws 1",
     "kitchen_physics": "--steps 2",
     "kitchen_skills": "--draws 1 --skills kitchen_3_turn_on_stove --robot franka_hand ur5e_2f85 --json",
     "sequential_comparison": "--draws 2",
@@ -38,6 +37,7 @@ LONG = {
     "clutter_bins": "--instances 1 --repeats 1",
     "graph_overhead": "--trials 2",
     "hands": "mug",
+    "interval_coverage": "--draws 1",
     "idle_load": "--robots franka --seconds 1",
     "offline_scoring": RUN,
     "recorder_load": "--minutes 0.05",

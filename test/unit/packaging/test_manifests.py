@@ -33,7 +33,6 @@ WITHOUT_ROSDEP_KEY = {
     "pydantic-core",
     "safetensors",
     "starlette",
-    "statsmodels",
     "threadpoolctl",
     "tokenizers",
     "uvicorn",

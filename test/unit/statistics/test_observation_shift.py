@@ -189,7 +189,9 @@ def test_a_skill_without_a_trial_of_its_own_leaves_its_chain_without_a_bound():
         pooled_shift([], [], [], [], np.random.default_rng(0))
 
 
-@pytest.mark.parametrize(("size", "harm"), [(1, 0.0), (1, 0.3), (3, 0.3)])
+@pytest.mark.parametrize(
+    ("size", "harm"), [(1, 0.3), *(pytest.param(*each, marks=pytest.mark.long) for each in ((1, 0.0), (3, 0.3)))]
+)
 def test_the_interval_of_the_pooled_rpd_covers_the_true_one(size, harm):
     rng, rate, covered = np.random.default_rng(11), np.tile([1.0, 0.9, 0.5, 0.3], 11), 0
     skills = np.repeat(np.arange(44), size)

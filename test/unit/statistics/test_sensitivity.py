@@ -57,7 +57,10 @@ def test_the_neural_estimator_agrees_with_the_bins():
     assert all(bins[number][1].low - 0.2 < ratio < bins[number][1].high + 0.2 for number, ratio in enumerate(found))
 
 
-@pytest.mark.parametrize(("share", "per_instance"), [(0.5, 1), (0.5, 4), (0.15, 1)])
+@pytest.mark.parametrize(
+    ("share", "per_instance"),
+    [(0.5, 1), *(pytest.param(*each, marks=pytest.mark.long) for each in ((0.5, 4), (0.15, 1)))],
+)
 def test_a_condition_without_effect_has_a_ratio_of_1_at_the_nominal_rate(share, per_instance):
     rng, held = np.random.default_rng(5), []
     for _ in range(120):

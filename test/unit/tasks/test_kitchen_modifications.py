@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from examples import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
 from kitchen_instances import BUILDABLE, KITCHEN, every_kitchen, instance
@@ -36,7 +37,7 @@ DRAWN = st.tuples(st.sampled_from(PROBLEMS), st.integers(0, 1000))
 
 
 class InTheKitchen(PerturbationContract):
-    draws = 5
+    draws = 3
 
     def task(self):
         return KITCHEN
@@ -99,6 +100,7 @@ def test_the_candidates_of_a_scene_are_distinct_and_leave_a_problem_without_a_co
             modified(after, each)
 
 
+@examples(100, quick=5)
 @given(DRAWN, st.integers(1, 3))
 def test_a_modified_scene_differs_in_what_its_skill_does_not_concern_and_the_hand_acts_as_before(drawn, count):
     name, seed = drawn
@@ -133,6 +135,7 @@ def test_a_modified_scene_differs_in_what_its_skill_does_not_concern_and_the_han
     assert len(moves) == count
 
 
+@examples(100, quick=5)
 @given(DRAWN)
 def test_what_is_added_touches_nothing_and_stays(drawn):
     name, seed = drawn
@@ -156,6 +159,7 @@ def test_what_is_added_touches_nothing_and_stays(drawn):
     assert models[scene[added].model].category not in BACKGROUND
 
 
+@examples(100, quick=4)
 @given(DRAWN)
 @example(("living_room_6_pudding_left_of_plate", 181))
 def test_scenes_with_several_modifications_rest_when_they_are_set_up(drawn):
@@ -230,7 +234,7 @@ def test_named_modifications_are_made_in_their_order_and_what_blocks_the_planner
 def test_the_same_draw_gives_the_same_scene_and_another_one_another():
     base = instance("kitchen_5_bowl_in_top_drawer")
     assert modify(base, 1) == modify(base, 1)
-    assert len({modify(base, seed).note for seed in range(8)}) > 3
+    assert len({modify(base, seed).note for seed in range(4)}) > 1
 
 
 def test_wrong_parameters_are_refused():

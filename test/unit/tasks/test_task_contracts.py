@@ -33,7 +33,7 @@ CLUTTERED = fresh(CLUTTER_FILE)
 
 
 class TestTabletop(TaskContract):
-    draws = 5
+    draws = 3
 
     def parameter_file(self):
         return resolve_uri(f"{TASKS}/tabletop.yaml")
@@ -53,49 +53,49 @@ class TestKitchen(TaskContract):
 
 
 class TestSuite(TaskContract):
-    draws = 4
+    draws = 2
 
     def parameter_file(self):
         return resolve_uri(f"{TASKS}/tabletop_suite.yaml")
 
 
 class OnTheTable(PerturbationContract):
-    draws = 5
+    draws = 4
 
     def task(self):
         return EIGHT
 
 
 class InTheApartment(PerturbationContract):
-    draws = 4
+    draws = 2
 
     def task(self):
         return APARTMENT
 
 
 class AmongThings(PerturbationContract):
-    draws = 5
+    draws = 3
 
     def task(self):
         return THINGS
 
 
 class AmongFew(PerturbationContract):
-    draws = 5
+    draws = 2
 
     def task(self):
         return CLUTTERED
 
 
 class AmongTasks(PerturbationContract):
-    draws = 4
+    draws = 2
 
     def task(self):
         return load_configured("tasks", resolve_uri(f"{TASKS}/tabletop_suite.yaml"))
 
 
 class InTheKitchen(PerturbationContract):
-    draws = 7  # all families but the last two: to the left and to the right of a thing
+    draws = 3  # of families whose skills differ: a part on a joint, and things that are put on and into others
 
     def task(self):
         return kitchen_instances.KITCHEN

@@ -80,6 +80,7 @@ def trainer(shards, wordings, **changes):
     return Trainer(parameters, NAMES, steps, steps, words)
 
 
+@pytest.mark.long
 def test_training_learns_what_it_is_shown(shards, wordings, tmp_path):
     learner = trainer(shards, wordings, epochs=30)
     before = learner.validate()["direction"]
@@ -102,6 +103,7 @@ def test_a_training_that_was_interrupted_ends_as_one_in_a_piece(shards, wordings
         assert torch.equal(a, b)
 
 
+@pytest.mark.long
 def test_the_keypoints_are_learned_from_the_images(shards, tmp_path):
     views = BlockImages.of(shards[:1])
     learner = KeypointTrainer(replace(RECIPE.keypoints, epochs=60, batch=8, width=16, rate=1e-2), NAMES, views, views)
@@ -147,6 +149,7 @@ def command(recipe):
     )
 
 
+@pytest.mark.long
 def test_the_command_leads_to_policies_and_a_model_card_and_repeats_nothing(small):
     first = command(small)
     assert first.exit_code == 0, first.output

@@ -207,6 +207,7 @@ def test_a_few_epochs_lower_the_loss(material, tmp_path):
     assert losses[-1] < 0.6 * losses[0]
 
 
+@pytest.mark.long
 def test_the_command_leads_to_policies_and_a_model_card_and_repeats_nothing(tmp_path, monkeypatch):
     for user in ("shards", "prompted.recipe"):
         monkeypatch.setattr(f"robocontrast_ros.training.{user}.process_pool", pool_at_once)

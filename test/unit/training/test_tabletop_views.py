@@ -107,6 +107,7 @@ def test_images_without_distractors_show_as_many_things_as_the_recipe_says(task_
     assert set(standing[made.at_start]) == {1, 2}
 
 
+@pytest.mark.long
 def test_a_shard_depends_on_parameters_and_number_alone(views, task_file, tmp_path):
     make = functools.partial(make_views, str(task_file))
     paths = list(make_shards(make, FEW, tmp_path, processes=1))
@@ -124,6 +125,7 @@ def test_the_symmetry_of_a_shape_is_found(model, turns):
     assert symmetry(load_library()[model]) == turns
 
 
+@pytest.mark.long
 def test_training_goes_on_where_it_stopped_and_its_network_is_restored(views, tmp_path):
     views.save(tmp_path / "views.npz")
     names, scenes = Scenes.of([tmp_path / "views.npz"])

@@ -174,7 +174,7 @@ LIES = [
     (HalfTheSteps, "they took 20 ms, expected 20 times 2 ms"),
     (Plays, "while nothing was stepped: pause the simulator"),
     (MakesCubes, f"'{FIRST}' is 100 x 100 mm large, expected"),
-    (PassesThrough, "and neither gives way"),
+    (PassesThrough, "and fell through it: what touches does not push"),
     (WithoutTheRobot, "the robot 'franka' is none of its entities"),
     (SpawnsSdf, "is mjcf, and the simulator spawns sdf, urdf: name its own files under `world.resources`"),
     (Renames, "was spawned, which was answered with OK, and there is no such entity"),
