@@ -8,26 +8,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from pydantic import Field
-
 from robocontrast_ros.configuration import ConfigurationError, load_record, record, resolve_uri
 from robocontrast_ros.configuration.minilm import PACKAGES
 from robocontrast_ros.policies.catalogue import package_need
 from robocontrast_ros.policies.protocol import Policy, PolicyDescription
+from robocontrast_ros.policies.scripted import PolicyParameters
 
 if TYPE_CHECKING:
     from robocontrast_ros.policies.networks import Network
 
 
 @record
-class CheckpointParameters:
+class CheckpointParameters(PolicyParameters):
     """Keys of the file of every policy of networks from checkpoints."""
-
-    policy: str = Field(description="plug-in that reads this file")
-    name: str = Field(min_length=1, description="name of the policy in results")
-    vocabulary: str = Field(
-        default="", description="URI of a text file with the words of its training, one word or expression a line"
-    )
 
 
 class CheckpointPolicy(ABC):

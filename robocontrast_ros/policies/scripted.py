@@ -19,10 +19,13 @@ from robocontrast_ros.tasks.protocol import Task
 
 @record
 class PolicyParameters:
-    """Keys of the file of every scripted policy."""
+    """Keys of the file of every policy of this package."""
 
     policy: str = Field(description="plug-in that reads this file")
     name: str = Field(min_length=1, description="name of the policy in results")
+    vocabulary: str = Field(
+        default="", description="URI of a text file with the words of its training, one word or expression a line"
+    )
 
 
 @record

@@ -19,8 +19,11 @@ from robocontrast_ros.policies.vocabulary import FILE, declared_words, write_voc
 from robocontrast_ros.training.tabletop.vocabulary import object_words
 
 POLICIES = known_names("policies")
-KINDS = ("film_bc_state", "kitchen_state", "prompted_early", "tabletop_camera", "openpi", "http", "lerobot")
-"""A shipped file of each kind of learned policy, and of each adapter but ``torch``."""
+KINDS = (
+    *("film_bc_state", "kitchen_state", "prompted_early", "tabletop_camera", "openpi", "http", "lerobot"),
+    *("tabletop_oracle", "random"),
+)
+"""A shipped file of each kind of policy, but for ``torch``, and for ``other_words``, which has none."""
 
 MINE = """
 import numpy as np
