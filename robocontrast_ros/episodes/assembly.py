@@ -92,32 +92,34 @@ class EpisodeAssembly:
             self._estimator.forget()
             self._robot.prepare()
             self._pacer.begin()
+            # In a world that waits there is no newer reading before a step.
+            self._pacer.step()
             self._go(None, self._stamp)
 
     def _go(self, start: Pose | None, after: int, cancelled: Callable[[], bool] = lambda: False) -> None:
         way = self._robot.way(start, after)
         try:
+            reading = self._read(after) if way else None
             for command in way:
-                after = self._go_one_piece(command, after, cancelled)
+                reading = self._go_one_piece(command, reading, cancelled)
         except BenchFault:
             # It has a command to the end of a piece, and would go on.
             with contextlib.suppress(BenchFault):
                 self.stop()
             raise
 
-    def _go_one_piece(self, command: RobotCommand, after: int, cancelled: Callable[[], bool]) -> int:
-        """Return the time at which the robot has arrived [ns]: the next piece was checked from there.
+    def _go_one_piece(self, command: RobotCommand, reading: Reading, cancelled: Callable[[], bool]) -> Reading:
+        """Return the reading with which the robot has arrived: the next piece was checked from there.
 
         Its state is read in each control period: its driver may have a fault, the force may become too great, and a
         person may come near, or leave, for whom the rest of the piece is commanded again at another speed.
         """
-        reading = self._read(after)
         piece, sent, speed, number = farthest_joint(command, reading), command, 0.0, 0
         while True:
             off, allowed = farthest_joint(command, reading), self._homing_speed(reading)
             late = number * self._period - sent.duration
             if number and late >= 0.0 and off <= ARRIVED:
-                return reading.stamp
+                return reading
             if late > SLOWEST * sent.duration + LATE:
                 raise BenchFault(
                     Fault.ROBOT_NOT_READY,

@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from importlib import import_module
 
 import pytest
-import yaml
 
 rclpy = pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
-import strange_simulator  # noqa: E402
 from rcl_interfaces.msg import ParameterType  # noqa: E402
 from rclpy.parameter import Parameter, parameter_value_to_python  # noqa: E402
 from rclpy.parameter_client import AsyncParameterClient  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
 from session_runs import Workplace, events_of, finish, finished, node_pids, scores, wait_until  # noqa: E402
 from spinning import spun_node  # noqa: E402
-from strange_simulator import WORLD  # noqa: E402
+from strange_simulator import WORLD, start  # noqa: E402
 
 from robocontrast_ros.domain import Fault  # noqa: E402
 from robocontrast_ros.runs.events import ProcessDied, TrialStarted, TrialVoid  # noqa: E402
@@ -38,21 +34,6 @@ TRIALS = 3
 KILLED = {"simulator": Fault.SIMULATOR_LOST, "policy_server": Fault.POLICY_SERVER_LOST}
 """Node of each session that is killed in the end -> why its trial is void."""
 READ_ONLY = {"simulator": "physics_step", "recorder": "kept", "episode_manager": "resume", "rollout": "robot"}
-
-
-def start_simulator(session, parameters, namespace: str) -> subprocess.Popen[bytes]:
-    """Start a simulator of other manners that is none of a session's nodes, with the session's world."""
-    scenes = session.task.scenes
-    given = {
-        "robot": str(session.robot_file),
-        "world": scenes.world,
-        "start_position": list(scenes.start_position),
-        "physics_step": scenes.physics_step,
-    }
-    parameters.write_text(yaml.safe_dump({"/**": {"ros__parameters": given}}))
-    names = ["-r", f"__node:={SIMULATOR}", "-r", f"__ns:=/{namespace}"]
-    options = ["--ros-args", *names, "--params-file", str(parameters)]
-    return subprocess.Popen([sys.executable, strange_simulator.__file__, *options])
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +51,7 @@ def side_by_side(tmp_path_factory):
         world = {"backend": "simulation_interfaces", "simulator": SIMULATOR, **WORLD} if each is other else {}
         session = each.session(**changes, world=world)
         processes.append(each.begin("evaluate", session, "--namespace", each.folder.name))
-    simulator = start_simulator(resolve(session), place.folder / "simulator.yaml", other.folder.name)
+    simulator = start(resolve(session), place.folder / "simulator.yaml", SIMULATOR, other.folder.name)
     places = [own, other]
     try:
         runs = [wait_until(lambda each=each: each.runs and each.runs[0], "a run folder") for each in places]

@@ -1,13 +1,20 @@
 """A simulator as others write them: right, and unlike ours in all that the standard leaves open.
 
 States are stamped 0 and given one by one, entities are named by paths, models are SDF files under a path of its own,
-and the clock and the joints are published ten times in a control period.
+and the clock and the joints are published ten times in a control period. With ROBOT_STAYS in the environment it has no
+reset of states, so that an arm stays where it is.
 """
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
+import os
+import subprocess
+import sys
+from pathlib import Path, PurePosixPath
 from typing import Any
+
+import yaml
+from simulation_interfaces.msg import SimulatorFeatures
 
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.nodes.runtime.main import run_node
@@ -41,6 +48,8 @@ class StrangeSimulator(Simulator):
                 response.state.header.stamp.sec = response.state.header.stamp.nanosec = 0
             if hasattr(response, "features"):
                 response.features.spawn_formats = ["SDF"]
+                if "ROBOT_STAYS" in os.environ:
+                    response.features.features.remove(SimulatorFeatures.SIMULATION_RESET_STATE)
             return response
 
         super()._serve(kind, name, strange)
@@ -51,6 +60,20 @@ class StrangeSimulator(Simulator):
             request.steps = min(EVERY, left)
             left -= request.steps
             super()._step_simulation(request, response)
+
+
+def start(session: Any, parameters: Path, name: str, namespace: str = "", **variables: str) -> subprocess.Popen[bytes]:
+    """Start it, none of a session's nodes, with the session's world; it has further environment variables."""
+    scenes = session.task.scenes
+    given = {
+        "robot": str(session.robot_file),
+        "world": scenes.world,
+        "start_position": list(scenes.start_position),
+        "physics_step": scenes.physics_step,
+    }
+    parameters.write_text(yaml.safe_dump({"/**": {"ros__parameters": given}}))
+    options = ["--ros-args", "-r", f"__node:={name}", "-r", f"__ns:=/{namespace}", "--params-file", str(parameters)]
+    return subprocess.Popen([sys.executable, __file__, *options], env={**os.environ, **variables})
 
 
 def _ours(name: str) -> str:

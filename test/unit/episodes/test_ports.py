@@ -305,17 +305,17 @@ def test_a_robot_on_its_way_is_slow_while_a_person_is_near_and_only_then():
     step = robot.step
 
     def walk():
-        surroundings.person_near = 3 <= len(robot.speeds) < 9
+        surroundings.person_near = 4 <= len(robot.speeds) < 10
         step()
 
     episode._pacer.step = walk
     episode.rest()
     assert robot.at == pytest.approx(1.0) and robot.stops == 0
     assert len(robot.sent) == 3, "at once, when the person comes, and when the person leaves"
-    near = robot.speeds[4:9]
+    near = robot.speeds[5:10]
     assert near == pytest.approx([0.25] * 5), "the franka's reduced_speed"
-    assert robot.speeds[:3] == pytest.approx([1.0] * 3) and robot.speeds[10:-1] == pytest.approx(
-        [1.0] * len(robot.speeds[10:-1])
+    assert robot.speeds[1:4] == pytest.approx([1.0] * 3) and robot.speeds[11:-1] == pytest.approx(
+        [1.0] * len(robot.speeds[11:-1])
     )
 
 
@@ -326,7 +326,7 @@ def test_a_robot_on_its_way_is_stopped_at_the_force_limit_and_says_so():
 
     def bump():
         step()
-        robot.force = 31.0 if len(robot.speeds) == 4 else 3.0
+        robot.force = 31.0 if len(robot.speeds) == 5 else 3.0
 
     episode._pacer.step = bump
     with pytest.raises(BenchFault, match="force of the tool: 31 N, at most 30") as raised:
