@@ -13,6 +13,8 @@ from described_policies import write_described
 
 from robocontrast_ros.configuration import ConfigurationError, dump_record, parse_record, resolve_uri
 from robocontrast_ros.configuration.files import known_names
+from robocontrast_ros.graph.parameters.rollout import RolloutParameters
+from robocontrast_ros.graph.parameters.sim_bridge import SimBridgeParameters
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.fitting import check_robot_reaches
@@ -532,6 +534,41 @@ def test_a_camera_that_is_received_compressed_is_refused_in_the_embedded_world_a
 
 
 BY_HAND = {"backend": "operator", "pacing": "wall_clock", "judge": "person"}
+
+
+@pytest.mark.parametrize(
+    ("world", "says"),
+    [
+        ({"resources": {"red_moon": "moon.sdf"}}, r"`world\.resources`.*backend 'embedded' has its own simulator"),
+        ({"entities": {"*": "/World/{name}"}}, r"`world\.entities`.*backend 'embedded' has its own simulator"),
+        (
+            BY_HAND | {"resets_robot": True},
+            r"`world\.resets_robot`: got True, expected false, because backend 'operator'",
+        ),
+    ],
+)
+def test_what_another_simulator_has_is_refused_of_a_world_without_one(write, world, says):
+    with pytest.raises(ConfigurationError, match=says):
+        resolve(write(world=world))
+
+
+def test_the_names_and_files_of_another_simulator_reach_the_bridge(write):
+    world = {
+        "backend": "simulation_interfaces",
+        "simulator": "/",
+        "entities": {"*": "/World/{name}"},
+        "resources": {"*": "/models/{name}.sdf"},
+        "resets_robot": False,
+    }
+    session = resolve(write(world=world))
+    bridge = SimBridgeParameters.of(session, RunFolder(Path("run")))
+    assert bridge.entities == ("*=/World/{name}",) and bridge.resources == ("*=/models/{name}.sdf",)
+    assert bridge.follows_pose and not bridge.resets_robot and bridge.get_entities == "/get_entities"
+    rollout = RolloutParameters.of(session)
+    assert rollout.clock_topic == "clock" and rollout.scene_follows_pose and not rollout.world_resets_robot
+    embedded = resolve(write())
+    assert not SimBridgeParameters.of(embedded, RunFolder(Path("run"))).follows_pose
+    assert not RolloutParameters.of(embedded).clock_topic
 
 
 @pytest.mark.parametrize(
