@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 from geometry_msgs.msg import PoseStamped
@@ -139,7 +139,7 @@ class RosSimulation:
 
     def _missing(self, client: Client, timeout: float) -> BenchFault:
         """Return the fault of a service that is not there, with those that are."""
-        prefix = client.srv_name.rpartition("/")[0]
+        prefix = client.service_name.rpartition("/")[0]
         there = sorted(
             name.removeprefix(f"{prefix}/")
             for name, kinds in self._node.get_service_names_and_types()
@@ -181,7 +181,7 @@ class RosSimulation:
             names = self._entities.ours(response.entities)
             requests = [GetEntityState.Request(entity=entity) for entity in names]
             states = [self._checked(self._state, r, f"to return the state of '{r.entity}'").state for r in requests]
-            return self._timed(0, {ours: pose_from_msg(s.pose) for ours, s in zip(names.values(), states, strict=True)})
+            return self._timed(0, _poses(names.values(), states))
         response = self._checked(self._states, GetEntitiesStates.Request(), "to return the entities' states")
         return self._poses_of(response)
 
@@ -192,10 +192,17 @@ class RosSimulation:
             return
         if self._one_by_one:
             # Answers come in the thread of this call, which must not wait for them.
-            threading.Thread(target=lambda: then(*self.poses()), daemon=True).start()
+            threading.Thread(target=self._pass_on, args=(then,), daemon=True).start()
             return
         answered = self._states.call_async(GetEntitiesStates.Request())
         answered.add_done_callback(lambda done: then(*self._poses_of(done.result())))
+
+    def _pass_on(self, then: Callable[[int, dict[str, Pose]], None]) -> None:
+        try:
+            then(*self.poses())
+        except (SimulationError, BenchFault) as error:
+            # Whoever waits for the scene says that it did not come.
+            self._node.get_logger().error(str(error), throttle_duration_sec=5.0)
 
     def _poses_of(self, response: GetEntitiesStates.Response) -> tuple[int, dict[str, Pose]]:
         """Return the time [ns] and the poses of a response, by our names."""
@@ -296,5 +303,13 @@ class EntityNames:
 def poses_from_response(response: GetEntitiesStates.Response) -> tuple[int, dict[str, Pose]]:
     """Return the time of the states [ns], 0 without entities, and each entity's pose."""
     stamp = max((stamp_from_msg(state.header.stamp) for state in response.states), default=0)
-    states = zip(response.entities, response.states, strict=True)
-    return stamp, {name: pose_from_msg(state.pose) for name, state in states}
+    return stamp, _poses(response.entities, response.states)
+
+
+def _poses(names: Iterable[str], states: Iterable[EntityState]) -> dict[str, Pose]:
+    """Return the poses of entities; what a simulator has without a pose (all zeros, NaN) is not there."""
+    found = {}
+    for name, state in zip(names, states, strict=True):
+        with suppress(ValueError):
+            found[name] = pose_from_msg(state.pose)
+    return found
