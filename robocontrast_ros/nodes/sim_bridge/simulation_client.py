@@ -144,6 +144,8 @@ class RosSimulation:
             name.removeprefix(f"{prefix}/")
             for name, kinds in self._node.get_service_names_and_types()
             if name.startswith(f"{prefix}/") and kinds[0].startswith("simulation_interfaces/")
+            # Those of our own clients are listed, too.
+            if self._node.count_services(name)
         )
         words = f"there are {', '.join(there)}" if there else f"there are no services of a simulator under '{prefix}/'"
         return BenchFault(Fault.SIMULATOR_LOST, f"'{client.srv_name}' is not there after {timeout:g} s; {words}")
