@@ -163,13 +163,18 @@ def _orders(number: int, rng: np.random.Generator) -> NDArray[np.intp]:
 def _agreed(
     value: float, samples: NDArray[np.float64], draws: int, by_chance: NDArray[np.float64], greater: bool
 ) -> Agreed:
-    """Return a number with its interval, by percentiles, and its values by chance."""
+    """Return a number with its interval and its values by chance.
+
+    The interval reaches as far to both sides as the farther of the two percentiles of the samples. Noise makes r less
+    and MMRV greater than they are without it, and once more in each sample: percentiles alone leave the truth out.
+    """
     if np.isnan(value):
         return Agreed()
     kept = samples[~np.isnan(samples)]
-    ends = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
-    low, high = np.quantile(kept, ends).tolist() if len(kept) > draws // 2 else (None, None)
+    estimate = Estimate(float(value))
+    if len(kept) > draws // 2:
+        reach = float(np.max(np.abs(np.quantile(kept, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]) - value)))
+        least, most = (-1.0, 1.0) if greater else (0.0, np.inf)
+        estimate = Estimate(float(value), max(least, float(value) - reach), min(most, float(value) + reach))
     as_good = by_chance >= value - 1e-12 if greater else by_chance <= value + 1e-12
-    return Agreed(
-        Estimate(float(value), low, high), round(float(np.mean(by_chance)), DECIMALS) + 0.0, float(np.mean(as_good))
-    )
+    return Agreed(estimate, round(float(np.mean(by_chance)), DECIMALS) + 0.0, float(np.mean(as_good)))

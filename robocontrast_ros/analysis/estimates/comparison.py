@@ -390,7 +390,7 @@ def _name(results: Results) -> str:
 
 def _world(results: Results) -> str:
     recorded = results.record.recorded
-    return f"{Path(recorded.robot).stem}, {recorded.backend}, {recorded.pacing}"
+    return f"{Path(recorded.robot).stem or 'unknown robot'}, {recorded.backend}, {recorded.pacing}"
 
 
 def _asked(results: Results) -> dict[str, str]:

@@ -316,24 +316,18 @@ def _scores(comparison: Comparison) -> dict[str, tuple[str, str, ChangeAgreement
     return {comparison.metric_spec.heading: ("change", "difference", comparison.agreement), **success}
 
 
-def carry_over_blocks(comparison: Comparison, first: str = "first", second: str = "second") -> list[TableBlock]:
-    """Return which changes from base carry over, and how changes agree, of the metric and of success.
-
-    Args:
-        comparison: the numbers.
-        first: label of the first run.
-        second: label of the second run.
-    """
+def carry_over_blocks(comparison: Comparison) -> list[TableBlock]:
+    """Return which changes from base carry over, and how changes agree, of the metric and of success."""
     blocks = []
     for score, (change, _, agreed) in _scores(comparison).items():
         rows = [row for row in comparison.rows if getattr(row, change).carry_over]
-        blocks.append(TableBlock(_carry_over_columns(change, first, second), rows, title=score))
+        blocks.append(TableBlock(_carry_over_columns(change), rows, title=score))
         if agreed:
-            blocks.append(_agreement_block(agreed, score, first, second))
+            blocks.append(_agreement_block(agreed, score))
     return [block for block in blocks if block.rows]
 
 
-def _carry_over_columns(change: str, first: str, second: str) -> list[Column]:
+def _carry_over_columns(change: str) -> list[Column]:
     def found(row: ComparedRow) -> CarryOver:
         of: CarryOver = getattr(row, change).carry_over
         return of
@@ -341,7 +335,7 @@ def _carry_over_columns(change: str, first: str, second: str) -> list[Column]:
     return [
         Column("carry-over", lambda row: row.symbol),
         Column("n", lambda row: getattr(row, change).instances, roomy=True),
-        Column(f"{first} - {second}", lambda row: getattr(row, change).difference, SIGNED),
+        Column("first - second", lambda row: getattr(row, change).difference, SIGNED),
         Column("held", lambda row: {None: None, True: "yes", False: "no"}[found(row).held], roomy=True),
         Column("p equal", lambda row: PValue(found(row).p_equal), roomy=True),
         Column("Holm p equal", lambda row: PValue(found(row).p_equal_holm), roomy=True),
@@ -351,12 +345,12 @@ def _carry_over_columns(change: str, first: str, second: str) -> list[Column]:
     ]
 
 
-def _agreement_block(agreed: ChangeAgreement, score: str, first: str, second: str) -> TableBlock:
+def _agreement_block(agreed: ChangeAgreement, score: str) -> TableBlock:
     rows: list[tuple[str, Agreed]] = [
         ("Pearson's r", agreed.pearson),
         ("Spearman's rho", agreed.spearman),
-        (f"MMRV, {second} for {first}", agreed.mmrv_second),
-        (f"MMRV, {first} for {second}", agreed.mmrv_first),
+        ("MMRV, second for first", agreed.mmrv_second),
+        ("MMRV, first for second", agreed.mmrv_first),
     ]
     return TableBlock(
         [
@@ -373,15 +367,15 @@ def _agreement_block(agreed: ChangeAgreement, score: str, first: str, second: st
     )
 
 
-def carry_over_notes(comparison: Comparison, first: str = "first", second: str = "second") -> list[str]:
+def carry_over_notes(comparison: Comparison) -> list[str]:
     """Return lines about the margin, the gap of the score, too few perturbations, and policies that differ."""
     base = next((row for row in comparison.rows if row.perturbation == BASE), None)
     gaps = [
         f"{score} {words(getattr(base, gap), SIGNED)}" for score, (_, gap, _) in _scores(comparison).items() if base
     ]
     lines = [
-        f"Worlds: {first} {comparison.first_world}; {second} {comparison.second_world}.",
-        f"Margin: {comparison.margin:g}. Gap of the score, {first} - {second}: {', '.join(gaps) or 'no base trial'}.",
+        f"Worlds: first {comparison.first_world}; second {comparison.second_world}.",
+        f"Margin: {comparison.margin:g}. Gap of the score, first - second: {', '.join(gaps) or 'no base trial'}.",
     ]
     perturbations = sum(row.change.instances > 0 for row in comparison.rows)
     if perturbations < LEAST:

@@ -76,7 +76,7 @@ def test_exchanging_the_runs_changes_no_word_and_the_tests_are_those_of_the_pack
 
 def test_of_a_hundred_comparisons_with_equal_changes_at_most_five_say_that_one_does_not_carry_over():
     """Four perturbations of eight instances, for which all signs are enumerated; each comparison is one family."""
-    rng, draws, wrong = np.random.default_rng(0), 400, 0
+    rng, draws, wrong = np.random.default_rng(0), 250, 0
     rates = 0.9 - np.array([0.1, 0.2, 0.4, 0.5])
     for _ in range(draws):
         base = (rng.random((2, 8)) < 0.9).astype(float)
@@ -84,7 +84,9 @@ def test_of_a_hundred_comparisons_with_equal_changes_at_most_five_say_that_one_d
             carry_over(*((rng.random((2, 8)) < rate) - base), np.arange(8), SUCCESS, MARGIN, Estimate())
             for rate in rates
         ]
-        wrong += any(one.word is Carried.DIFFERS for one in adjusted(family))
+        # None of four p-values above 5 % is adjusted to less; the adjustment itself takes most of the time.
+        likely = min(one.p_different for one in family) <= 0.05
+        wrong += likely and any(one.word is Carried.DIFFERS for one in adjusted(family))
     # Three standard errors of 5 % in so many draws.
     assert wrong / draws <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / draws), wrong
 

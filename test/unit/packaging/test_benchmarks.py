@@ -24,6 +24,7 @@ RUN = "RUN"
 
 QUICK = {
     "camera_judge": "--scenes 1 --only language_table",
+    "carry_over": "--draws 1",
     "fuzz_console": "--requests 20",
     "interval_coverage": "--draws 1",
     "kitchen_physics": "--steps 2",
