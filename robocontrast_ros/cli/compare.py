@@ -40,8 +40,19 @@ def compare(
     ] = None,
     measure: Annotated[str, typer.Option(help="success or score; by default success where all have it.")] = "",
     margin: Annotated[
-        float | None, typer.Option(help="Largest loss that does not matter: no worse by it is a pass.")
+        float | None,
+        typer.Option(
+            help="Largest loss that does not matter: no worse by it is a pass. With --carry-over also the largest "
+            "difference of changes that does not matter, by default 0.1."
+        ),
     ] = None,
+    carry_over: Annotated[
+        bool,
+        typer.Option(
+            help="Of run folders of one policy in different worlds, or on different robots: does what a perturbation "
+            "does in the first carry over to the others?"
+        ),
+    ] = False,
     fail_on: Annotated[
         str, typer.Option(help=f"Verdicts with an exit code other than 0, of {', '.join(WORDS)}; or {NEVER}.")
     ] = ",".join(WORDS),
@@ -65,6 +76,8 @@ def compare(
     failing = _failing(fail_on)
     _check(runs, control, measure, margin)
     ours = not format_ and all(RunFolder(Path(run)).session_file.is_file() for run in runs)
+    if carry_over and not ours:
+        raise ConfigurationError("command line", "--carry-over", ", ".join(runs), "run folders of this package")
     if not ours and len(runs) < 2:
         expected = "two results at least, or a run folder of a blind session"
         raise ConfigurationError("command line", "RUNS", runs[0], expected, "`robocontrast compare -h` has more.")
@@ -76,7 +89,7 @@ def compare(
         check_distinct_sources(runs)
     # A file that does not fit is refused before a page is written.
     controls = [read_arm(source, format_) for source in control or ()]
-    read = _read_runs(runs, to) if ours else None
+    read = _read_runs(runs, to, carry_over, margin) if ours else None
     arms = read.arms if read else [read_arm(source, format_) for source in runs]
     if controls and len(controls) != len(arms):
         raise ConfigurationError(
@@ -123,8 +136,9 @@ def _check(runs: list[str], control: list[str] | None, measure: str, margin: flo
         raise ConfigurationError("command line", "--control", ", ".join(control), f"{len(runs)} of them", cure)
 
 
-def _read_runs(runs: list[str], to: Path) -> ReadRuns:
+def _read_runs(runs: list[str], to: Path, carry_over: bool, margin: float | None) -> ReadRuns:
     """Read run folders, and print the numbers."""
+    from robocontrast_ros.analysis.estimates.carry_over import MARGIN
     from robocontrast_ros.analysis.estimates.comparison import ComparisonError
     from robocontrast_ros.analysis.report.comparison_page import check_files, read_runs
     from robocontrast_ros.analysis.tables.comparison import comparison_report
@@ -143,7 +157,7 @@ def _read_runs(runs: list[str], to: Path) -> ReadRuns:
     check_files(to)
     try:
         with console.status("reading the runs"):
-            read = read_runs(folders)
+            read = read_runs(folders, (MARGIN if margin is None else margin) if carry_over else None)
     except ComparisonError as error:
         raise refused(error) from None
     console.print(comparison_report(read.comparisons, read.labels, read.stopped))

@@ -37,6 +37,8 @@ class RecordedSession:
         strategy: name of the strategy.
         perturbations: those of the strategy: names, or mappings of their parameters.
         families: of the task, that instances were drawn from; None for all.
+        backend: the scene backend of the world.
+        pacing: how time passed.
         judge: the one that decided success and progress.
         scores: those besides the task's own.
         repeats: number of runs of each instance.
@@ -62,6 +64,8 @@ class RecordedSession:
     strategy: Annotated[str, _at("session", "strategy", "name")] = ""
     perturbations: Annotated[tuple[Entry, ...], _at("session", "strategy", "perturbations")] = ()
     families: Annotated[tuple[str, ...] | None, _at("session", "test_set", "families")] = None
+    backend: Annotated[str, _at("session", "world", "backend")] = "embedded"
+    pacing: Annotated[str, _at("session", "world", "pacing")] = "lockstep"
     judge: Annotated[str, _at("session", "world", "judge")] = "true_scene"
     scores: Annotated[tuple[str, ...], _at("session", "scores")] = ()
     repeats: Annotated[int, _at("session", "repeats")] = 1

@@ -646,6 +646,18 @@ RECIPES = (
         "--scenes 4",
     ),
     Recipe(
+        "carry_over",
+        Pace.DOCS,
+        "python -m benchmark.carry_over --json",
+        making.printed,
+        (
+            "benchmark/carry_over.py",
+            "robocontrast_ros/analysis/estimates/carry_over.py",
+            "robocontrast_ros/statistics/change_agreement.py",
+        ),
+        small="--draws 1",
+    ),
+    Recipe(
         "sequential_comparison",
         Pace.DOCS,
         "python -m benchmark.sequential_comparison --json",

@@ -1203,6 +1203,32 @@ def comparison_precision() -> str:
     return f"{max(line[-2] for line in result('sequential_comparison').values['comparisons']):.1f}"
 
 
+def carry_over_table() -> str:
+    """Return how often words about changes that carry over are given, and how often intervals hold the truth."""
+    columns = {
+        "instances": "instances",
+        "case": "changes in the second world",
+        "any_differs": "any *does not*",
+        "any_carries": "any *carries over*",
+        "differs": "*does not*",
+        "carries": "*carries over*",
+        "held": "held",
+        "difference_covered": "interval of the difference",
+        "pearson_covered": "of r",
+        "mmrv_covered": "of MMRV",
+    }
+    rows = result("carry_over").values["rows"]
+    lines = [
+        [f"{100.0 * v:.0f} %" if isinstance(v, float) else v for v in map(row.__getitem__, columns)] for row in rows
+    ]
+    return markdown(plain(list(columns.values()), lines))
+
+
+def carry_over_draws() -> str:
+    """Return the number of comparisons of each row."""
+    return str(result("carry_over").values["draws"])
+
+
 # --- worlds ---------------------------------------------------------------------------------------------------------
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from robocontrast_ros.analysis.estimates.carry_over import CarryOver, adjusted, agreement, carry_over
 from robocontrast_ros.analysis.estimates.observation_shift import pairs_of, pooled_of, shifting
 from robocontrast_ros.analysis.estimates.profile import ComparedProfile, compared_profile
 from robocontrast_ros.analysis.estimates.results import Results
@@ -22,6 +24,7 @@ from robocontrast_ros.analysis.estimates.scores import (
 from robocontrast_ros.analysis.estimates.summary import ALL
 from robocontrast_ros.domain import BASE, ScoreSpec, find_spec
 from robocontrast_ros.runs.events import SessionStarted
+from robocontrast_ros.statistics.change_agreement import ChangeAgreement
 from robocontrast_ros.statistics.clusters import cluster_mean
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
 from robocontrast_ros.statistics.multiplicity import holm
@@ -72,13 +75,15 @@ class ComparedChange:
         first: mean, over them, of the first run's perturbed score minus its base score.
         second: the same of the second run.
         difference: mean, over them, of the first run's change minus the second's: the difference in differences. With
-            an oracle's run as the second it is the policy's loss beyond the loss of any robot.
+            oracle's run as the second it is the policy's loss beyond the loss of any robot.
+        carry_over: whether the first run's change carries over to the second; None unless it is asked.
     """
 
     instances: int
     first: Estimate
     second: Estimate
     difference: Estimate
+    carry_over: CarryOver | None = None
 
 
 @dataclass(frozen=True)
@@ -169,6 +174,12 @@ class Comparison:
         only_second: the same of the second.
         shifts: one a modification of scenes, in the order of the first session, and one of chains; empty without.
         profile: both by what problems ask of a policy; None if they have no profiles.
+        margin: the largest difference of changes that does not matter; None unless it is asked whether they carry over.
+        agreement: how the runs' changes of the metric agree over perturbations; None unless that is asked, and with
+            fewer than three.
+        success_agreement: the same of success.
+        first_world: the first run's robot, scene backend and pacing, in words.
+        second_world: the second's.
     """
 
     first: str
@@ -183,6 +194,11 @@ class Comparison:
     only_second: int
     shifts: tuple[ComparedShift, ...] = ()
     profile: ComparedProfile | None = None
+    margin: float | None = None
+    agreement: ChangeAgreement | None = None
+    success_agreement: ChangeAgreement | None = None
+    first_world: str = ""
+    second_world: str = ""
 
     @property
     def of_success(self) -> bool:
@@ -219,7 +235,7 @@ def check_distinct(runs: Sequence[tuple[str, SessionStarted]]) -> None:
                 )
 
 
-def compare_all(first: Results, others: Sequence[Results]) -> tuple[Comparison, ...]:
+def compare_all(first: Results, others: Sequence[Results], margin: float | None = None) -> tuple[Comparison, ...]:
     """Compare a run with each of the others, on the trials that both have.
 
     Trials are partners if base instance, perturbation and repeat are the same, and both count.
@@ -228,11 +244,17 @@ def compare_all(first: Results, others: Sequence[Results]) -> tuple[Comparison, 
     metric, or of success, McNemar's, Boschloo's) of the base trials and of each perturbation, for all the other runs
     together. The rows ``all`` use the same trials again, one test for each other run: they are a second family.
 
+    Args:
+        first: the first run's results.
+        others: the results of each other run.
+        margin: the largest difference of changes that does not matter, as a share of the score's range, in (0, 1), if
+            it is asked whether the first run's changes from base carry over to the others; None if not.
+
     Raises:
         ComparisonError: runs have different tasks, seeds, families, test sets or metrics, have no trial in common, or
             one had several policies.
     """
-    return _adjusted([_compare(first, other) for other in others])
+    return _adjusted([_compare(first, other, margin) for other in others])
 
 
 def _adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
@@ -246,10 +268,25 @@ def _adjusted(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
         for position, (number, row) in enumerate(family):
             values = {test: column[position] for test, column in columns.items()}
             found[number].append(replace(row, adjusted=Adjusted(**values)))
+    for change in ("change", "success_change"):
+        _adjust_carry_over(found, change)
     return tuple(replace(one, rows=tuple(own)) for one, own in zip(comparisons, found, strict=True))
 
 
-def _compare(a: Results, b: Results) -> Comparison:
+def _adjust_carry_over(found: Sequence[list[ComparedRow]], change: str) -> None:
+    """Put adjusted p-values into the rows that say whether a change carries over: one family a score."""
+    asked = [
+        (own, number, getattr(row, change))
+        for own in found
+        for number, row in enumerate(own)
+        if getattr(row, change).carry_over is not None
+    ]
+    values = adjusted([one.carry_over for _, _, one in asked])
+    for (own, number, one), value in zip(asked, values, strict=True):
+        own[number] = replace(own[number], **{change: replace(one, carry_over=value)})
+
+
+def _compare(a: Results, b: Results, margin: float | None) -> Comparison:
     """Return the comparison of two runs, without adjusted p-values.
 
     Raises:
@@ -276,12 +313,13 @@ def _compare(a: Results, b: Results) -> Comparison:
             "Run both with the same version of the task.",
         )
     symbols = {row.perturbation: row.symbol for row in (*b.summary.rows, *a.summary.rows)}
+    success = find_spec(a.summary.scores, "success")
     order = (row.perturbation for row in a.summary.rows if row.perturbation not in (BASE, ALL))
     rows = [
         replace(
             _row(name, symbols[name], found, metric),
-            change=NO_CHANGE if name == BASE else _change(found, base, metric),
-            success_change=NO_CHANGE if name == BASE else _change(found, base, find_spec(a.summary.scores, "success")),
+            change=NO_CHANGE if name == BASE else _change(found, base, metric, margin),
+            success_change=NO_CHANGE if name == BASE else _change(found, base, success, margin),
         )
         for name in (BASE, *order)
         if len(found := pairs.filter(pl.col("perturbation") == name))
@@ -299,6 +337,11 @@ def _compare(a: Results, b: Results) -> Comparison:
         only_second=len(second) - len(pairs),
         shifts=tuple(_shifts(first, second, symbols)),
         profile=compared_profile(a, b, KEY),
+        margin=margin,
+        agreement=None if margin is None else _agreement(pairs, metric),
+        success_agreement=None if margin is None else _agreement(pairs, success),
+        first_world=_world(a),
+        second_world=_world(b),
     )
 
 
@@ -339,6 +382,11 @@ def _mismatch(names: tuple[str, str], what: str, cure: str) -> ComparisonError:
 
 def _name(results: Results) -> str:
     return results.run.name or results.summary.session
+
+
+def _world(results: Results) -> str:
+    recorded = results.record.recorded
+    return f"{Path(recorded.robot).stem or 'unknown robot'}, {recorded.backend}, {recorded.pacing}"
 
 
 def _asked(results: Results) -> dict[str, str]:
@@ -403,7 +451,7 @@ def _shifts(first: pl.DataFrame, second: pl.DataFrame, symbols: Mapping[str, str
             yield ComparedShift(name, symbols[name], pairs[0]["skill"].n_unique(), len(pairs[0]), one, other)
 
 
-def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> ComparedChange:
+def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec, margin: float | None) -> ComparedChange:
     """Return the change of a score in both runs from the base pairs of the same instances."""
     first, second = score.column, f"{score.column}_of_second"
     both = pairs_with_base(perturbed, base, first, second)
@@ -412,9 +460,34 @@ def _change(perturbed: pl.DataFrame, base: pl.DataFrame, score: ScoreSpec) -> Co
     scores = {name: both[name].to_numpy() for name in both.columns if name != "base_id"}
     changes = [scores[name] - scores[f"{name}_of_base"] for name in (first, second)]
     clusters = scores["cluster"]
-    return ComparedChange(
+    found = ComparedChange(
         instances=len(both),
         first=score_difference(scores[first], scores[f"{first}_of_base"], score, clusters),
         second=score_difference(scores[second], scores[f"{second}_of_base"], score, clusters),
         difference=score_change_difference(*changes, score, clusters),
     )
+    if margin is None:
+        return found
+    return replace(found, carry_over=carry_over(*changes, clusters, score, margin, found.first))
+
+
+def _agreement(pairs: pl.DataFrame, score: ScoreSpec) -> ChangeAgreement | None:
+    """Return how the changes of a score in both runs agree over perturbations."""
+    first, second = score.column, f"{score.column}_of_second"
+    base = pairs.filter(pl.col("perturbation") == BASE)
+    both = {
+        str(name): pairs_with_base(perturbed, base, first, second)
+        for (name,), perturbed in pairs.group_by("perturbation", maintain_order=True)
+        if name != BASE
+    }
+    changes = {
+        name: table.select(
+            "base_id",
+            "cluster",
+            first=pl.col(first) - pl.col(f"{first}_of_base"),
+            second=pl.col(second) - pl.col(f"{second}_of_base"),
+        )
+        for name, table in both.items()
+        if len(table)
+    }
+    return agreement(changes) if changes else None

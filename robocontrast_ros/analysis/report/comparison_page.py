@@ -37,8 +37,11 @@ from robocontrast_ros.analysis.report.trials import (
 from robocontrast_ros.analysis.tables.block import SIGNED, Column, TableBlock
 from robocontrast_ros.analysis.tables.comparison import (
     BEYOND,
+    CARRY_OVER,
     FAMILIES,
     READ,
+    carry_over_blocks,
+    carry_over_notes,
     change_blocks,
     compared_blocks,
     number_files,
@@ -113,6 +116,8 @@ class Contrast:
         chart: means and differences for each perturbation.
         compared: the tables of means and differences.
         changes: those of the changes from base trials.
+        carry_over: those of the changes that carry over; empty unless that is asked.
+        carry_over_notes: lines below them.
         shifts: that of the pooled RPDs.
         profile: both by what problems ask of a policy; None if they have no profiles.
         modifications: modifications of scenes under which only one of both succeeds.
@@ -127,6 +132,8 @@ class Contrast:
     chart: Chart
     compared: list[TableBlock]
     changes: list[TableBlock]
+    carry_over: list[TableBlock]
+    carry_over_notes: list[str]
     shifts: TableBlock
     profile: TableBlock | None
     modifications: Modifications
@@ -222,8 +229,12 @@ def check_files(to: Path) -> None:
     number_files(to)
 
 
-def read_runs(runs: Sequence[RunFolder]) -> ReadRuns:
+def read_runs(runs: Sequence[RunFolder], margin: float | None = None) -> ReadRuns:
     """Read two runs or more and compare the first with each of the others.
+
+    Args:
+        runs: their folders.
+        margin: as ``compare_all``: if given, it is also asked whether changes from base carry over.
 
     Raises:
         ComparisonError: two of them do not match, or are the same.
@@ -233,7 +244,7 @@ def read_runs(runs: Sequence[RunFolder]) -> ReadRuns:
     journals = tuple(read_begun(run.journal) for run in runs)
     check_distinct([(str(run.path), journal.started) for run, journal in zip(runs, journals, strict=True)])
     results = tuple(compute_results(journal, draw_test_set(run)) for run, journal in zip(runs, journals, strict=True))
-    return ReadRuns(tuple(runs), results, _labels(runs, results), compare_all(results[0], results[1:]))
+    return ReadRuns(tuple(runs), results, _labels(runs, results), compare_all(results[0], results[1:], margin))
 
 
 def write_comparison_page(
@@ -282,6 +293,7 @@ def write_comparison_page(
         task=results[0].record.recorded.task,
         families=FAMILIES,
         beyond=BEYOND,
+        about_carry_over=CARRY_OVER,
         stopped=read.stopped,
         read=READ,
         overview=_overview(compared),
@@ -384,6 +396,8 @@ def _contrast(
         chart=chart,
         compared=compared_blocks(comparison, first.label, second.label),
         changes=change_blocks(comparison, first.label, second.label),
+        carry_over=[] if comparison.margin is None else carry_over_blocks(comparison),
+        carry_over_notes=[] if comparison.margin is None else carry_over_notes(comparison),
         shifts=compared_shifts_block(comparison, first.label, second.label),
         profile=comparison.profile and compared_profile_block(comparison.profile, first.label, second.label),
         modifications=shown_modifications(runs, lambda one: one.discordant, pictures),

@@ -13,15 +13,18 @@ from rich.text import Text
 
 from robocontrast_ros import __version__
 from robocontrast_ros.analysis.data.trials import Columns
-from robocontrast_ros.analysis.estimates.comparison import Comparison
+from robocontrast_ros.analysis.estimates.carry_over import CarryOver
+from robocontrast_ros.analysis.estimates.comparison import ComparedRow, Comparison
 from robocontrast_ros.analysis.estimates.summary import ALL
-from robocontrast_ros.analysis.tables.block import SIGNED, TOTAL, Column, PValue, TableBlock
+from robocontrast_ros.analysis.tables.block import SIGNED, TOTAL, Column, PValue, TableBlock, words
 from robocontrast_ros.analysis.tables.frames import columns_of, frame, part
 from robocontrast_ros.analysis.tables.observation_shift import compared_shifts_block
 from robocontrast_ros.analysis.tables.profile import compared_profile_block
 from robocontrast_ros.analysis.tables.terminal import tables
 from robocontrast_ros.configuration import ConfigurationError
+from robocontrast_ros.domain import BASE
 from robocontrast_ros.domain.words import counted
+from robocontrast_ros.statistics.change_agreement import LEAST, Agreed, ChangeAgreement
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.system.disk import write_file
 
@@ -40,6 +43,15 @@ BEYOND = (
 """Explanation of the difference in differences."""
 
 
+CARRY_OVER = (
+    "Carries over: the difference in differences is shown to be nearer to 0 than the margin (two one-sided tests: p "
+    "equal). Does not: that is not shown, and the difference is shown not to be 0 (paired bootstrap: p differ). Both "
+    "at 5 %, adjusted by Holm's procedure for all perturbations and runs. Held: whether the interval of the first's "
+    "change holds the second's mean change; the wider it is, the more it holds. Gap of the score: of the base trials."
+)
+"""Explanation of the words about changes that carry over."""
+
+
 SAME_START = (
     "Same start: instruction and planned path are also the same; other pairs start from the scene that each policy's "
     "own previous trial left, and may be told other words."
@@ -52,6 +64,14 @@ def _tested(test: str, meaning: str, alone: str = "the same, adjusted") -> tuple
         part(1, f"p_{test}", float, meaning, lambda row: getattr(row, test).p_value),
         part(1, f"p_{test}_holm", float, alone, lambda row: getattr(row.adjusted, test)),
     )
+
+
+def _carried(change: str, name: str, kind: type, meaning: str) -> Column:
+    def value(row: ComparedRow) -> object:
+        found = getattr(row, change).carry_over
+        return None if found is None else getattr(found, name)
+
+    return part(1, f"{change}_{'carry_over' if name == 'word' else name}", kind, meaning, value)
 
 
 def _changed(name: str, score: str) -> tuple[Column, ...]:
@@ -67,6 +87,12 @@ def _changed(name: str, score: str) -> tuple[Column, ...]:
             part(1, f"{name}_{of}", Estimate, meaning, lambda row, of=of: getattr(getattr(row, name), of))
             for of, meaning in means.items()
         ),
+        _carried(name, "word", str, "`carries over`, `does not` or `undecided`; null without --carry-over"),
+        _carried(name, "held", bool, "whether the interval of the first run's change holds the second's mean change"),
+        _carried(name, "p_equal", float, "two one-sided tests: the difference in differences is the margin or more"),
+        _carried(name, "p_equal_holm", float, "the same, adjusted"),
+        _carried(name, "p_different", float, "paired bootstrap: the difference in differences is 0"),
+        _carried(name, "p_different_holm", float, "the same, adjusted"),
     )
 
 
@@ -166,6 +192,7 @@ def comparison_report(comparisons: Sequence[Comparison], labels: Sequence[str], 
             tables(compared_blocks(comparison)),
             Text(f"On the same test instances; {pairs} with the same start."),
             *(["", tables(changed)] if (changed := change_blocks(comparison)) else []),
+            *(["", *_carry_over_report(comparison)] if comparison.margin is not None else []),
             *(["", tables([compared_shifts_block(comparison)])] if comparison.shifts else []),
             *(["", tables([compared_profile_block(comparison.profile)])] if comparison.profile else []),
         ]
@@ -174,7 +201,13 @@ def comparison_report(comparisons: Sequence[Comparison], labels: Sequence[str], 
             parts.append(Text(f"Trials without a partner: {left_out[0]} of the first, {left_out[1]} of the second."))
         parts.append("")
     marks = [Text(words, style="italic") for words in stopped]
-    return Group(*parts, *marks, Text(f"{READ} {FAMILIES}\n{BEYOND}", style="dim italic"))
+    asked = f"\n{CARRY_OVER}" if any(one.margin is not None for one in comparisons) else ""
+    return Group(*parts, *marks, Text(f"{READ} {FAMILIES}\n{BEYOND}{asked}", style="dim italic"))
+
+
+def _carry_over_report(comparison: Comparison) -> list[RenderableType]:
+    blocks = carry_over_blocks(comparison)
+    return [tables(blocks), *map(Text, carry_over_notes(comparison))]
 
 
 READ = (
@@ -273,3 +306,82 @@ def change_blocks(comparison: Comparison, first: str = "first", second: str = "s
         for score, change in scores.items()
         if rows
     ]
+
+
+def _scores(comparison: Comparison) -> dict[str, tuple[str, str, ChangeAgreement | None]]:
+    """Return, for each score that is shown, its heading, the names of its change and gap, and its agreement."""
+    success = {"success": ("success_change", "success_difference", comparison.success_agreement)}
+    if comparison.of_success:
+        return success
+    return {comparison.metric_spec.heading: ("change", "difference", comparison.agreement), **success}
+
+
+def carry_over_blocks(comparison: Comparison) -> list[TableBlock]:
+    """Return which changes from base carry over, and how changes agree, of the metric and of success."""
+    blocks = []
+    for score, (change, _, agreed) in _scores(comparison).items():
+        rows = [row for row in comparison.rows if getattr(row, change).carry_over]
+        blocks.append(TableBlock(_carry_over_columns(change), rows, title=score))
+        if agreed:
+            blocks.append(_agreement_block(agreed, score))
+    return [block for block in blocks if block.rows]
+
+
+def _carry_over_columns(change: str) -> list[Column]:
+    def found(row: ComparedRow) -> CarryOver:
+        of: CarryOver = getattr(row, change).carry_over
+        return of
+
+    return [
+        Column("carry-over", lambda row: row.symbol),
+        Column("n", lambda row: getattr(row, change).instances, roomy=True),
+        Column("first - second", lambda row: getattr(row, change).difference, SIGNED),
+        Column("held", lambda row: {None: None, True: "yes", False: "no"}[found(row).held], roomy=True),
+        Column("p equal", lambda row: PValue(found(row).p_equal), roomy=True),
+        Column("Holm p equal", lambda row: PValue(found(row).p_equal_holm), roomy=True),
+        Column("p differ", lambda row: PValue(found(row).p_different), roomy=True),
+        Column("Holm p differ", lambda row: PValue(found(row).p_different_holm), roomy=True),
+        Column("word", lambda row: found(row).word.value),
+    ]
+
+
+def _agreement_block(agreed: ChangeAgreement, score: str) -> TableBlock:
+    rows: list[tuple[str, Agreed]] = [
+        ("Pearson's r", agreed.pearson),
+        ("Spearman's rho", agreed.spearman),
+        ("MMRV, second for first", agreed.mmrv_second),
+        ("MMRV, first for second", agreed.mmrv_first),
+    ]
+    return TableBlock(
+        [
+            Column("agreement of changes", lambda row: row[0]),
+            Column(score, lambda row: row[1].value),
+            Column("by chance", lambda row: row[1].by_chance),
+            Column("p", lambda row: PValue(row[1].p)),
+        ],
+        rows,
+        note=(
+            f"Of {agreed.perturbations} perturbations: no p is below {agreed.least_p:.2g}, and r says nothing of the "
+            "size of changes. By chance: labels of perturbations exchanged in one run."
+        ),
+    )
+
+
+def carry_over_notes(comparison: Comparison) -> list[str]:
+    """Return lines about the margin, the gap of the score, too few perturbations, and policies that differ."""
+    base = next((row for row in comparison.rows if row.perturbation == BASE), None)
+    gaps = [
+        f"{score} {words(getattr(base, gap), SIGNED)}" for score, (_, gap, _) in _scores(comparison).items() if base
+    ]
+    lines = [
+        f"Worlds: first {comparison.first_world}; second {comparison.second_world}.",
+        f"Margin: {comparison.margin:g}. Gap of the score, first - second: {', '.join(gaps) or 'no base trial'}.",
+    ]
+    perturbations = sum(row.change.instances > 0 for row in comparison.rows)
+    if perturbations < LEAST:
+        lines.append(
+            f"No agreement: it takes {LEAST} perturbations that both runs have, and there are {perturbations}."
+        )
+    if comparison.first != comparison.second:
+        lines.append(f"The policies differ ({comparison.first}, {comparison.second}): so may what a perturbation does.")
+    return lines

@@ -113,3 +113,17 @@ def test_a_run_folder_is_also_compared_with_counts_and_then_no_page_is_written(r
     assert result.exit_code == 0, result.output
     assert "better" in result.output.splitlines()[0] and "permutation" in result.output
     assert list(tmp_path.iterdir()) == []
+
+
+def test_it_says_which_changes_carry_over_where_that_is_asked(runs, tmp_path):
+    page = tmp_path / "page.html"
+    result = invoke(*runs, "--to", page, "--no-pictures", "--carry-over", "--margin", "0.2")
+    assert result.exit_code == 0, result.output
+    assert "Margin: 0.2. Gap of the score" in result.output
+    assert max(map(len, result.output.splitlines()[:-12])) <= 80
+    text = page.read_text()
+    assert "What carries over" in text and "carry-over" in text
+    refused = invoke(runs[0], "17/20", "--to", page, "--carry-over")
+    assert refused.exit_code == 2
+    (line,) = refused.stderr.strip().splitlines()
+    assert "--carry-over" in line and "expected run folders of this package" in line

@@ -24,6 +24,7 @@ RUN = "RUN"
 
 QUICK = {
     "camera_judge": "--scenes 1 --only language_table",
+    "carry_over": "--draws 1",
     "fuzz_console": "--requests 20",
     "kitchen_physics": "--steps 2",
     "kitchen_skills": "--draws 1 --skills kitchen_3_turn_on_stove --robot franka_hand ur5e_2f85 --json",
