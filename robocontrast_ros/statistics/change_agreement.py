@@ -14,7 +14,6 @@ from itertools import permutations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from robocontrast_ros.statistics.estimate import CONFIDENCE, NO_ESTIMATE, Estimate
 
@@ -133,11 +132,13 @@ def _means(sums: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[NDA
 
 def _numbers(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return r, rho and both MMRVs of each row of mean changes, shape (4, rows); NaN if undefined."""
+    from scipy.stats import rankdata  # takes long to import, and most commands compare nothing
+
     known = ~np.isnan(first).any(axis=-1)
     found = np.full((4, len(first)), np.nan)
     a, b = first[known], second[known]
     if len(a):
-        ranks = [stats.rankdata(values, axis=-1) for values in (a, b)]
+        ranks = [rankdata(values, axis=-1) for values in (a, b)]
         found[:, known] = [_correlation(a, b), _correlation(*ranks), mmrv(a, b), mmrv(b, a)]
     return found
 

@@ -15,7 +15,6 @@ from robocontrast_ros.episodes.bench import BenchFault, SetUpOutcome
 from robocontrast_ros.robots.profile_base import RobotProfile
 from robocontrast_ros.strategies.effort import Tolerance, Tolerances
 from robocontrast_ros.tasks.protocol import Polygon, Task
-from robocontrast_ros.worlds.mujoco.composition import moves_freely
 from robocontrast_ros.worlds.simulated_scene import SimulatedScene
 from robocontrast_ros.worlds.simulation import Simulation
 from robocontrast_ros.worlds.simulation_proof import Proof
@@ -259,6 +258,9 @@ class SimulatorBackend(SimulatedScene):
             BenchFault: the simulator does not start in time.
             ConfigurationError: the simulator lacks a required feature, or the robot.
         """
+        # Commands look at the features of backends, and need no MuJoCo for that.
+        from robocontrast_ros.worlds.mujoco.composition import moves_freely
+
         robot, scenes = context.robot, context.task.scenes
         super().__init__(
             context.simulation(),

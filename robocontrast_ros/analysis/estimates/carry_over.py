@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from robocontrast_ros.analysis.estimates.scores import Scale, draws
 from robocontrast_ros.domain import ScoreSpec
 from robocontrast_ros.statistics.change_agreement import ChangeAgreement, change_agreement
-from robocontrast_ros.statistics.decisions import paired_bootstrap
-from robocontrast_ros.statistics.equivalence import equivalence
 from robocontrast_ros.statistics.estimate import Estimate
 from robocontrast_ros.statistics.multiplicity import holm
 
@@ -72,6 +70,10 @@ def carry_over(
         margin: the largest difference that does not matter, as a share of the score's range, in (0, 1).
         ends: the first run's mean change with its interval.
     """
+    # They import scipy.stats, which takes long, and the page of one run compares nothing.
+    from robocontrast_ros.statistics.decisions import paired_bootstrap
+    from robocontrast_ros.statistics.equivalence import equivalence
+
     apart = first - second
     # The p-value does not depend on the scale; differences of changes are up to twice as wide as those of scores.
     largest = float(np.max(np.abs(apart), initial=0.0)) or 1.0
