@@ -229,7 +229,7 @@ def _moments(body: Body) -> dict[str, float]:
     """Return the moments of inertia about the centre of mass, along the axes of the body."""
     x, y, z, w = body.centre.orientation
     axes = quat2mat((w, x, y, z))
-    found = axes @ np.diag(body.inertia) @ axes.T
+    found = np.einsum("ik,k,jk->ij", axes, body.inertia, axes)
     names = (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2), ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))
     return {name: float(found[row, column]) for name, row, column in names}
 
