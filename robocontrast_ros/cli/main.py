@@ -126,7 +126,7 @@ within a budget of effort.
 
 Typical use:
 
-  [cyan]robocontrast plan language_table_demo[/]                   list trials and costs
+  [cyan]robocontrast plan language_table_demo --policy oracle[/]   list trials and costs
 
   [cyan]robocontrast evaluate language_table_demo[/]               run it in simulation
 

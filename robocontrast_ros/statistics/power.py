@@ -14,6 +14,7 @@ Every function is for a two-sided test at 5 % and a power of 80 %.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -40,9 +41,7 @@ def shares_power(p1: float, n1: int, p2: float, n2: int) -> float:
 
 def smallest_drop_of_shares(reference: float, n1: int, n2: int) -> float | None:
     """Return the smallest drop of the first share below the second, ``reference``; None if none is found."""
-    # The least p-value of Boschloo's test: all trials of one side succeed, none of the other.
-    likely = n1 / (n1 + n2)
-    if 2.0 * likely**n1 * (1.0 - likely) ** n2 > ERROR_RATE:
+    if _least_p(n1, n2) > ERROR_RATE:
         return None
     return _least(reference, lambda drop: shares_power(reference - drop, n1, reference, n2))
 
@@ -53,7 +52,15 @@ def trials_for_shares(p1: float, p2: float) -> int | None:
         return None
     pooled = 0.5 * (p1 + p2)
     null, spread = 2.0 * pooled * (1.0 - pooled), p1 * (1.0 - p1) + p2 * (1.0 - p2)
-    return math.ceil(((_ALPHA * math.sqrt(null) + _BETA * math.sqrt(spread)) / (p1 - p2)) ** 2)
+    number = math.ceil(((_ALPHA * math.sqrt(null) + _BETA * math.sqrt(spread)) / (p1 - p2)) ** 2)
+    # The formula is rough for few trials: fewer than these decide nothing, whatever comes out.
+    return next(enough for enough in itertools.count(number) if _least_p(enough, enough) <= ERROR_RATE)
+
+
+def _least_p(n1: int, n2: int) -> float:
+    """Return the least p-value of Boschloo's test: all trials of one side succeed, none of the other."""
+    likely = n1 / (n1 + n2)
+    return 2.0 * likely**n1 * (1.0 - likely) ** n2
 
 
 def mcnemar_power(n: int, only_first: float, only_second: float) -> float:

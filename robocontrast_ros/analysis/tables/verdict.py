@@ -55,7 +55,9 @@ def _p(name: str, p: float | None) -> str:
 
 
 def _power(verdict: Verdict) -> list[str]:
-    if verdict.smallest_drop is None:
+    if verdict.smallest_drop is None and verdict.successes and not verdict.successes[1]:
+        lines = ["The second solved none, so there is no drop to find."]
+    elif verdict.smallest_drop is None:
         lines = ["So few trials find no drop, however large, with 80 % power."]
     else:
         lines = [f"Smallest drop that so many trials find with 80 % power: {words(verdict.smallest_drop)}."]
