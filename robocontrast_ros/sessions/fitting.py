@@ -371,6 +371,9 @@ def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -
     if parameters.resets_robot and not features.resets_robot:
         expected = f"false, because backend '{parameters.backend}' brings no robot to its start"
         raise ConfigurationError(*origin("world.resets_robot")[:2], True, expected, "Leave it out.")
+    if parameters.resets_robot is False and features.embedded and features.resets_robot:
+        expected = f"true, because backend '{parameters.backend}' brings the robot to its start"
+        raise ConfigurationError(*origin("world.resets_robot")[:2], False, expected, "Leave it out.")
     if parameters.resets_robot is False:
         features = replace(features, resets_robot=False)
     _check_judge(parameters, judge, features, origin)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from statistics import median
 
@@ -90,7 +90,7 @@ class Proof:
         _put(simulation, {name: _turned(pose) for name, pose in lifted.items()})
         _put(simulation, lifted)
         time.sleep(STILL)
-        if problem := _misplaced(simulation.poses()[1], lifted):
+        if problem := _misplaced(_read(simulation, lifted), lifted):
             raise _failed(problem)
         number = max(round(FALL / self.physics_step), 1)
         self._falls(simulation, lifted, number, lambda: simulation.step(number), f"a request for {number} steps")
@@ -111,7 +111,7 @@ class Proof:
     ) -> None:
         """Check by how far objects fall that they can move, and that steps have their number and time."""
         act()
-        found = simulation.poses()[1]
+        found = _read(simulation, lifted)
         fallen = {name: pose.position[2] - found[name].position[2] for name, pose in lifted.items()}
         # Each step changes the speed before the position.
         expected = 0.5 * GRAVITY * self.physics_step**2 * steps * (steps + 1)
@@ -153,7 +153,7 @@ class Proof:
         for first, second in pairs[:PAIRS]:
             _put(simulation, {first: _moved(poses[second], z=ABOVE), second: poses[second]})
             simulation.step(max(round(DROP / self.physics_step), 1))
-            if simulation.poses()[1][first].position[2] - poses[first].position[2] > HIGHER:
+            if _read(simulation, [first])[first].position[2] - poses[first].position[2] > HIGHER:
                 return
         if pairs:
             first, second = pairs[0]
@@ -168,10 +168,18 @@ def _put(simulation: Simulation, poses: Mapping[str, Pose]) -> None:
     for name, pose in poses.items():
         simulation.set_pose(name, pose)
     end = time.monotonic() + LATE
-    while problem := _misplaced(simulation.poses()[1], poses):
+    while problem := _misplaced(_read(simulation, poses), poses):
         if time.monotonic() > end:
             raise _failed(problem)
         time.sleep(LATE / 20)
+
+
+def _read(simulation: Simulation, names: Collection[str]) -> dict[str, Pose]:
+    """Return the poses of all entities, of which some have to be there."""
+    found = simulation.poses()[1]
+    if lost := sorted(set(names) - found.keys()):
+        raise _failed(f"{', '.join(map(repr, lost))} has no pose any more after it was moved or stepped")
+    return found
 
 
 def _misplaced(found: Mapping[str, Pose], wanted: Mapping[str, Pose]) -> str:

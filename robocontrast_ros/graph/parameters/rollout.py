@@ -69,7 +69,7 @@ class RolloutParameters(PortParameters):
         description="How time passes: `lockstep`, by StepSimulation, `wall_clock`, or a plug-in's name.",
     )
     streams: bool = Field(default=True, description="Whether the scene of every control step is published.")
-    scene_follows_pose: bool = Field(
+    follows_pose: bool = Field(
         default=False, description="Whether the scene of a control step is published for its `tool_pose`."
     )
     clock_topic: str = Field(
@@ -149,7 +149,7 @@ class RolloutParameters(PortParameters):
             policy_server=parameters.policy_server.node,
             pacing=parameters.world.pacing,
             streams=session.world.streams,
-            scene_follows_pose=session.world.follows_pose,
+            follows_pose=session.world.follows_pose,
             clock_topic="" if features.embedded or not session.world.lockstep else "clock",
             physics_step=session.task.scenes.physics_step,
             tracks_joints=session.tracks_joints,

@@ -242,7 +242,7 @@ class RosEpisodeBench:
         """
         if self._step is None:
             self._probe_sources()
-        inputs = tuple(topic for topic in self._inputs if topic != "scene" or not self._parameters.scene_follows_pose)
+        inputs = tuple(topic for topic in self._inputs if topic != "scene" or not self._parameters.follows_pose)
         steps = 0 if self._parameters.publishes_unstepped else self._parameters.steps_per_control
 
         def step_and_capture() -> None:

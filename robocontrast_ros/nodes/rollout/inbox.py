@@ -232,7 +232,7 @@ class Inbox:
         Args:
             topic: its name.
             now: the time [ns].
-            apart: greatest age of the last message [ns]; one that is older than a nanosecond is awaited for ``QUIET``.
+            apart: greatest age of the last message [ns]; a newer one, of the time itself, is awaited for ``QUIET``.
             timeout: limit of the wait [s].
 
         Raises:

@@ -565,7 +565,7 @@ def test_the_names_and_files_of_another_simulator_reach_the_bridge(write):
     assert bridge.entities == ("*=/World/{name}",) and bridge.resources == ("*=/models/{name}.sdf",)
     assert bridge.follows_pose and not bridge.resets_robot and bridge.get_entities == "/get_entities"
     rollout = RolloutParameters.of(session)
-    assert rollout.clock_topic == "clock" and rollout.scene_follows_pose and not rollout.world_resets_robot
+    assert rollout.clock_topic == "clock" and rollout.follows_pose and not rollout.world_resets_robot
     embedded = resolve(write())
     assert not SimBridgeParameters.of(embedded, RunFolder(Path("run"))).follows_pose
     assert not RolloutParameters.of(embedded).clock_topic
