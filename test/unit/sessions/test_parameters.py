@@ -540,6 +540,7 @@ BY_HAND = {"backend": "operator", "pacing": "wall_clock", "judge": "person"}
     ("world", "says"),
     [
         ({"resources": {"red_moon": "moon.sdf"}}, r"`world\.resources`.*backend 'embedded' has its own simulator"),
+        ({"resets_robot": False}, r"`world\.resets_robot`: got False, expected true"),
         ({"entities": {"*": "/World/{name}"}}, r"`world\.entities`.*backend 'embedded' has its own simulator"),
         (
             BY_HAND | {"resets_robot": True},

@@ -142,6 +142,20 @@ class PassesThrough(Server):
         super().step(steps)
 
 
+class LosesOne(Server):
+    """A state that cannot be read has no pose."""
+
+    stepped = False
+
+    def step(self, steps):
+        super().step(steps)
+        self.stepped = True
+
+    def poses(self):
+        stamp, poses = super().poses()
+        return stamp, {name: pose for name, pose in poses.items() if not (self.stepped and name == FIRST)}
+
+
 class WithoutTheRobot(Server):
     def poses(self):
         stamp, poses = super().poses()
@@ -175,6 +189,7 @@ LIES = [
     (Plays, "while nothing was stepped: pause the simulator"),
     (MakesCubes, f"'{FIRST}' is 100 x 100 mm large, expected"),
     (PassesThrough, "and fell through it: what touches does not push"),
+    (LosesOne, f"'{FIRST}' has no pose any more"),
     (WithoutTheRobot, "the robot 'franka' is none of its entities"),
     (SpawnsSdf, "is mjcf, and the simulator spawns sdf, urdf: name its own files under `world.resources`"),
     (Renames, "was spawned, which was answered with OK, and there is no such entity"),
