@@ -14,13 +14,14 @@ from robocontrast_ros.runs.run_folder import RunFolder
 
 
 def export(
-    source: Annotated[str, typer.Argument(metavar="RUN", help="Run folder; for sdf and urdf a task.")],
+    source: Annotated[str, typer.Argument(metavar="RUN", help="Run folder; for sdf, urdf and usd a task.")],
     form: Annotated[
         str,
         typer.Option(
             "--format",
             help="video: an MP4 file a trial, and a grid a perturbation; lerobot: a LeRobotDataset v3.0; trackio: "
-            "scores in the store of Trackio; sdf, urdf: the models of a task's objects, for a simulator of others.",
+            "scores in the store of Trackio; sdf, urdf, usd: the models of a task's objects, for a simulator of "
+            "others.",
         ),
     ],
     to: Annotated[
@@ -32,18 +33,18 @@ def export(
     control: Annotated[
         Path | None, typer.Option(help="Run folder of a control, whose success eval_info.json of lerobot has beside.")
     ] = None,
-    robot: Annotated[str, typer.Option(help="For sdf and urdf: the robot that touches the objects.")] = "franka",
+    robot: Annotated[str, typer.Option(help="For sdf, urdf and usd: the robot that touches the objects.")] = "franka",
     friction: Annotated[
         str,
         typer.Option(
-            help="For sdf and urdf: how the engine combines the friction of two sides: minimum (DART, ODE: Gazebo), "
-            "maximum (MuJoCo), mean (PhysX: Isaac Sim), product (Bullet)."
+            help="For sdf, urdf and usd: how the engine combines the friction of two sides: minimum (DART, ODE: "
+            "Gazebo), maximum (MuJoCo), mean (PhysX: Isaac Sim), product (Bullet)."
         ),
     ] = "minimum",
 ) -> None:
     """Write a run in the formats of others: videos, a data set of LeRobot with its eval_info.json, or Trackio's store.
 
-    Or write the models of a task as SDF or URDF files: `robocontrast export language_table --format sdf`.
+    Or write the models of a task as SDF, URDF or USD files: `robocontrast export language_table --format sdf`.
     `robocontrast report` links videos that are in videos/ of the run folder.
     """
     from robocontrast_ros.worlds.exported import MODEL_FORMATS

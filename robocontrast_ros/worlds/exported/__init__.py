@@ -1,4 +1,4 @@
-"""Models for simulators of others: SDF and URDF of what MuJoCo compiles, with the friction that their engines need."""
+"""Models for simulators of others: SDF, URDF and USD of what MuJoCo compiles, with the friction that engines need."""
 
-MODEL_FORMATS = ("sdf", "urdf")
+MODEL_FORMATS = ("sdf", "urdf", "usd")
 """Formats of models."""

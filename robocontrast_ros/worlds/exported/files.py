@@ -47,9 +47,9 @@ def write_sdf(model: Model, surfaces: Surfaces, folder: Path) -> Path:
         for shape in body.shapes:
             if shape.drawn:
                 _sdf_shape(link, "visual", shape, model, folder)
-            for number, surface in enumerate(surfaces.of(shape, model) if shape.collides else ()):
+            for count, surface in enumerate(surfaces.of(shape, model) if shape.collides else ()):
                 collision = _sdf_shape(link, "collision", shape, model, folder)
-                collision.set("name", f"{shape.name}_{number}")
+                collision.set("name", f"{shape.name}_{count}")
                 _sdf_surface(collision, surface)
         if body.parent or not (model.free or model.static):
             _sdf_joint(top, body)
@@ -59,10 +59,10 @@ def write_sdf(model: Model, surfaces: Surfaces, folder: Path) -> Path:
 def _sdf_inertial(link: ET.Element, body: Body) -> None:
     inertial = ET.SubElement(link, "inertial")
     _text(inertial, "pose", _xyz_rpy(Pose(body.centre.position)))
-    _text(inertial, "mass", _number(body.mass))
+    _text(inertial, "mass", number(body.mass))
     inertia = ET.SubElement(inertial, "inertia")
     for name, value in _moments(body).items():
-        _text(inertia, name, _number(value))
+        _text(inertia, name, number(value))
 
 
 def _sdf_shape(link: ET.Element, role: str, shape: Shape, model: Model, folder: Path) -> ET.Element:
@@ -70,7 +70,7 @@ def _sdf_shape(link: ET.Element, role: str, shape: Shape, model: Model, folder: 
     _text(element, "pose", _xyz_rpy(shape.pose))
     _sdf_geometry(ET.SubElement(element, "geometry"), shape, model, folder)
     if role == "visual":
-        colour = _numbers(shape.colour)
+        colour = numbers(shape.colour)
         material = ET.SubElement(element, "material")
         _text(material, "ambient", colour)
         _text(material, "diffuse", colour)
@@ -82,24 +82,24 @@ def _sdf_geometry(parent: ET.Element, shape: Shape, model: Model, folder: Path) 
     first, second, _ = shape.size
     if shape.type == "plane":
         _text(element, "normal", "0 0 1")
-        _text(element, "size", f"{_number(LARGE)} {_number(LARGE)}")
+        _text(element, "size", f"{number(LARGE)} {number(LARGE)}")
     elif shape.type == "box":
-        _text(element, "size", _numbers(2.0 * half for half in shape.size))
+        _text(element, "size", numbers(2.0 * half for half in shape.size))
     elif shape.type == "ellipsoid":
-        _text(element, "radii", _numbers(shape.size))
+        _text(element, "radii", numbers(shape.size))
     elif shape.type == "mesh":
         _text(element, "uri", _mesh_file(shape, model, folder))
     else:
-        _text(element, "radius", _number(first))
+        _text(element, "radius", number(first))
         if shape.type != "sphere":
-            _text(element, "length", _number(2.0 * second))
+            _text(element, "length", number(2.0 * second))
 
 
 def _sdf_surface(collision: ET.Element, surface: Surface) -> None:
     element = ET.SubElement(collision, "surface")
     ode = ET.SubElement(ET.SubElement(element, "friction"), "ode")
-    _text(ode, "mu", _number(surface.friction))
-    _text(ode, "mu2", _number(surface.friction))
+    _text(ode, "mu", number(surface.friction))
+    _text(ode, "mu2", number(surface.friction))
     contact = ET.SubElement(element, "contact")
     _text(contact, "collide_bitmask", f"0x{surface.collide:04x}")
     _text(contact, "category_bitmask", f"0x{surface.category:04x}")
@@ -114,14 +114,14 @@ def _sdf_joint(top: ET.Element, body: Body) -> None:
         return
     _text(element, "pose", _xyz_rpy(Pose(joint.anchor)))
     axis = ET.SubElement(element, "axis")
-    _text(axis, "xyz", _numbers(joint.axis))
+    _text(axis, "xyz", numbers(joint.axis))
     limit = ET.SubElement(axis, "limit")
     low, high = joint.range or (-math.inf, math.inf)
-    _text(limit, "lower", _number(low))
-    _text(limit, "upper", _number(high))
+    _text(limit, "lower", number(low))
+    _text(limit, "upper", number(high))
     dynamics = ET.SubElement(axis, "dynamics")
-    _text(dynamics, "damping", _number(joint.damping))
-    _text(dynamics, "friction", _number(joint.friction))
+    _text(dynamics, "damping", number(joint.damping))
+    _text(dynamics, "friction", number(joint.friction))
 
 
 def write_urdf(model: Model, surfaces: Surfaces, folder: Path) -> Path:
@@ -160,8 +160,8 @@ _NOT_IN_URDF = ("capsule", "ellipsoid")
 def _urdf_inertial(link: ET.Element, body: Body) -> None:
     inertial = ET.SubElement(link, "inertial")
     _origin(inertial, Pose(body.centre.position))
-    ET.SubElement(inertial, "mass", value=_number(body.mass))
-    ET.SubElement(inertial, "inertia", {name: _number(value) for name, value in _moments(body).items()})
+    ET.SubElement(inertial, "mass", value=number(body.mass))
+    ET.SubElement(inertial, "inertia", {name: number(value) for name, value in _moments(body).items()})
 
 
 def _urdf_shape(link: ET.Element, role: str, shape: Shape, model: Model, folder: Path) -> None:
@@ -171,18 +171,18 @@ def _urdf_shape(link: ET.Element, role: str, shape: Shape, model: Model, folder:
     geometry = ET.SubElement(element, "geometry")
     first, second, _ = shape.size
     if plane:
-        ET.SubElement(geometry, "box", size=_numbers((LARGE, LARGE, LARGE / 100.0)))
+        ET.SubElement(geometry, "box", size=numbers((LARGE, LARGE, LARGE / 100.0)))
     elif shape.type == "box":
-        ET.SubElement(geometry, "box", size=_numbers(2.0 * half for half in shape.size))
+        ET.SubElement(geometry, "box", size=numbers(2.0 * half for half in shape.size))
     elif shape.type == "mesh":
         ET.SubElement(geometry, "mesh", filename=_mesh_file(shape, model, folder))
     elif shape.type == "sphere":
-        ET.SubElement(geometry, "sphere", radius=_number(first))
+        ET.SubElement(geometry, "sphere", radius=number(first))
     else:
-        ET.SubElement(geometry, "cylinder", radius=_number(first), length=_number(2.0 * second))
+        ET.SubElement(geometry, "cylinder", radius=number(first), length=number(2.0 * second))
     if role == "visual":
         material = ET.SubElement(element, "material", name=f"{shape.name}_colour")
-        ET.SubElement(material, "color", rgba=_numbers(shape.colour))
+        ET.SubElement(material, "color", rgba=numbers(shape.colour))
 
 
 def _urdf_friction(root: ET.Element, link: ET.Element, body: Body, frictions: set[float]) -> None:
@@ -190,10 +190,10 @@ def _urdf_friction(root: ET.Element, link: ET.Element, body: Body, frictions: se
         return
     if len(frictions) > 1:
         raise NoCounterpart(
-            f"link '{body.name}' needs frictions of {' and '.join(map(_number, sorted(frictions)))}, by what touches "
+            f"link '{body.name}' needs frictions of {' and '.join(map(number, sorted(frictions)))}, by what touches "
             "it, and URDF has one a link: take SDF"
         )
-    value = _number(*frictions)
+    value = number(*frictions)
     ET.SubElement(ET.SubElement(link, "contact"), "lateral_friction", value=value)
     gazebo = ET.SubElement(root, "gazebo", reference=body.name)
     _text(gazebo, "mu1", value)
@@ -213,11 +213,11 @@ def _urdf_joint(root: ET.Element, body: Body) -> None:
     ET.SubElement(element, "child", link=body.name)
     if joint is None:
         return
-    ET.SubElement(element, "axis", xyz=_numbers(joint.axis))
-    ET.SubElement(element, "dynamics", damping=_number(joint.damping), friction=_number(joint.friction))
+    ET.SubElement(element, "axis", xyz=numbers(joint.axis))
+    ET.SubElement(element, "dynamics", damping=number(joint.damping), friction=number(joint.friction))
     if joint.range is not None:
         low, high = joint.range
-        ET.SubElement(element, "limit", lower=_number(low), upper=_number(high), effort="1000", velocity="100")
+        ET.SubElement(element, "limit", lower=number(low), upper=number(high), effort="1000", velocity="100")
 
 
 def _origin(parent: ET.Element, pose: Pose) -> None:
@@ -237,7 +237,7 @@ def _moments(body: Body) -> dict[str, float]:
 def _mesh_file(shape: Shape, model: Model, folder: Path) -> str:
     """Write a mesh beside the model's file; return its name."""
     file = folder / f"{model.name}_{shape.name}.obj"
-    lines = [f"v {_numbers(vertex)}" for vertex in shape.vertices.tolist()]
+    lines = [f"v {numbers(vertex)}" for vertex in shape.vertices.tolist()]
     lines += ["f " + " ".join(str(index + 1) for index in face) for face in shape.faces.tolist()]
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return file.name
@@ -246,16 +246,17 @@ def _mesh_file(shape: Shape, model: Model, folder: Path) -> str:
 def _xyz_rpy(pose: Pose) -> str:
     """Return position, and angles about the fixed axes x, y and z, as both formats have them."""
     x, y, z, w = pose.orientation
-    return _numbers((*pose.position, *quat2euler((w, x, y, z), "sxyz")))
+    return numbers((*pose.position, *quat2euler((w, x, y, z), "sxyz")))
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Return the shortest text of a number that is read as the same; no digits of rounding errors of angles."""
     return f"{value:.12g}" if math.isfinite(value) else ("inf" if value > 0.0 else "-inf")
 
 
-def _numbers(values: Iterable[float]) -> str:
-    return " ".join(map(_number, values))
+def numbers(values: Iterable[float]) -> str:
+    """Return the texts of numbers, with a space between."""
+    return " ".join(map(number, values))
 
 
 def _text(parent: ET.Element, name: str, text: str) -> ET.Element:

@@ -94,6 +94,14 @@ class Surfaces:
     def of(self, shape: Shape, model: Model) -> list[Surface]:
         """Return the copies of a shape of a model."""
         found = self._found[_kind(shape, model)]
+        return self._surfaces(found)
+
+    def kinds(self) -> list[Surface]:
+        """Return all different surfaces, sorted."""
+        found = {surface for kind in self._found.values() for surface in self._surfaces(kind)}
+        return sorted(found, key=lambda surface: (surface.category, surface.collide))
+
+    def _surfaces(self, found: dict[float, list[int]]) -> list[Surface]:
         return [Surface(self._side(mu), *masks) for mu, masks in sorted(found.items())]
 
 

@@ -16,9 +16,10 @@ from robocontrast_ros.tasks.protocol import Task
 from robocontrast_ros.worlds.exported.files import write_sdf, write_urdf
 from robocontrast_ros.worlds.exported.parts import Model, model_parts
 from robocontrast_ros.worlds.exported.surfaces import Surfaces
+from robocontrast_ros.worlds.exported.usd import write_usd
 from robocontrast_ros.worlds.mujoco.composition import object_spec, read_object
 
-WRITERS = {"sdf": write_sdf, "urdf": write_urdf}
+WRITERS = {"sdf": write_sdf, "urdf": write_urdf, "usd": write_usd}
 """Format -> what writes a model."""
 
 
@@ -43,7 +44,7 @@ def robot_model(robot: RobotProfile) -> Model:
 
 
 def export_task(task: Task, robot: RobotProfile, form: str, rule: str, folder: Path) -> Iterable[Path]:
-    """Write a file for each object of a task and, in SDF, for its world and the robot; return the files one by one.
+    """Write files of a task's objects and, but in URDF, of its world and the robot; return the files one by one.
 
     Args:
         task: the task.

@@ -1,7 +1,7 @@
 """Models for simulators of others: what another reader finds in them, and how things rest and slide in another engine.
 
 dartpy is DART, the physics of Gazebo's default engine; its reader knows SDF up to 1.6 and ignores surfaces, so these
-are read here. MuJoCo reads URDF.
+are read here. MuJoCo reads URDF. usd-core is USD's own library, with its rules for files.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ import pytest
 from here import command_here
 
 from robocontrast_ros.configuration import load_configured, resolve_uri
+from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.worlds.exported.files import write_sdf, write_urdf
 from robocontrast_ros.worlds.exported.surfaces import RULES, NoCounterpart, Surface, Surfaces
 from robocontrast_ros.worlds.exported.task import export_task, object_models, robot_model, world_model
+from robocontrast_ros.worlds.exported.usd import write_usd
+from robocontrast_ros.worlds.mujoco.composition import object_spec, read_object
 
 TASKS = {
     "language_table": "franka",
@@ -189,6 +192,146 @@ def test_urdf_is_read_by_another_reader_with_the_same_mass_and_size(tmp_path):
         boxes = [shape for shape in body.shapes if shape.collides and shape.type == "box"]
         found = read.geom_size[(read.geom_type == mujoco.mjtGeom.mjGEOM_BOX) & (read.geom_contype > 0)]
         assert sorted(map(tuple, found.round(6))) == sorted(tuple(np.round(shape.size, 6)) for shape in boxes)
+
+
+@pytest.mark.parametrize("name", ["language_table", "kitchen"])
+def test_usd_follows_all_rules_of_usd_and_has_every_body_shape_and_joint(name, tmp_path):
+    from pxr import Gf, Usd, UsdGeom, UsdPhysics, UsdValidation
+
+    rules = UsdValidation.ValidationContext(UsdValidation.ValidationRegistry().GetOrLoadAllValidators())
+    files = exported(tmp_path, name, "usd")
+    for file, model in zip(files, models_of(name), strict=True):
+        stage = Usd.Stage.Open(str(file))
+        assert [(error.GetName(), error.GetMessage()) for error in rules.Validate(stage)] == []
+        prims = [*stage.Traverse()]
+        bodies = [prim for prim in prims if prim.HasAPI(UsdPhysics.RigidBodyAPI)]
+        masses = [UsdPhysics.MassAPI(prim).GetMassAttr().Get() for prim in bodies]
+        moving = [] if model.static else [body.mass for body in model.bodies if body.mass and moves(body, model)]
+        assert masses == pytest.approx(moving, rel=1e-6)
+        assert len([prim for prim in prims if prim.IsA(UsdGeom.Gprim) and prim.GetParent().GetName() == "visuals"]) == (
+            sum(shape.drawn for shape in model.shapes)
+        )
+        joints = [prim for prim in prims if prim.IsA(UsdPhysics.RevoluteJoint)]
+        wanted = [body.joint for body in model.bodies if body.joint and body.joint.type == "revolute"]
+        for prim, joint in zip(joints, wanted, strict=True):
+            read = UsdPhysics.RevoluteJoint(prim)
+            limits = np.radians([read.GetLowerLimitAttr().Get(), read.GetUpperLimitAttr().Get()])
+            assert joint.range is None or limits == pytest.approx(joint.range, abs=1e-6)
+            ends = [joint_frame(stage, read, side) for side in (0, 1)]
+            assert np.allclose(*ends, atol=1e-6), "both bodies are where the joint is at 0"
+            body = next(body for body in model.bodies if body.joint is joint)
+            assert np.allclose(read.GetLocalPos1Attr().Get(), joint.anchor, atol=1e-6)
+            turned = read.GetLocalRot1Attr().Get().Transform(Gf.Vec3f(1.0, 0.0, 0.0))
+            assert np.allclose(turned, joint.axis, atol=1e-6), body.name
+
+
+def joint_frame(stage, joint, side):
+    """Return the frame of a joint at one of its bodies, in the world, as a matrix of shape (4, 4)."""
+    from pxr import Gf, Usd, UsdGeom
+
+    rel = joint.GetBody1Rel() if side else joint.GetBody0Rel()
+    place = joint.GetLocalPos1Attr() if side else joint.GetLocalPos0Attr()
+    turn = joint.GetLocalRot1Attr() if side else joint.GetLocalRot0Attr()
+    (body,) = rel.GetTargets()
+    there = UsdGeom.Xformable(stage.GetPrimAtPath(body)).ComputeLocalToWorldTransform(Usd.TimeCode.Default())
+    own = Gf.Matrix4d(Gf.Rotation(Gf.Quatd(turn.Get())), Gf.Vec3d(place.Get()))
+    return np.array(own * there)
+
+
+def moves(body, model):
+    """Return whether physics moves a body."""
+    if body.joint is not None or not body.parent:
+        return body.joint is not None or model.free
+    return moves(next(other for other in model.bodies if other.name == body.parent), model)
+
+
+def test_bounds_in_usd_are_those_of_mujoco(tmp_path):
+    from pxr import Usd, UsdGeom
+
+    task = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
+    surfaces = Surfaces(models_of("language_table"), "mean")
+    for model in object_models(task):
+        stage = Usd.Stage.Open(str(write_usd(model, surfaces, tmp_path)))
+        box = bounds_in_mujoco(model.name, task.scenes.models[model.name])
+        for scope in ("visuals", "collisions"):
+            points = []
+            for prim in stage.GetPrimAtPath(f"/{model.name}/{scope}").GetChildren():
+                corners = np.array(UsdGeom.Mesh(prim).GetPointsAttr().Get()) if prim.IsA(UsdGeom.Mesh) else CORNERS
+                there = np.array(UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(Usd.TimeCode.Default()))
+                points.append(corners @ there[:3, :3] + there[3, :3])
+            found = np.vstack(points)
+            assert np.allclose([found.min(axis=0), found.max(axis=0)], box, atol=1e-6)
+
+
+def bounds_in_mujoco(name, uri):
+    """Return the least and the greatest coordinates of an object's vertices, shape (2, 3) [m]."""
+    model = object_spec(read_object(name, uri, "", Pose()), looks=False).compile()
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    points = []
+    for geom in range(model.ngeom):
+        mesh = model.geom_dataid[geom]
+        if mesh >= 0:
+            first, count = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
+            corners = model.mesh_vert[first : first + count]
+        else:
+            corners = CORNERS * model.geom_size[geom]
+        points.append(corners @ data.geom_xmat[geom].reshape(3, 3).T + data.geom_xpos[geom])
+    return np.vstack(points).min(axis=0), np.vstack(points).max(axis=0)
+
+
+CORNERS = np.array([*itertools.product((-1.0, 1.0), repeat=3)])
+
+
+@pytest.mark.parametrize("name", ["language_table", "tabletop"])
+def test_files_in_one_usd_stage_let_the_same_shapes_touch(name, tmp_path):
+    from pxr import Usd, UsdPhysics
+
+    models = models_of(name)
+    models = [*models[:4], *models[-2:]]
+    surfaces = Surfaces(models_of(name), "mean")
+    stage = Usd.Stage.CreateInMemory()
+    for model in models:
+        prim = stage.DefinePrim(f"/World/{model.name}")
+        prim.GetReferences().AddReference(str(write_usd(model, surfaces, tmp_path)))
+    table = UsdPhysics.CollisionGroup.ComputeCollisionGroupTable(stage)
+    # The table has a row for each merged group, in the order in which they are found.
+    merged, includes = {}, {}
+    for path in table.GetGroups():
+        group = UsdPhysics.CollisionGroup.Get(stage, path)
+        row = merged.setdefault(group.GetMergeGroupNameAttr().Get(), len(merged))
+        for collider in group.GetCollidersCollectionAPI().GetIncludesRel().GetTargets():
+            includes[str(collider)] = row
+    checked = 0
+    for one, two in itertools.combinations(models, 2):
+        for first, second in itertools.product(kinds_of(one), kinds_of(two)):
+            found = {
+                (mu, other)
+                for (row, mu), (column, other) in itertools.product(
+                    copies(stage, includes, one, first), copies(stage, includes, two, second)
+                )
+                if table.IsCollisionEnabled(row, column)
+            }
+            wanted = max(first.friction, second.friction)
+            assert found == ({(wanted, wanted)} if first.meets(second) else set()), (first, second)
+            checked += 1
+    assert checked > 10
+
+
+def copies(stage, includes, model, shape):
+    """Return group and friction of each copy of a shape."""
+    from pxr import UsdPhysics, UsdShade
+
+    found = []
+    for collider, row in includes.items():
+        place, _, copy = collider.rpartition("/")
+        if place.startswith(f"/World/{model.name}/") and copy.rpartition("_")[0] == shape.name:
+            binding = UsdShade.MaterialBindingAPI(stage.GetPrimAtPath(collider))
+            material, _ = binding.ComputeBoundMaterial("physics")
+            friction = UsdPhysics.MaterialAPI(material.GetPrim()).GetDynamicFrictionAttr().Get()
+            found.append((row, round(friction, 6)))
+    assert found
+    return found
 
 
 def test_what_a_format_cannot_express_is_refused_with_the_cure(tmp_path):
