@@ -50,7 +50,7 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
     from robocontrast_ros.analysis.figures.maps import write_maps
     from robocontrast_ros.analysis.tables.deviations import deviations_block
     from robocontrast_ros.analysis.tables.sample_size import sample_size_block
-    from robocontrast_ros.analysis.tables.summary import summary_report
+    from robocontrast_ros.analysis.tables.summary import conclusion, summary_report
     from robocontrast_ros.analysis.tables.terminal import Table
     from robocontrast_ros.analysis.write_results import write_results
     from robocontrast_ros.domain.words import counted
@@ -91,6 +91,8 @@ def show_results(run: RunFolder, console: Console, within: float | None = None) 
         console.print(slowed, style="yellow")
     for words in filter(None, (kept, pacing_of(results.record).words, pose_sources_of(results.record))):
         console.print(words)
+    if said := conclusion(results.summary):
+        console.print(f"\n{said}", style="bold")
     if within is not None:
         console.print("", Table(sample_size_block(sample_sizes(results, (within,)))), sep="\n")
     console.path("picture", results.figure)

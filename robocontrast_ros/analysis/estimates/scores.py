@@ -74,7 +74,11 @@ def score_mean(values: ArrayLike, clusters: ArrayLike, spec: ScoreSpec) -> Estim
         ValueError: as ``statistics.clusters.cluster_mean``.
     """
     if not spec.bounded:
-        return cluster_mean(values, clusters, bounds=None)
+        found = cluster_mean(values, clusters, bounds=None)
+        if found.low is None or found.high is None:
+            return found
+        # No mean of a count or a distance is below 0.
+        return Estimate(found.mean, max(found.low, spec.low), min(found.high, spec.high))
     scale = Scale.of(spec)
     return scale.mean(cluster_mean(scale.scaled(values), clusters))
 

@@ -20,7 +20,7 @@ from robocontrast_ros.analysis.estimates.test_set import BIASES
 from robocontrast_ros.analysis.tables.block import SIGNED, TOTAL, Column, Known, TableBlock, Value, words
 from robocontrast_ros.analysis.tables.latex import tabular
 from robocontrast_ros.analysis.tables.terminal import Table, tables
-from robocontrast_ros.domain import ScoreSpec
+from robocontrast_ros.domain import BASE, ScoreSpec
 from robocontrast_ros.domain.words import counted
 from robocontrast_ros.runs.events import TrialCorrected
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
@@ -62,6 +62,38 @@ def summary_report(summary: Summary) -> Group:
         *(all_scores_block(summary), estimates_block(summary), effort_block(summary)),
     )
     return Group(*parts, "", tables(blocks))
+
+
+def conclusion(summary: Summary) -> str:
+    """Return what a run shows of success, in a sentence or two a policy; empty if no trial counts.
+
+    A perturbation is told from base if the interval of its difference excludes 0, each by itself.
+    """
+    found = []
+    for policy in summary.policies:
+        rows = [row for row in summary.rows if row.policy == policy]
+        every = next(row for row in rows if row.perturbation == ALL)
+        if not every.trials:
+            continue
+        if every.policy_faults == every.trials:
+            found.append(
+                f"All {counted(every.trials, 'trial')} of {policy} failed by a fault of the policy: its reasons are "
+                "above and in the journal. They say nothing of how well it does."
+            )
+            continue
+        base = next((row for row in rows if row.perturbation == BASE and row.trials), every)
+        which = "base trials" if base is not every else "trials"
+        found.append(f"{policy} solves {words(base.success)} of {counted(base.trials, which[:-1], which)}.")
+        pairs = [row for row in rows if row.pairs]
+        sides = {
+            "worse than base": [row for row in pairs if (row.success_difference.high or 0.0) < 0.0],
+            "better than base": [row for row in pairs if (row.success_difference.low or 0.0) > 0.0],
+        }
+        sides["not told from base"] = [row for row in pairs if not any(row in side for side in sides.values())]
+        parts = [f"{how}: {', '.join(row.symbol for row in side)}" for how, side in sides.items() if side]
+        if parts:
+            found.append(f"By success, each perturbation by itself, {'; '.join(parts)}.")
+    return " ".join(found)
 
 
 def policy_column(summary: Summary) -> Column | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -15,7 +16,7 @@ from rich.console import Console
 
 from robocontrast_ros.analysis.estimates.results import compute_results
 from robocontrast_ros.analysis.tables.block import words
-from robocontrast_ros.analysis.tables.summary import summary_report
+from robocontrast_ros.analysis.tables.summary import conclusion, summary_report
 from robocontrast_ros.analysis.write_results import write_results
 from robocontrast_ros.domain import Fault
 from robocontrast_ros.runs.journal import JournalError, read_journal
@@ -142,6 +143,30 @@ def test_the_summary_names_session_robot_policy_end_and_cost(run):
     text = printed(summary)
     assert "line: contrast_set · oracle on ur5e" in text
     assert "cost [m]" in text
+
+
+def test_a_run_ends_with_what_it_shows_in_words(run):
+    summary = compute_results(read_journal(run(budget=2.0).journal)).summary
+    base = summary.row("base")
+    said = conclusion(summary)
+    assert said.startswith(f"oracle solves {base.success.mean:.2f} ") and f"] of {base.trials} base trial" in said
+    assert "not told from base: ΔSB2." in said
+    rows = [
+        replace(row, pairs=5, success_difference=Estimate(mean, mean - 0.1, mean + 0.1))
+        for row, mean in zip(summary.rows, (0.0, -0.4, 0.3, 0.0), strict=True)
+    ]
+    rows = [replace(row, pairs=row.pairs if row.perturbation in ("LB2", "SB2") else 0) for row in rows]
+    told = conclusion(replace(summary, rows=tuple(rows)))
+    assert "worse than base: ΔLB2; better than base: ΔSB2." in told and "not told" not in told
+
+
+def test_a_run_in_which_the_policy_only_failed_to_answer_says_that_it_shows_nothing(run):
+    summary = compute_results(read_journal(run(budget=2.0).journal)).summary
+    rows = tuple(replace(row, policy_faults=row.trials) for row in summary.rows)
+    said = conclusion(replace(summary, rows=rows))
+    assert "failed by a fault of the policy" in said and "They say nothing of how well it does." in said
+    none = tuple(replace(row, trials=0) for row in summary.rows)
+    assert conclusion(replace(summary, rows=none)) == ""
 
 
 def test_a_session_that_is_interrupted_says_so_and_its_void_attempts_stand_beside(run):

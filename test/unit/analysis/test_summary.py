@@ -6,7 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from robocontrast_ros.analysis.estimates.scores import score_mean
 from robocontrast_ros.analysis.estimates.summary import summary_rows as rows_of
+from robocontrast_ros.domain import find_spec
 from robocontrast_ros.episodes.scoring import STANDARD_SPECS
 from robocontrast_ros.statistics.clusters import cluster_mean, paired_difference
 from robocontrast_ros.statistics.estimate import NO_ESTIMATE, Estimate
@@ -95,6 +97,15 @@ def test_means_of_scores_have_the_interval_over_instances():
     values, clusters = [0.8, 0.5, 0.7, 0.4, 0.0, 0.9], ["x0", "x0", "x0", "x1", "x1", "x2"]
     assert every.scores["spl"] == cluster_mean(values, clusters)
     assert every.scores["progress"] == cluster_mean([min(1.0, value + 0.1) for value in values], clusters)
+
+
+def test_the_interval_of_a_mean_of_counts_stays_in_their_range():
+    spec = find_spec(STANDARD_SPECS, "collisions")
+    values = [0.0, 0.0, 0.0, 3.0]
+    assert cluster_mean(values, range(4), bounds=None).low < 0.0, "the case tests something"
+    found = score_mean(values, range(4), spec)
+    assert (found.mean, found.low) == (0.75, 0.0)
+    assert found.high == cluster_mean(values, range(4), bounds=None).high
 
 
 def test_of_one_instance_there_is_no_interval_but_wilsons():
