@@ -80,7 +80,8 @@ def compare(
         raise ConfigurationError("command line", "--carry-over", ", ".join(runs), "run folders of this package")
     if not ours and len(runs) < 2:
         expected = "two results at least, or a run folder of a blind session"
-        raise ConfigurationError("command line", "RUNS", runs[0], expected, "`robocontrast compare -h` has more.")
+        cure = "Two policies of one file are `FILE#POLICY FILE#POLICY`; `robocontrast compare -h` has more."
+        raise ConfigurationError("command line", "RUNS", runs[0], expected, cure)
     from robocontrast_ros.analysis.foreign.reading import check_distinct_sources, read_arm
     from robocontrast_ros.analysis.foreign.verdict import verdicts
     from robocontrast_ros.analysis.tables.verdict import verdict_lines

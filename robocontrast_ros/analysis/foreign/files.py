@@ -36,15 +36,20 @@ def read_lines(source: str) -> list[tuple[int, str]]:
 
 
 def read_table(source: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
-    """Return the header of a CSV file, and its rows with the number of their last line.
+    """Return the header of a CSV file, in small letters, and its rows with the number of their last line.
+
+    Cells are told apart by commas, or by what the header has in their place: semicolons or tabs.
 
     Raises:
         ConfigurationError: it cannot be read, a column is there twice, or a row has another number of cells.
     """
-    reader = csv.DictReader(io.StringIO(read_text(source), newline=""))
+    text = read_text(source)
+    first = text.partition("\n")[0]
+    delimiter = next((mark for mark in (",", ";", "\t") if mark in first), ",")
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows = []
     try:
-        reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
+        reader.fieldnames = [name.strip().lower() for name in reader.fieldnames or ()]
         for row in reader:
             rows.append((reader.line_num, row))
             if None in row or None in row.values():

@@ -241,6 +241,8 @@ def test_a_trial_of_fieldtrial_that_is_invalid_is_void_and_repeats_have_a_number
     [
         (("a,b", "1,2"), ("`success` or `score`", "a, b")),
         (("success,success", "1,0"), ("`success`", "twice")),
+        (("Success,success", "1,0"), ("`success`", "twice")),
+        (("success;score", "1;0,5"), ("line 2", "0,5")),
         (("success", "maybe"), ("line 2", "maybe", "true or false")),
         (("success", "0.5"), ("line 2", "0.5")),
         (("score", "7"), ("line 2", "from 0 to 1")),
@@ -253,6 +255,18 @@ def test_a_trial_of_fieldtrial_that_is_invalid_is_void_and_repeats_have_a_number
 )
 def test_a_table_that_does_not_fit_is_refused_with_the_line(tmp_path, lines, words):
     refusal(table(tmp_path / "r.csv", *lines), str(tmp_path / "r.csv"), *words)
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_a_table_of_a_spreadsheet_is_the_same_table(tmp_path, mark):
+    plain = table(tmp_path / "r.csv", "policy,instance,seed,success", 'new,"a, b",1,true', "new,c,2,0")
+    other = table(
+        tmp_path / "s.csv",
+        "Policy,Instance,Seed,SUCCESS".replace(",", mark),
+        mark.join(("new", "a, b", "1", "true")),
+        mark.join(("new", "c", "2", "0")),
+    )
+    assert read_arm(other).outcomes == read_arm(plain).outcomes and len(read_arm(plain).outcomes) == 2
 
 
 @pytest.mark.parametrize(
