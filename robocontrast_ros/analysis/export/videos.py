@@ -104,7 +104,7 @@ def write_videos(
         path = video_file(to, attempt.trial_id)
         shown[attempt.row["index"]] = _write_trial(path, attempt, clip)
         written.append(Written(path, attempt.what, clip.problems))
-    for name, pairs in pairs_of(attempts).items():
+    for name, pairs in track([*pairs_of(attempts).items()], "grids"):
         chosen = [pair for pair in pairs if pair.first.row["index"] in shown and pair.second.row["index"] in shown]
         # What the perturbation costs comes first.
         chosen = sorted(chosen, key=lambda pair: not pair.lost)[:MOST]

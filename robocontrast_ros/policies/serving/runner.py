@@ -268,7 +268,9 @@ class PolicyRunner:
                 f"got shape {actions.shape}, expected (n, {wanted.action_size}) with n from 1 to {wanted.chunk_length}",
             )
         if not np.isfinite(actions).all():
-            raise PolicyFault(Fault.POLICY_NOT_FINITE, f"got {actions[~np.isfinite(actions).all(axis=1)][0]}")
+            raise PolicyFault(
+                Fault.POLICY_NOT_FINITE, f"got {actions[~np.isfinite(actions).all(axis=1)][0]}, expected finite numbers"
+            )
         return actions
 
 
