@@ -218,7 +218,7 @@ TENSOR = "answer with `actions.detach().float().cpu().numpy()`"
         ("return (row for row in [[0.0, 0.0]])", Fault.POLICY_WRONG_SHAPE, ["generator, not real numbers"]),
         ("return np.zeros((1, 2), 'm8[s]')", Fault.POLICY_WRONG_SHAPE, ["timedelta64"]),
         ("return [[0.0], [0.0, 0.0]]", Fault.POLICY_WRONG_SHAPE, ["cannot be read as numbers: ValueError"]),
-        ("return [[float('nan'), 0.0]]", Fault.POLICY_NOT_FINITE, ["nan"]),
+        ("return [[float('nan'), 0.0]]", Fault.POLICY_NOT_FINITE, ["nan", "expected finite numbers"]),
         ("return np.array([[1e400, 0.0]], np.longdouble)", Fault.POLICY_NOT_FINITE, ["inf"]),
     ],
 )
