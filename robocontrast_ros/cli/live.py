@@ -97,6 +97,7 @@ class LiveView:
         self._done_before = 0
         self._policy_loaded = False
         self._blind = False
+        self._widest = len("base ")
         self._bar = Progress(
             TextColumn("[bold]{task.fields[doing]}"),
             BarColumn(bar_width=24),
@@ -140,6 +141,7 @@ class LiveView:
         if isinstance(event, SessionStarted):
             self._metric = find_spec(event.scores, event.metric)
             self._blind = bool(event.recorded.blind_policies)
+            self._widest = max((self._widest, *map(len, event.symbols)))
         if isinstance(event, SetUp):
             self._spent += event.cost
         if isinstance(event, TrialFinished):
@@ -162,7 +164,7 @@ class LiveView:
             result, score = event.result, event.result.scores.get(self._metric.name, math.nan)
             slowed = is_slowed(event.speed_scaling)
             return (
-                _begun(event),
+                self._begun(event),
                 _WORDS[result.outcome],
                 f" {self._metric.symbol} {score:4.2f}  {event.cost:5.2f} {self._unit}  ",
                 f"“{on_one_line(event.trial.instance.instruction.text)}”",
@@ -171,7 +173,7 @@ class LiveView:
             )
         if isinstance(event, TrialVoid):
             why = "" if self._blind else f": {on_one_line(event.detail)}"
-            return _begun(event), ("void", "yellow"), f"  {event.fault.name}{why}"
+            return self._begun(event), ("void", "yellow"), f"  {event.fault.name}{why}"
         if isinstance(event, SpeedScalingNoted):
             return _UNDER_A_TRIAL, (on_one_line(event.detail), "yellow")
         if isinstance(event, Paused) and event.detail:
@@ -184,8 +186,13 @@ class LiveView:
             return _UNDER_A_TRIAL, (f"policy {event.policy} is refused:", "yellow"), f" {event.reason}"
         if isinstance(event, TrialSkipped):
             skipped = (f"skipped: {on_one_line(event.reason)}", "dim")
-            return f"{_UNDER_A_TRIAL}{event.base_id}  {event.perturbation:<5} ", skipped
+            return f"{_UNDER_A_TRIAL}{event.base_id}  {event.perturbation:<{self._widest}} ", skipped
         return ()
+
+    def _begun(self, event: TrialFinished | TrialVoid) -> str:
+        """Return the beginning of a trial's line."""
+        trial = event.trial
+        return f"{trial.trial_id}  {trial.base_id}  {trial.perturbation:<{self._widest}} "
 
     def _refresh(self, doing: str) -> None:
         limit = "" if math.isinf(self._budget) else f" of {self._budget:g}"
@@ -204,9 +211,3 @@ class LiveView:
             return ""
         left = max(total - self._done, 0) * (time.monotonic() - self._began) / ran
         return f"{int(left // 60)} min {int(left % 60):02d} s left"
-
-
-def _begun(event: TrialFinished | TrialVoid) -> str:
-    """Return the beginning of a trial's line."""
-    trial = event.trial
-    return f"{trial.trial_id}  {trial.base_id}  {trial.perturbation:<5} "
