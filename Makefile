@@ -4,6 +4,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SESSION ?= config/sessions/language_table_demo.yaml
+JAZZY := test/graph/test_sessions.py test/graph/test_tabletop.py test/graph/test_other_worlds.py \
+         test/graph/test_watchdog.py test/graph/test_simulation_client.py -m "not long"
+MIXED := test/graph/test_other_distribution.py
 
 # A sourced ROS workspace has its own Python packages and libraries; .venv is complete without them.
 unexport AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH PYTHONPATH
@@ -12,7 +15,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long bench campaign docs docs-all site wheels lock clean
+.PHONY: help setup demo test test-long test-jazzy bench campaign docs docs-all site wheels lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +36,13 @@ test: setup  ## run the linter, the import contracts, and a test of every promis
 test-long: PURPOSE := tests
 test-long: setup  ## run what `make test` leaves out, and every property with its full number of examples
 	$(BIN)/pytest --numprocesses 3 --dist worksteal -m "long or hypothesis" --hypothesis-profile full
+
+test-jazzy: export ROS_DISTRIBUTION := jazzy
+test-jazzy: PURPOSE := tests
+test-jazzy: setup  ## run a session of each kind on the wheels of ROS 2 Jazzy, in .venv-jazzy
+	.venv-jazzy/bin/pytest $(JAZZY)
+	ROBOCONTRAST_OTHER_PYTHON=.venv/bin/python .venv-jazzy/bin/pytest $(MIXED)
+	ROBOCONTRAST_OTHER_PYTHON=.venv-jazzy/bin/python .venv/bin/pytest $(MIXED)
 
 bench: setup  ## time the graph against the same loop without ROS
 	@$(BIN)/python benchmark/graph_overhead.py
@@ -59,6 +69,9 @@ wheels: setup  ## build the wheels of an installation without ROS into dist/
 lock:  ## renew requirements.lock from requirements.in (needs uv)
 	uv pip compile --universal --python-version 3.10 --generate-hashes --no-header --no-emit-package torch \
 	  --upgrade --quiet requirements.in --output-file requirements.lock
+	uv pip compile --universal --python-version 3.10 --generate-hashes --no-header --no-emit-package torch \
+	  --upgrade --quiet requirements.in requirements-jazzy.in --overrides requirements-jazzy-overrides.txt \
+	  --output-file requirements-jazzy.lock
 
 clean:  ## remove .venv and everything that was built
-	rm -rf .venv build dist install log
+	rm -rf .venv .venv-jazzy build dist install log

@@ -1,8 +1,8 @@
 """Make .venv in the checkout: Python packages from requirements.lock, our interfaces, nodes and modules.
 
 Run by `make setup`. The one argument is the purpose: `demo` (without an argument) makes what a session in simulation
-needs, `robot` adds interfaces of real robots' drivers, `tests` adds what only tests need. Does only what is not done
-yet. Started with whatever Python the user has, so it must parse under old ones and may import the standard library
+needs, `robot` adds interfaces of real robots' drivers, `tests` adds what only tests need. With the variable
+ROS_DISTRIBUTION=jazzy it makes .venv-jazzy from requirements-jazzy.lock instead. Does only what is not done yet. Started with whatever Python the user has, so it must parse under old ones and may import the standard library
 alone.
 """
 
@@ -26,6 +26,9 @@ OLDEST, NEWEST = (3, 10), (3, 13)
 
 PURPOSES = ("demo", "robot", "tests")
 """What may be given on the command line; the first where nothing is."""
+
+DISTRIBUTIONS = {"kilted": (".venv", "requirements.lock"), "jazzy": (".venv-jazzy", "requirements-jazzy.lock")}
+"""ROS distribution -> folder of its environment, and the lock of its Python packages."""
 
 DRIVERS = (
     "control_msgs",
@@ -72,9 +75,13 @@ def main():
     try:
         if purpose not in PURPOSES:
             raise SetupError("PURPOSE is {}, got {!r}".format(" or ".join(PURPOSES), purpose))
+        distribution = os.environ.get("ROS_DISTRIBUTION") or next(iter(DISTRIBUTIONS))
+        if distribution not in DISTRIBUTIONS:
+            raise SetupError("ROS_DISTRIBUTION is {}, got {!r}".format(" or ".join(DISTRIBUTIONS), distribution))
         check_version(sys.version_info)
         install_system_packages(missing_system_packages())
-        environment = Environment(ROOT / ".venv")
+        folder, lock = DISTRIBUTIONS[distribution]
+        environment = Environment(ROOT / folder, ROOT / lock)
         environment.create()
         environment.install_requirements()
         side_by_side(
@@ -201,8 +208,8 @@ class Environment:
     A journal in it says from what each step was last done; a step is done again when that has changed.
     """
 
-    def __init__(self, prefix):
-        self.prefix = prefix
+    def __init__(self, prefix, lock=ROOT / "requirements.lock"):
+        self.prefix, self.lock = prefix, lock
         self.python = prefix / "bin" / "python"
         self.log = prefix / "setup.log"
         self.journal = prefix / "setup.json"
@@ -230,12 +237,12 @@ class Environment:
         self.mark("environment", wanted)
 
     def install_requirements(self):
-        """Install the Python packages of requirements.lock."""
-        lock = ROOT / "requirements.lock"
+        """Install the Python packages of the lock."""
+        lock = self.lock
         wanted = digest([lock, Path(__file__).resolve()])
         if self.done.get("requirements") == wanted:
             return
-        say("installing the Python packages of requirements.lock")
+        say("installing the Python packages of " + lock.name)
         pip = [self.python, "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
         uv = shutil.which("uv")
         if uv is None:

@@ -62,7 +62,9 @@ class StrangeSimulator(Simulator):
             super()._step_simulation(request, response)
 
 
-def start(session: Any, parameters: Path, name: str, namespace: str = "", **variables: str) -> subprocess.Popen[bytes]:
+def start(
+    session: Any, parameters: Path, name: str, namespace: str = "", python: str = sys.executable, **variables: str
+) -> subprocess.Popen[bytes]:
     """Start it, none of a session's nodes, with the session's world; it has further environment variables."""
     scenes = session.task.scenes
     given = {
@@ -73,7 +75,7 @@ def start(session: Any, parameters: Path, name: str, namespace: str = "", **vari
     }
     parameters.write_text(yaml.safe_dump({"/**": {"ros__parameters": given}}))
     options = ["--ros-args", "-r", f"__node:={name}", "-r", f"__ns:=/{namespace}", "--params-file", str(parameters)]
-    return subprocess.Popen([sys.executable, __file__, *options], env={**os.environ, **variables})
+    return subprocess.Popen([python, __file__, *options], env={**os.environ, **variables})
 
 
 def _ours(name: str) -> str:
