@@ -2,8 +2,8 @@
 
 Run by `make setup`. The one argument is the purpose: `demo` (without an argument) makes what a session in simulation
 needs, `robot` adds interfaces of real robots' drivers, `tests` adds what only tests need. With the variable
-ROS_DISTRIBUTION=jazzy it makes .venv-jazzy from requirements-jazzy.lock instead. Does only what is not done yet. Started with whatever Python the user has, so it must parse under old ones and may import the standard library
-alone.
+ROS_DISTRIBUTION=jazzy it makes .venv-jazzy from requirements-jazzy.lock instead. Does only what is not done yet.
+Started with whatever Python the user has, so it must parse under old ones and may import the standard library alone.
 """
 
 import ctypes

@@ -14,7 +14,7 @@ from robocontrast_ros.analysis.estimates.results import Results, compute_results
 from robocontrast_ros.analysis.estimates.test_set import draw_test_set
 from robocontrast_ros.analysis.tables.deviations import deviations_block
 from robocontrast_ros.analysis.tables.latex import tabular
-from robocontrast_ros.analysis.tables.summary import estimates_tex, scores_tex, summary_report, summary_tex
+from robocontrast_ros.analysis.tables.summary import conclusion, estimates_tex, scores_tex, summary_report, summary_tex
 from robocontrast_ros.analysis.tables.terminal import Table
 from robocontrast_ros.runs.journal import Journal, read_begun
 from robocontrast_ros.runs.run_folder import RunFolder
@@ -72,6 +72,8 @@ def write_results(run: RunFolder, journal: Journal | None = None) -> Results:
         if (profile := profile_of(results)) is not None:
             text.print("", profile_report(profile, results.summary.mark), sep="\n")
             write_profile(profile, run.path)
+    if said := conclusion(results.summary):
+        text.print(f"\n{said}")
     write_file(run.path / "summary.txt", text.file.getvalue())
     make_folder(run.figures)
     figure = run.figures / "overview.png"

@@ -48,6 +48,7 @@ from robocontrast_ros.analysis.tables.sample_size import sample_size_block
 from robocontrast_ros.analysis.tables.summary import (
     all_scores_block,
     changes_block,
+    conclusion,
     effort_block,
     estimates_block,
     latency_block,
@@ -156,6 +157,7 @@ def _content(
             if (link := video_link(run.videos / f"grid_{name}.mp4", page))
         },
         "headlines": tuple(headlines_of(summary)),
+        "conclusion": conclusion(summary),
         "tables": _tables(run, results),
         "charts": _charts(results),
         "deviations": deviations_block(results),

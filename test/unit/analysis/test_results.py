@@ -122,7 +122,10 @@ def test_every_kind_of_run_gets_its_files(run, case):
     assert pl.read_parquet(folder.path / "trials.parquet").equals(results.trials)
     summary = json.loads((folder.path / "summary.json").read_text(), parse_constant=pytest.fail)
     assert [row["perturbation"] for row in summary["rows"]] == ["base", "LB2", "SB2", "all"]
-    assert "LB2" in (folder.path / "summary.txt").read_text()
+    text = (folder.path / "summary.txt").read_text()
+    said = conclusion(results.summary)
+    assert "LB2" in text and text.replace("\n", " ").rstrip().endswith(said)
+    assert bool(said) == results.trials["counts"].any()
     picture = np.asarray(Image.open(results.figure).convert("RGB"))
     assert picture.shape == (660, 1650, 3)
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 20
