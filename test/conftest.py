@@ -31,7 +31,7 @@ with contextlib.suppress(RenderingUnavailable):
 gc.disable()
 
 # How long an example takes says more about what else the machine does than about the code.
-settings.register_profile("quick", deadline=None, max_examples=15)
+settings.register_profile("quick", deadline=None, max_examples=10)
 settings.register_profile("full", deadline=None, max_examples=100)
 settings.load_profile("quick")
 

@@ -33,11 +33,16 @@ def write_files(page: Path, folder: Path, changes: dict[str, object] | None = No
     return at_robot
 
 
-def run_commands(page: Path, folder: Path, environment: dict[str, str] | None = None) -> None:
-    """Run the commands of a page, one after the other; a report of a run comes out."""
+def commands_of(page: Path) -> list[str]:
+    """Return the commands of a page, in their order; one instance runs as two do."""
     blocks = CONSOLE.findall(page.read_text(encoding="utf-8"))
     lines = [line.removeprefix("$ ") for block in blocks for line in block.splitlines()]
     assert lines
+    return [line.replace("--size 2", "--size 1") for line in lines]
+
+
+def run_commands(lines: list[str], folder: Path, environment: dict[str, str] | None = None) -> None:
+    """Run commands, one after the other; a report of a run is there afterwards."""
     # A comparison that decides nothing has an exit code of its own.
     script = "\n".join(f"{line} || [ $? = 3 ] || exit 1" for line in lines)
     path = os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"]))

@@ -7,10 +7,13 @@ import json
 import os
 import sys
 from contextlib import closing
+from functools import partial
+from operator import attrgetter
 from unittest import mock
 
 import pytest
 from chromium import chromium_missing
+from session_runs import Workplace
 
 from robocontrast_ros.sessions.fast_mode import open_bench
 from robocontrast_ros.sessions.loop import run_session
@@ -48,9 +51,24 @@ LONG = {
     "stop_times": "--only killed --trials 1",
     "tabletop_perturbations": "--instances 1 --ordered 1",
     "trial_rate": "oracle --processes 1 --trials 1",
-    "wall_clock": "--sessions board_franka_oracle --instances 1",
+    "wall_clock": "--sessions small --instances 1 --camera-rate 5",
 }
 """Name -> arguments. Those that start a graph, or take more than 5 s of processor time, are long."""
+
+ONE_BIN = Overrides(settings={"strategy.perturbations": [{"name": "clutter_bin", "bin": 1, "edges": [2.7]}]})
+LESS = {
+    "clutter": {"KINDS": lambda kinds: kinds[::5]},
+    "clutter_bins": {"SIZES": lambda sizes: sizes[:2], "resolve": lambda resolve: partial(resolve, overrides=ONE_BIN)},
+    "graph_overhead": {"GRAPHS": lambda graphs: dict([*graphs.items()][:1]), "SIZE": lambda size: 64},
+    "hands": {"Bench.steps_a_second.__defaults__": lambda seconds: (1.0,)},
+    "idle_load": {"laboratory": lambda laboratory: partial(laboratory, camera_period=0.2)},
+    "offline_scoring": {"REPEATS": lambda number: 1},
+    "report_load": {"REPEATS": lambda number: 1},
+    "rounding_ties": {"KERNELS": lambda kernels: {"sse4_2": kernels["sse4_2"]}},
+    "safety_limits": {"SESSIONS": lambda sessions: (sessions[0], sessions[-2])},
+    "tabletop_perturbations": {"NAMES": lambda names: names[:2]},
+}
+"""Name -> its constants that no argument makes less, each with what makes it less."""
 
 ELSEWHERE = {"policy_server": "test/graph/test_policy_server_benchmark.py"}
 """Name -> the test that runs it."""
@@ -65,8 +83,10 @@ def restored(monkeypatch, checkout):
         yield
 
 
-def recorded_run(folder):
-    """Run two trials and return the folder of the run, with their bags."""
+@pytest.fixture(scope="module")
+def recorded_run(tmp_path_factory):
+    """The folder of a run of two trials, with their bags."""
+    folder = tmp_path_factory.mktemp("runs")
     session = resolve("language_table_demo", Overrides(policy="oracle", max_trials=2, output=str(folder)))
     run = session.new_run(1_790_000_000.0)
     with closing(open_bench(session, recorder=trial_recorder(session, run))) as bench:
@@ -76,12 +96,22 @@ def recorded_run(folder):
 
 @pytest.mark.usefixtures("restored")
 @pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.long) for name in LONG)])
-def test_it_runs(name, monkeypatch, tmp_path, capfd):
+def test_it_runs(name, monkeypatch, tmp_path, request, capfd):
     if name == "report_load" and (missing := chromium_missing()):
         pytest.skip(missing)
-    words = [str(recorded_run(tmp_path)) if word == RUN else word for word in (QUICK | LONG)[name].split()]
+    words = (QUICK | LONG)[name].split()
+    if RUN in words:
+        words[words.index(RUN)] = str(request.getfixturevalue("recorded_run"))
     monkeypatch.setattr(sys, "argv", [name, *words])
-    assert not importlib.import_module(f"benchmark.{name}").main()
+    script = importlib.import_module(f"benchmark.{name}")
+    for path, less in LESS.get(name, {}).items():
+        *of, constant = path.rsplit(".", 1)
+        owner = attrgetter(*of)(script) if of else script
+        monkeypatch.setattr(owner, constant, less(getattr(owner, constant)))
+    if name == "wall_clock":
+        small = script.Compared(str(Workplace(tmp_path).session()), "franka", "oracle")
+        monkeypatch.setattr(script, "SESSIONS", {"small": small})
+    assert not script.main()
     assert capfd.readouterr().out
 
 

@@ -44,8 +44,14 @@ def test_no_result_is_stale():
 
 
 @pytest.mark.long
-def test_every_document_says_what_the_results_say():
+def test_documents_and_the_figures_of_studies_say_what_the_results_say(tmp_path):
+    # In one test, because both are of the same analyses, which take the longest.
     assert outdated_documents() == []
+    for study in ("language_table", "navigation"):
+        committed = read_result(RESULTS / f"study_{study}.json")
+        packed = (RESULTS / f"study_{study}_trials.csv.gz").read_bytes()
+        for name, content in pictures.of_study(committed.values, packed, tmp_path).items():
+            assert pictures.difference(content, (ROOT / name).read_bytes()) < pictures.ROOT_MEAN_SQUARE, name
 
 
 @pytest.mark.long
@@ -63,15 +69,6 @@ def test_a_quick_command_gives_the_committed_result_and_pictures_again(recipe, t
     made = recipe.make(recipe.command, tmp_path)
     assert rounded(made.values) == committed.values
     for name, content in made.files.items():
-        assert pictures.difference(content, (ROOT / name).read_bytes()) < pictures.ROOT_MEAN_SQUARE, name
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("study", ["language_table", "navigation"])
-def test_the_figures_of_a_study_are_drawn_of_its_committed_trials(tmp_path, study):
-    committed = read_result(RESULTS / f"study_{study}.json")
-    packed = (RESULTS / f"study_{study}_trials.csv.gz").read_bytes()
-    for name, content in pictures.of_study(committed.values, packed, tmp_path).items():
         assert pictures.difference(content, (ROOT / name).read_bytes()) < pictures.ROOT_MEAN_SQUARE, name
 
 

@@ -78,16 +78,25 @@ def manifest(checkout) -> ElementTree.ElementTree:
 
 
 @pytest.fixture(scope="module")
-def imported(checkout) -> set[str]:
+def imports(checkout) -> list[tuple[str, ast.Import | ast.ImportFrom]]:
+    """The statements of our modules that import, each with its file's name."""
+    return [
+        (path.name, node)
+        for path in (checkout / "robocontrast_ros").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+
+
+@pytest.fixture(scope="module")
+def imported(imports) -> set[str]:
     """Top-level names that our modules import."""
     names = set()
-    paths = (checkout / "robocontrast_ros").rglob("*.py")
-    for path in (path for path in paths if path.name != OF_ANOTHER_ENVIRONMENT):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                names |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                names.add(node.module.partition(".")[0])
+    for _, node in (each for each in imports if each[0] != OF_ANOTHER_ENVIRONMENT):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif node.level == 0:
+            names.add(node.module.partition(".")[0])
     return names - set(sys.stdlib_module_names) - {"robocontrast_ros"}
 
 
@@ -166,13 +175,11 @@ NEWER_THAN_3_10 = {"LiteralString", "Never", "NotRequired", "Required", "Self", 
 """What `typing` has since Python 3.11 or 3.12; `typing_extensions` has it in every version."""
 
 
-def test_nothing_of_typing_is_imported_that_the_oldest_python_does_not_have(checkout, described):
+def test_nothing_of_typing_is_imported_that_the_oldest_python_does_not_have(imports, described):
     assert ">=3.10" in described.metadata["Requires-Python"]
-    found = set()
-    for path in (checkout / "robocontrast_ros").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module == "typing":
-                found |= {(path.name, each.name) for each in node.names if each.name in NEWER_THAN_3_10}
+    of_typing = [(file, node) for file, node in imports if isinstance(node, ast.ImportFrom) and node.module == "typing"]
+    assert of_typing
+    found = {(file, each.name) for file, node in of_typing for each in node.names if each.name in NEWER_THAN_3_10}
     assert found == set()
 
 

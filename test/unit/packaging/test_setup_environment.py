@@ -2,7 +2,9 @@
 
 import ast
 import importlib.util
+import os
 import re
+import sys
 import threading
 from pathlib import Path
 
@@ -90,7 +92,9 @@ def test_an_environment_of_somebody_else_is_left_alone(setup, tmp_path):
     assert (tmp_path / "pyvenv.cfg").exists()
 
 
-def test_an_environment_that_was_moved_is_made_anew(setup, tmp_path):
+def test_an_environment_that_was_moved_is_made_anew(setup, monkeypatch, tmp_path):
+    # With uv, which is quicker than what comes with Python.
+    monkeypatch.setenv("PATH", os.pathsep.join((os.path.dirname(sys.executable), os.environ["PATH"])))
     prefix = tmp_path / "venv"
     prefix.mkdir()
     (prefix / "old").touch()

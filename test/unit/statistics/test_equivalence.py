@@ -49,7 +49,7 @@ def rejected(rng, number, loses, gains, draws, each=1):
 def test_a_change_as_large_as_the_margin_is_called_none_in_no_more_than_one_of_twenty_samples(
     number, loses, gains, each
 ):
-    draws = 400
+    draws = 200
     share = rejected(np.random.default_rng(number), number, loses, gains, draws, each)
     # With a probability of 5 % in each, fewer than one in ten thousand simulations has more.
     assert share <= stats.binom.ppf(0.9999, draws, 0.05) / draws
@@ -130,7 +130,7 @@ def test_harm_with_one_trial_an_instance_is_the_exact_sign_test():
 
 
 def test_equal_policies_are_called_harmed_in_no_more_than_one_of_twenty_samples():
-    rng, draws = np.random.default_rng(1), 400
+    rng, draws = np.random.default_rng(1), 200
     harmed = 0
     for _ in range(draws):
         instance = rng.random(12)

@@ -206,6 +206,16 @@ def test_a_session_names_a_perturbation_with_its_parameters(tmp_path):
             r"`strategy\.perturbations\.count`: .*expected no parameters, because 'S' has none",
         ),
         ({"count": 3}, r"`strategy\.perturbations\.name`: got 'nothing', expected the name of a perturbation"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused_by_name(entry, message):
+    with pytest.raises(ConfigurationError, match=message):
+        load_perturbation(entry, "test", "strategy.perturbations")
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
         (
             {"name": "distractor"},
             r"got 'distractor', expected a known perturbation of task '.*Did you mean 'distractors'\?",
@@ -218,7 +228,7 @@ def test_a_session_names_a_perturbation_with_its_parameters(tmp_path):
         ),
     ],
 )
-def test_parameters_that_do_not_fit_are_refused_by_name(tmp_path, entry, message):
+def test_perturbations_that_do_not_fit_the_task_of_a_session_are_refused(tmp_path, entry, message):
     with pytest.raises(ConfigurationError, match=message):
         session(tmp_path, entry)
 

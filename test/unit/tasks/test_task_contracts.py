@@ -27,9 +27,9 @@ class TestNavigation(TaskContract):
 
 FEW = ("banana", "basket", "bowl", "brick", "can", "cube", "golf_ball", "mug", "plate", "soup_can", "tennis_ball")
 
-
 THINGS = fresh(objects=FEW)
-CLUTTERED = fresh(CLUTTER_FILE)
+# Few textures and small images take less time.
+CLUTTERED = fresh(CLUTTER_FILE, FEW, {"size": (80, 60)})
 
 
 class TestTabletop(TaskContract):

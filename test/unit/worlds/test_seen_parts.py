@@ -256,7 +256,7 @@ def test_a_drawer_that_was_forgotten_is_seen_shut_and_the_person_is_asked_to_ope
     assert TASK.things.position(found, DRAWER) == pytest.approx(0.15, abs=0.001)
 
 
-DRAWN = 4
+DRAWN = 2
 """Scenes of each part in which a joint's position is measured."""
 MEASURED = [(DRAWER, ON_PARTS, 0.005), (DOOR, ON_PARTS, math.radians(2.0)), (KNOB, ON_PARTS, math.radians(0.5))]
 MEASURED += [(DOOR, ON_PARTS | ON_FIXTURES, math.radians(0.5))]
