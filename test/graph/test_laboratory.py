@@ -86,6 +86,7 @@ def is_complete(run) -> None:
 def test_a_session_over_the_interfaces_of_the_real_driver_ends_well_and_its_bags_hold_what_it_was_scored_by(
     place, kind
 ):
+    place.results = True
     session = write_session(place, kind)
     with laboratory(resolve(session), place.folder, **LATE[kind]) as lab:
         code, output = place.run("evaluate", session)

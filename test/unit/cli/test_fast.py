@@ -20,7 +20,7 @@ from robocontrast_ros.sessions.resolving import resolve
 
 @pytest.fixture
 def place(tmp_path):
-    return Workplace(tmp_path)
+    return Workplace(tmp_path, results=True)
 
 
 CONTRAST = {"strategy": {"name": "contrast_set", "perturbations": ["LB1", "SB2"]}}

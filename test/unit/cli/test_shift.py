@@ -24,6 +24,8 @@ from robocontrast_ros.images.difference import VisualChange
 from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.runs.run_folder import RunFolder
 
+pytestmark = pytest.mark.usefixtures("figures_undrawn")
+
 SHIPPED = read_yaml(resolve_uri("package://robocontrast_ros/config/sessions/kitchen_c1.yaml"))
 
 

@@ -21,6 +21,8 @@ from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.recording import trial_recorder
 from robocontrast_ros.sessions.resolving import resolve
 
+pytestmark = pytest.mark.usefixtures("figures_undrawn")
+
 POLICIES = ("oracle", "random")
 
 
