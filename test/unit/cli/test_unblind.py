@@ -6,6 +6,7 @@ import json
 
 import pytest
 import yaml
+from session_runs import Workplace
 from typer.testing import CliRunner
 
 from robocontrast_ros.analysis.rescoring.recorded_trials import run_of
@@ -35,7 +36,8 @@ def begin(folder, **changes):
     content = {
         "name": "blind",
         "seed": 3,
-        "task": "language_table",
+        # The oracle needs 36 steps at most.
+        "task": Workplace(folder).short_task(60),
         "robot": "franka",
         "blind": {"policies": list(POLICIES), "swap_time": 0.0},
         "strategy": {"name": "contrast_set", "perturbations": ["LB1", "SB1"]},
