@@ -275,6 +275,7 @@ def test_a_person_who_takes_long_to_judge_does_not_keep_a_session_that_is_to_end
 
 @pytest.mark.long
 def test_a_session_on_a_robot_that_stops_is_slowed_and_meets_a_hand_waits_for_a_person_and_goes_on(place):
+    place.results = True
     robot = place.folder / "arm.yaml"
     driver = {"universal_robots": {}, "follow_joint_trajectory": {"controller": "trajectory_controller"}}
     driver |= {"answer_timeout": 60.0, "clock_tolerance": 60.0, "wrench": "force_torque_sensor_broadcaster/wrench"}

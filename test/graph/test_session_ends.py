@@ -22,7 +22,7 @@ pytest.importorskip("rclpy", reason="needs ROS 2 (run `make setup`)")
 
 from robocontrast_ros.msg import SessionStatus
 from robocontrast_ros.srv import PauseSession, ResumeSession, StartSession, SwapPolicy
-from session_runs import COMMAND, SUPPORT, Workplace, events_of, finish, finished, node_pids, wait_until
+from session_runs import ALONE, SUPPORT, Workplace, events_of, finish, finished, node_pids, wait_until
 from small_disks import NotAllowed, small_disk
 from spinning import spun_node
 from typer.testing import CliRunner
@@ -123,7 +123,7 @@ class Terminal:
             signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
         self.process = subprocess.Popen(
-            [*COMMAND, "evaluate", *map(str, arguments)],
+            [*ALONE, "evaluate", *map(str, arguments)],
             cwd=place.folder,
             env={**os.environ, "PYTHONPATH": str(SUPPORT), "TERM": "xterm", "COLUMNS": "500"},
             stdin=terminal,

@@ -48,7 +48,7 @@ PERTURBATIONS = [
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
     """Run a session once for all tests; return the workplace and the run."""
-    place = Workplace(tmp_path_factory.mktemp("told"))
+    place = Workplace(tmp_path_factory.mktemp("told"), results=True)
     file = place.session(
         task=place.short_task(5),
         policy=place.policy("Reading", "attentive_policies"),

@@ -20,6 +20,8 @@ from robocontrast_ros.runs.journal import read_journal
 
 SUPPORT = Path(__file__).resolve().parent
 COMMAND = [sys.executable, "-c", "from robocontrast_ros.cli.main import app; app()"]
+ALONE = [sys.executable, str(SUPPORT / "session_alone.py")]
+"""The command, without the results of a session at its end."""
 LONG_LIMITS = {"rollout": 50.0, "loop": 30.0, "state": 10.0, "cameras": 30.0}
 """Limits of a watchdog on a machine that does other things besides."""
 TIMEOUTS = {"policy": 30.0, "sensors": 30.0, "set_up": 240.0, "scoring": 30.0, "recording": 60.0, "start_up": 240.0}
@@ -32,10 +34,17 @@ DEADLINE = 400.0
 
 @dataclass
 class Workplace:
-    """A folder with session files, and runs below it."""
+    """A folder with session files, and runs below it.
+
+    Attributes:
+        folder: where they are.
+        environment: variables that its commands have besides.
+        results: whether a session shows its results at its end, as a user has it: tables, figure and maps.
+    """
 
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
+    results: bool = False
 
     def session(self, **changes: object) -> Path:
         """Write a small session file and return it."""
@@ -59,11 +68,11 @@ class Workplace:
         path.write_text(yaml.safe_dump(content))
         return path
 
-    def short_task(self, steps: int, name: str = "language_table") -> str:
-        """Write a task whose trials are over after so many steps, however little the policy does; return its path."""
+    def short_task(self, steps: int, name: str = "language_table", **changes: object) -> str:
+        """Write a task whose trials are over after so many steps, with other changes of its file; return its path."""
         task = read_yaml(resolve_uri(f"package://robocontrast_ros/config/tasks/{name}.yaml"))
         path = self.folder / "short.yaml"
-        path.write_text(yaml.safe_dump({**task, "step_limit": steps}))
+        path.write_text(yaml.safe_dump({**task, "step_limit": steps, **changes}))
         return str(path)
 
     def policy(self, name: str, module: str = "faulty_policies") -> str:
@@ -77,7 +86,7 @@ class Workplace:
         environment = {**os.environ, **self.environment}
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(SUPPORT), environment.get("PYTHONPATH")]))
         return subprocess.Popen(
-            [*before, *COMMAND, *map(str, arguments)],
+            [*before, *(COMMAND if self.results else ALONE), *map(str, arguments)],
             cwd=self.folder,
             env=environment,
             text=True,

@@ -20,6 +20,12 @@ from robocontrast_ros.runs.journal import read_journal
 from robocontrast_ros.tasks.kitchen import Kitchen
 from robocontrast_ros.tasks.tabletop import Tabletop
 
+RATE = 5.0
+"""Control steps a second [Hz]: half of those of the shipped tasks, of twice the length. Pictures are as many."""
+
+OF_A_STEP = ("step", "slow_step", "turn", "leash", "stalled", "still", "still_turn", "settled")
+"""What the oracles' parameters say of one step."""
+
 
 class Told:
     """Takes its target to move with the tool while it has it; its file is beside the folder runs.
@@ -36,12 +42,14 @@ class Told:
     def from_file(cls, path: Path) -> Told:
         file = resolve_uri(f"package://robocontrast_ros/config/policies/{cls.oracle}.yaml")
         parameters = load_record(TabletopOracleParameters, file)
-        policy = cls(parameters, cls.task.from_file(resolve_uri(parameters.task)))
+        task, handling = cls.task.from_file(resolve_uri(parameters.task)), parameters.handling
+        longer = {name: task.control_rate / RATE * getattr(handling, name) for name in OF_A_STEP}
+        policy = cls(replace(parameters, handling=replace(handling, **longer)), task)
         policy.runs = path.parent / "runs"
         return policy
 
     def describe(self):
-        return replace(super().describe(), privileged=False)
+        return replace(super().describe(), privileged=False, rate=RATE)
 
     def reset(self, instruction, seed):
         super().reset(instruction, seed)

@@ -19,6 +19,9 @@ from robocontrast_ros.worlds.mujoco.entities import Bounds, EntityState, NotMova
 POSITIONS = {0: 7, 1: 4, 2: 1, 3: 1}
 VELOCITIES = {0: 6, 1: 3, 2: 1, 3: 1}
 
+KNOWN = 256
+"""How many sets of touching geometries are kept with their pairs of entities: one step mostly has those of another."""
+
 
 class Bodies:
     """The state of a composed model, by entity. Each method with a name raises UnknownEntity if no entity has it.
@@ -45,6 +48,7 @@ class Bodies:
         self._mocaps = {body: int(model.body_mocapid[body]) for body in joints if model.body_mocapid[body] >= 0}
         self._parts = {body: self._part_joint(body) for body in self._roots.values() if model.body_parentid[body]}
         self._geom_entity = self._entities_of(model.geom_bodyid)
+        self._known: dict[bytes, frozenset[tuple[str, str]]] = {}
 
     def restore(self, before: Bodies) -> None:
         """Take over, by name, all positions and velocities in the previous model."""
@@ -131,10 +135,20 @@ class Bodies:
         Args:
             contacts: pairs of geometries, as the bytes of ``MjData.contact.geom``.
         """
-        geometries = np.frombuffer(b"".join(contacts), dtype=np.int32).reshape(-1, 2)
-        pairs = np.unique(self._geom_entity[geometries], axis=0).tolist()
+        return frozenset().union(*map(self._pairs, contacts))
+
+    def _pairs(self, contacts: bytes) -> frozenset[tuple[str, str]]:
+        """Return the pairs of entities of one physics step, as ``touching`` does."""
+        if (known := self._known.get(contacts)) is not None:
+            return known
+        geometries = np.frombuffer(contacts, dtype=np.int32).reshape(-1, 2)
+        pairs = set(map(tuple, self._geom_entity[geometries].tolist()))
         named = ((self.names[a], self.names[b]) for a, b in pairs if a != b and max(a, b) < len(self.names))
-        return frozenset((a, b) if a < b else (b, a) for a, b in named)
+        found = frozenset((a, b) if a < b else (b, a) for a, b in named)
+        if len(self._known) >= KNOWN:
+            self._known.clear()
+        self._known[contacts] = found
+        return found
 
     def refresh(self) -> None:
         """Compute poses, velocities and cameras from the joints; the solver's memory does not change."""

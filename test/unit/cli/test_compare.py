@@ -15,6 +15,8 @@ from robocontrast_ros.analysis.tables.comparison import COLUMNS
 from robocontrast_ros.cli.main import app
 from robocontrast_ros.runs.run_folder import RunFolder
 
+pytestmark = pytest.mark.usefixtures("figures_undrawn")
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):

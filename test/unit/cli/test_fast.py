@@ -20,7 +20,7 @@ from robocontrast_ros.sessions.resolving import resolve
 
 @pytest.fixture
 def place(tmp_path):
-    return Workplace(tmp_path)
+    return Workplace(tmp_path, results=True)
 
 
 CONTRAST = {"strategy": {"name": "contrast_set", "perturbations": ["LB1", "SB2"]}}
@@ -72,7 +72,13 @@ def _signals():
 @pytest.mark.usefixtures("_signals")
 def test_signals_end_a_fast_session_in_order_however_often_they_come_and_it_goes_on_as_without(place, monkeypatch):
     session = place.session(
-        **CONTRAST, policy="noisy_oracle", test_set={"size": 5}, cameras=[], fast=True, recording="none"
+        **CONTRAST,
+        policy="noisy_oracle",
+        task=place.short_task(100),
+        test_set={"size": 5},
+        cameras=[],
+        fast=True,
+        recording="none",
     )
 
     def stopped(number, times, *words):

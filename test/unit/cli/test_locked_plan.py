@@ -30,6 +30,8 @@ from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.resolving import resolve
 from robocontrast_ros.sessions.schema import SessionParameters
 
+pytestmark = pytest.mark.usefixtures("figures_undrawn")
+
 TITLE = "Deviations from the locked plan"
 
 

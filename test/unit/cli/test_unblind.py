@@ -6,6 +6,7 @@ import json
 
 import pytest
 import yaml
+from session_runs import Workplace
 from typer.testing import CliRunner
 
 from robocontrast_ros.analysis.rescoring.recorded_trials import run_of
@@ -21,6 +22,8 @@ from robocontrast_ros.sessions.loop import run_session
 from robocontrast_ros.sessions.recording import trial_recorder
 from robocontrast_ros.sessions.resolving import resolve
 
+pytestmark = pytest.mark.usefixtures("figures_undrawn")
+
 POLICIES = ("oracle", "random")
 
 
@@ -33,7 +36,8 @@ def begin(folder, **changes):
     content = {
         "name": "blind",
         "seed": 3,
-        "task": "language_table",
+        # The oracle needs 36 steps at most.
+        "task": Workplace(folder).short_task(60),
         "robot": "franka",
         "blind": {"policies": list(POLICIES), "swap_time": 0.0},
         "strategy": {"name": "contrast_set", "perturbations": ["LB1", "SB1"]},

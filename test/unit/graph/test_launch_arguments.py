@@ -129,10 +129,11 @@ def test_what_is_named_but_does_not_fit_is_told_by_its_name(launch, tmp_path, wo
     assert not list(tmp_path.iterdir())
 
 
-@pytest.fixture
-def begun(tmp_path):
-    """Return the run folder of a session of which one trial was run."""
-    session = resolve("language_table_demo", Overrides(output=str(tmp_path), policy="oracle"))
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """Return the run folder of a session of which one trial was run; whoever resumes it here changes nothing in it."""
+    folder = tmp_path_factory.mktemp("begun")
+    session = resolve("language_table_demo", Overrides(output=str(folder), policy="oracle", settings={"cameras": []}))
     run = session.new_run(0.0)
     bench = open_bench(session)
     evaluation = session.evaluation()
@@ -187,7 +188,7 @@ def test_what_a_resumed_session_has_already_is_refused_beside_it(launch, begun):
         launch({"resume": str(begun.path), "robot": "ur5e"})
 
 
-def test_a_second_session_is_refused_where_one_is_and_has_its_place_in_another_namespace(launch, begun, tmp_path):
+def test_a_second_session_is_refused_where_one_is_and_has_its_place_in_another_namespace(launch, tmp_path):
     words = {"output": str(tmp_path / "others"), "policy": "oracle"}
     first = launch(words)
     with pytest.raises(ConfigurationError, match="ROS_DOMAIN_ID") as error:

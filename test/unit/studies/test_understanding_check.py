@@ -23,6 +23,8 @@ from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.studies.understanding import Job, _run, load_check, run_check
 from robocontrast_ros.tasks import levels
 
+pytestmark = pytest.mark.usefixtures("figures_undrawn")
+
 LEVELS = {
     "task": "language_table_distracting",
     "policies": ["oracle"],
