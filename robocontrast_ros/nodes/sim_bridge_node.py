@@ -29,7 +29,6 @@ from robocontrast_ros.nodes.runtime.qos import LOCKSTEP, RECORDED
 from robocontrast_ros.nodes.runtime.simulated_clock import SimulatedClock
 from robocontrast_ros.nodes.sim_bridge.console_client import ConsoleClient
 from robocontrast_ros.nodes.sim_bridge.simulation_client import RosSimulation
-from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.srv import GetScene, SetupScene
 from robocontrast_ros.worlds.backends import BackendContext, ClosingBackend, SceneBackend, reset_robot
@@ -50,7 +49,6 @@ class SimBridge(Node):
         """Declare the parameters, and open the backend, which may wait for a simulator and check its features."""
         super().__init__("sim_bridge")
         self._node_parameters = parameters = declare_record(self, SimBridgeParameters)
-        check_installed()
         source = f"parameters of node '{self.get_name()}'"
         kind = load_plugin("scene_backends", parameters.backend, source, "backend")
         self._streams = parameters.stream and kind.features.streams

@@ -1,41 +1,41 @@
-"""The versions of simulation_interfaces that are installed, and that a simulator uses: ours is 1.x.
+"""The versions of simulation_interfaces: 1.x (Humble to Kilted) and 2.x (Rolling), whichever is installed.
 
-From 2.0 on SpawnEntity and SetEntityState have other fields under the same names. Some middlewares connect the two
-versions in spite of this and drop the fields that the other side does not know; with others (Fast DDS of Kilted) the
-service never comes up, without an error.
+From 2.0 on SpawnEntity, SetEntityState and Spawnable have other fields under the same names. Some middlewares connect
+the two versions in spite of this and drop the fields that the other side does not know; with others (Fast DDS of
+Kilted) the service never comes up, without an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from typing import Any
 
 from rclpy.client import Client
 from rclpy.node import Node
 from rclpy.topic_endpoint_info import TopicEndpointInfo
-from simulation_interfaces.srv import SetEntityState, SpawnEntity
 
 from robocontrast_ros.configuration import ConfigurationError
 
-CURE = "Humble, Jazzy and Kilted bring 1.4 to 1.6: apt install ros-$ROS_DISTRO-simulation-interfaces"
+CURE = (
+    "Install the same version on both sides: Humble, Jazzy and Kilted bring 1.4 to 1.6, Rolling 2.x, by "
+    "apt install ros-$ROS_DISTRO-simulation-interfaces"
+)
 
-_OF_2 = {"SpawnEntity": "entity_resource", "SetEntityState": "set_pose"}
-"""Service -> a field of its request that is new in 2.0."""
+
+def resource_of(message: Any) -> Any:
+    """Return what has `uri` and `resource_string`: the message itself in 1.x, a part of it in 2.x."""
+    return getattr(message, "entity_resource", message)
 
 
-def check_installed(requests: Iterable[type] = (SpawnEntity.Request, SetEntityState.Request)) -> None:
-    """Refuse installed interfaces of another version.
+def set_all(request: Any) -> None:
+    """Say that SetEntityState sets pose and twist, as it always does in 1.x."""
+    if hasattr(request, "set_pose"):
+        request.set_pose = request.set_twist = True
 
-    Raises:
-        ConfigurationError: the interfaces are 2.x.
-    """
-    fields: dict[str, Mapping[str, str]] = {
-        cls.__name__.partition("_")[0]: cls.get_fields_and_field_types() for cls in requests
-    }
-    newer = [f"{name}.{_OF_2[name]}" for name, known in fields.items() if _OF_2[name] in known]
-    if newer:
-        raise ConfigurationError(
-            "package simulation_interfaces", "version", f"2.x (it has {', '.join(newer)})", "1.x", CURE
-        )
+
+def sets(request: Any) -> tuple[bool, bool]:
+    """Return whether a request of SetEntityState sets the pose, and the twist."""
+    return getattr(request, "set_pose", True), getattr(request, "set_twist", True)
 
 
 def check_spoken(node: Node, clients: Iterable[Client]) -> None:
@@ -59,8 +59,8 @@ def check_spoken(node: Node, clients: Iterable[Client]) -> None:
                 f"service {client.service_name}",
                 "type",
                 f"a {client.srv_type.__name__} with other fields ({min(other)})",
-                f"that of simulation_interfaces 1.x ({min(ours)})",
-                f"Install 1.x where the simulator runs. {CURE}",
+                f"that of the simulation_interfaces here ({min(ours)})",
+                CURE,
             )
 
 

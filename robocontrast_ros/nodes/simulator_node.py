@@ -41,7 +41,6 @@ from robocontrast_ros.nodes.runtime.intra_process import (
 from robocontrast_ros.nodes.runtime.main import run_node
 from robocontrast_ros.nodes.runtime.parameters import declare_record
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP, RECORDED
-from robocontrast_ros.nodes.simulation_version import check_installed
 from robocontrast_ros.nodes.simulator.cameras import CameraPublishers
 from robocontrast_ros.nodes.simulator.entities import EntityServices
 from robocontrast_ros.nodes.simulator.state import PlayControl
@@ -82,7 +81,6 @@ class Simulator(Node):
         """Declare the parameters, compose the world and draw a first image of each camera."""
         super().__init__("simulator")
         self._given = parameters = declare_record(self, self.parameters_type)
-        check_installed()
         profile = load_profile(parameters.robot)
         sizes = zip(parameters.cameras, parameters.camera_widths, parameters.camera_heights, strict=True)
         self._thread = ThreadPoolExecutor(1, "drawing") if hands_over() else None

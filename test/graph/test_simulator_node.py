@@ -42,6 +42,7 @@ from robocontrast_ros.messages.images import image_to_array  # noqa: E402
 from robocontrast_ros.nodes.conversions.driver import command_to_msgs  # noqa: E402
 from robocontrast_ros.nodes.runtime.executor import lockstep_executor  # noqa: E402
 from robocontrast_ros.nodes.runtime.qos import RECORDED  # noqa: E402
+from robocontrast_ros.nodes.simulation_version import resource_of  # noqa: E402
 from robocontrast_ros.nodes.simulator_node import Simulator  # noqa: E402
 from robocontrast_ros.robots.commands import JointTrajectoryCommand  # noqa: E402
 from robocontrast_ros.robots.profile import load_profile  # noqa: E402
@@ -233,7 +234,7 @@ def test_a_state_that_was_set_is_read_back_and_bounds_are_a_box(simulator):
 
 
 def test_models_are_spawned_from_uri_or_text_under_a_free_name_and_deleted(simulator):
-    assert [s.uri for s in simulator.call(GetSpawnables).spawnables] == [f"{MODELS}/red_moon.xml"]
+    assert [resource_of(s).uri for s in simulator.call(GetSpawnables).spawnables] == [f"{MODELS}/red_moon.xml"]
     assert simulator.spawn("block").entity_name == "block"
     assert simulator.spawn("block", allow_renaming=True).entity_name == "block_1"
     pillar = simulator.spawn("pillar", uri="", resource_string=FIXED)

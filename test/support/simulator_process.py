@@ -36,6 +36,7 @@ from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.nodes.conversions.domain import message_class
 from robocontrast_ros.nodes.conversions.driver import command_to_msgs
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP
+from robocontrast_ros.nodes.simulation_version import resource_of
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.profile import RobotProfile
 
@@ -136,7 +137,9 @@ class SimulatorClient:
 
     def spawn(self, name: str, x: float, y: float, **fields: object):
         """Ask for an object and return the answer, whatever it is."""
-        request = SpawnEntity.Request(name=name, **fields)
+        request = SpawnEntity.Request(name=name)
+        for key, value in fields.items():
+            setattr(resource_of(request) if key in ("uri", "resource_string") else request, key, value)
         request.initial_pose.pose.position.x, request.initial_pose.pose.position.y = x, y
         future = self._clients[SpawnEntity].call_async(request)
         self._executor.spin_until_future_complete(future, 120.0)

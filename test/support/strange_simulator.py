@@ -15,9 +15,11 @@ from typing import Any
 
 import yaml
 from simulation_interfaces.msg import SimulatorFeatures
+from simulation_interfaces.srv import SpawnEntity
 
 from robocontrast_ros.configuration import load_configured, resolve_uri
 from robocontrast_ros.nodes.runtime.main import run_node
+from robocontrast_ros.nodes.simulation_version import resource_of
 from robocontrast_ros.nodes.simulator_node import Simulator
 
 TASK = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
@@ -39,8 +41,9 @@ class StrangeSimulator(Simulator):
             for field in ("entity", "name"):
                 if hasattr(request, field):
                     setattr(request, field, _ours(getattr(request, field)))
-            if getattr(request, "uri", ""):
-                request.uri = TASK.scenes.models[PurePosixPath(request.uri).stem]
+            if kind is SpawnEntity:
+                resource = resource_of(request)
+                resource.uri = TASK.scenes.models[PurePosixPath(resource.uri).stem]
             response = answer(request, response)
             if hasattr(response, "entities"):
                 response.entities = [_theirs(entity) for entity in response.entities]

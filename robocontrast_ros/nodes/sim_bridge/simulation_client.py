@@ -36,7 +36,7 @@ from robocontrast_ros.nodes.conversions.domain import pose_to_msg
 from robocontrast_ros.nodes.runtime.channel import becomes_true, first_call
 from robocontrast_ros.nodes.runtime.intra_process import read_here
 from robocontrast_ros.nodes.runtime.simulated_clock import SimulatedClock
-from robocontrast_ros.nodes.simulation_version import check_spoken
+from robocontrast_ros.nodes.simulation_version import check_spoken, resource_of, set_all
 from robocontrast_ros.worlds.backends import named
 from robocontrast_ros.worlds.simulation import Feature, SimulationError
 
@@ -220,6 +220,7 @@ class RosSimulation:
         state = EntityState(pose=pose_to_msg(pose))
         state.header.frame_id = self._frame_id
         request = SetEntityState.Request(entity=self._entities.theirs(entity), state=state)
+        set_all(request)
         self._call(request, f"to move '{entity}'")
 
     def at_once(self) -> AbstractContextManager[None]:
@@ -228,7 +229,8 @@ class RosSimulation:
 
     def spawn(self, entity: str, uri: str, pose: Pose) -> None:
         """Spawn an entity."""
-        request = SpawnEntity.Request(name=self._entities.theirs(entity), uri=uri)
+        request = SpawnEntity.Request(name=self._entities.theirs(entity))
+        resource_of(request).uri = uri
         request.initial_pose = PoseStamped(pose=pose_to_msg(pose))
         request.initial_pose.header.frame_id = self._frame_id
         self._call(request, f"to spawn '{entity}'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from std_msgs.msg import Header
 from robocontrast_ros.nodes.conversions import simulation as convert
 from robocontrast_ros.nodes.conversions.domain import header
 from robocontrast_ros.nodes.conversions.simulation import Refusal
+from robocontrast_ros.nodes.simulation_version import resource_of, sets
 from robocontrast_ros.worlds.mujoco.world import World
 
 VALID_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*)?")
@@ -75,30 +77,38 @@ class EntityServices:
 
     def _set_entity_state(self, request: Any, _: Any) -> None:
         state = convert.entity_state_from_msg(request.state, self._frame)
+        sets_pose, sets_twist = sets(request)
+        if not (sets_pose and sets_twist):
+            now = self._world.entity_state(request.entity)
+            state = replace(
+                state, pose=state.pose if sets_pose else now.pose, twist=state.twist if sets_twist else now.twist
+            )
         self._world.set_entity_state(request.entity, state)
 
     def _spawn_entity(self, request: Any, response: Any) -> None:
         _check_spawn(request)
         wanted = request.name or ("entity" if request.allow_renaming else "")
         name = convert.free_name(wanted, self._world.entities()) if request.allow_renaming else wanted
-        pose = convert.initial_pose_from_msg(request.initial_pose, self._frame)
-        self._world.spawn(name, pose, uri=request.uri, resource=request.resource_string)
+        pose, resource = convert.initial_pose_from_msg(request.initial_pose, self._frame), resource_of(request)
+        self._world.spawn(name, pose, uri=resource.uri, resource=resource.resource_string)
         response.entity_name = name
 
     def _get_spawnables(self, request: Any, response: Any) -> None:
         if request.sources:
             raise Refusal(Result.RESULT_OPERATION_FAILED, "no other sources are searched; leave `sources` empty")
-        response.spawnables = [Spawnable(uri=uri) for uri in self._spawnables]
+        response.spawnables = [Spawnable() for _ in self._spawnables]
+        for spawnable, uri in zip(response.spawnables, self._spawnables, strict=True):
+            resource_of(spawnable).uri = uri
 
 
 def _check_spawn(request: Any) -> None:
-    answers = SpawnEntity.Response
-    if not request.uri and not request.resource_string:
+    answers, resource = SpawnEntity.Response, resource_of(request)
+    if not resource.uri and not resource.resource_string:
         raise Refusal(answers.NO_RESOURCE, "give the model's `uri`, or its text as `resource_string`")
-    if request.uri and Path(request.uri.partition("#")[0]).suffix.lower() not in convert.FORMATS:
+    if resource.uri and Path(resource.uri.partition("#")[0]).suffix.lower() not in convert.FORMATS:
         raise Refusal(
             answers.UNSUPPORTED_FORMAT,
-            f"uri: got '{request.uri}', expected a model file: {', '.join(convert.FORMATS)}",
+            f"uri: got '{resource.uri}', expected a model file: {', '.join(convert.FORMATS)}",
         )
     if not VALID_NAMESPACE.fullmatch(request.entity_namespace):
         raise Refusal(answers.NAMESPACE_INVALID, f"'{request.entity_namespace}' is no ROS namespace")
