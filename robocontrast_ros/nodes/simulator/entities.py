@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simulation_interfaces.msg import EntityState, Result, Spawnable
 from simulation_interfaces.srv import (
@@ -24,7 +24,10 @@ from std_msgs.msg import Header
 from robocontrast_ros.nodes.conversions import simulation as convert
 from robocontrast_ros.nodes.conversions.domain import header
 from robocontrast_ros.nodes.conversions.simulation import Refusal
-from robocontrast_ros.worlds.mujoco.world import World
+
+if TYPE_CHECKING:
+    from robocontrast_ros.worlds.engines.world import EngineWorld
+    from robocontrast_ros.worlds.mujoco.world import World
 
 VALID_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*)?")
 
@@ -32,8 +35,22 @@ VALID_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*
 class EntityServices:
     """Answers the requests: each method fills in its response, or raises an error, which becomes the result."""
 
-    def __init__(self, world: World, spawnables: Sequence[str], now: Callable[[], int]) -> None:
-        """Take the world, the URIs for GetSpawnables, and the function that returns the time of its state [ns]."""
+    def __init__(
+        self,
+        world: World | EngineWorld,
+        spawnables: Sequence[str],
+        now: Callable[[], int],
+        formats: Collection[str] = tuple(convert.FORMATS),
+    ) -> None:
+        """Take the world.
+
+        Args:
+            world: the world.
+            spawnables: the URIs for GetSpawnables.
+            now: returns the time of the world's state [ns].
+            formats: suffixes of the files that can be spawned.
+        """
+        self._formats = formats
         self._world, self._spawnables, self._now = world, spawnables, now
         self._frame = world.profile.world_frame
         self._state_messages = convert.EntityStateMessages()
@@ -78,7 +95,7 @@ class EntityServices:
         self._world.set_entity_state(request.entity, state)
 
     def _spawn_entity(self, request: Any, response: Any) -> None:
-        _check_spawn(request)
+        _check_spawn(request, self._formats)
         wanted = request.name or ("entity" if request.allow_renaming else "")
         name = convert.free_name(wanted, self._world.entities()) if request.allow_renaming else wanted
         pose = convert.initial_pose_from_msg(request.initial_pose, self._frame)
@@ -91,14 +108,14 @@ class EntityServices:
         response.spawnables = [Spawnable(uri=uri) for uri in self._spawnables]
 
 
-def _check_spawn(request: Any) -> None:
+def _check_spawn(request: Any, formats: Collection[str]) -> None:
     answers = SpawnEntity.Response
     if not request.uri and not request.resource_string:
         raise Refusal(answers.NO_RESOURCE, "give the model's `uri`, or its text as `resource_string`")
-    if request.uri and Path(request.uri.partition("#")[0]).suffix.lower() not in convert.FORMATS:
+    if request.uri and Path(request.uri.partition("#")[0]).suffix.lower() not in formats:
         raise Refusal(
             answers.UNSUPPORTED_FORMAT,
-            f"uri: got '{request.uri}', expected a model file: {', '.join(convert.FORMATS)}",
+            f"uri: got '{request.uri}', expected a model file: {', '.join(formats)}",
         )
     if not VALID_NAMESPACE.fullmatch(request.entity_namespace):
         raise Refusal(answers.NAMESPACE_INVALID, f"'{request.entity_namespace}' is no ROS namespace")
