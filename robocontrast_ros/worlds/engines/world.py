@@ -6,7 +6,8 @@ the calls: the engine is composed anew whenever an object is spawned or deleted,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -16,10 +17,12 @@ import numpy as np
 
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.domain import Pose, nanoseconds, stamp_text
+from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.objects.frames import compose
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.profile_base import RobotProfile
+from robocontrast_ros.robots.state_estimation import JointReading
 from robocontrast_ros.worlds.engines.engine import Engine, Placed, Servo
 from robocontrast_ros.worlds.engines.sdf import SdfModel, parse_sdf, read_sdf
 from robocontrast_ros.worlds.following import TrajectoryFollower, hand_goal, hand_set_point
@@ -60,7 +63,10 @@ class EngineWorld:
     Attributes:
         profile: the robot.
         step_duration: simulated time of one physics step [s].
+        cameras: none: no images are drawn.
     """
+
+    cameras: tuple[Camera, ...] = ()
 
     def __init__(
         self, engine: type[Engine], profile: RobotProfile, models: Path, step: float, start: tuple[float, ...] = ()
@@ -161,11 +167,28 @@ class EngineWorld:
         joints = Sensor(profile.state.topic, profile.base_frame, self.joint_state())
         if not profile.reports_contacts:
             return (joints,)
-        touched = {b for pair in self._touched for a, b in (pair, pair[::-1]) if a == profile.name}
-        things = [pair for pair in self._touched if all(self._yields(name) for name in pair)]
-        carried = {b for pair in things for a, b in (pair, pair[::-1]) if a in touched}
-        contacts = Contacts(tuple(sorted(touched)), tuple(sorted(carried)))
+        contacts = Contacts(self.touched(), self.carried())
         return (joints, Sensor(profile.contacts_topic, profile.base_frame, contacts))
+
+    def latched_sensors(self) -> tuple[Sensor, ...]:
+        """Return nothing: the robot's description and its fixed frames are not published here."""
+        return ()
+
+    def reading(self) -> JointReading:
+        """Return the state that the robot's driver publishes, for a state estimator."""
+        joints = self.joint_state()
+        return JointReading(self.time_ns, joints.names, joints.positions)
+
+    def touched(self) -> tuple[str, ...]:
+        """Return the names of the entities that the robot touched during the last `step` call, sorted."""
+        own = self.profile.name
+        return tuple(sorted({b for pair in self._touched for a, b in (pair, pair[::-1]) if a == own}))
+
+    def carried(self) -> tuple[str, ...]:
+        """Return the names of the pushable entities that touched an entity carried or pushed by the robot, sorted."""
+        touched = set(self.touched())
+        things = [pair for pair in self._touched if all(map(self._yields, pair))]
+        return tuple(sorted({b for pair in things for a, b in (pair, pair[::-1]) if a in touched}))
 
     def joint_state(self) -> JointState:
         """Return positions, velocities and efforts of the arm's joints, then of the hand's."""
@@ -270,6 +293,17 @@ class EngineWorld:
         if name in self._own:
             raise NotMovable(f"entity '{name}' belongs to the world and cannot be deleted")
         self._change({other: entity for other, entity in self._spawned.items() if other != name})
+
+    def at_once(self) -> AbstractContextManager[None]:
+        """Return an empty context: spawning and deleting take effect at once."""
+        return nullcontext()
+
+    def resources(self, models: Iterable[str]) -> dict[str, str]:
+        """Return name of each model -> the file to spawn."""
+        return {name: str(self._models / f"{name}.sdf") for name in models}
+
+    def close(self) -> None:
+        """Free nothing: there is no renderer."""
 
     def _known(self, name: str) -> None:
         if name not in self._own and name not in self._spawned:

@@ -344,6 +344,10 @@ class World:
             if wanted is not before:
                 self._change(wanted)
 
+    def resources(self, models: Mapping[str, str]) -> Mapping[str, str]:
+        """Return name of each model of a task -> the resource to spawn: that of the task."""
+        return models
+
     def contacts(self) -> frozenset[tuple[str, str]]:
         """Return the pairs of entities, each in order of names, that touched during the last `step` call.
 

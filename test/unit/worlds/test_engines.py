@@ -151,7 +151,7 @@ def test_the_arm_pushes_a_block_which_pushes_another_and_every_bit_is_the_same_a
     assert pushed(world) == first, "whatever happened before"
     assert pushed(spawned(dart, models, *PLACES, **PLACES)) == first
     again = (
-        "import test_engines as t, sys; from pathlib import Path; from robocontrast_ros.worlds.engines.dart import Dart\n"
+        "import test_engines as t; from pathlib import Path; from robocontrast_ros.worlds.engines.dart import Dart\n"
         "print(t.pushed(t.spawned(Dart, Path(sys.argv[1]), *t.PLACES, **t.PLACES)))"
     )
     folder = str(resolve_uri(__file__).parent)
