@@ -107,7 +107,7 @@ def depends(manifest, *kinds: str) -> set[str]:
 
 def requirement_names(checkout: Path) -> set[str]:
     lines = (checkout / "requirements.in").read_text().splitlines()
-    return {re.split(r"[\[<>=]", line)[0] for line in lines if line and not line.startswith("#")}
+    return {re.split(r"[\[<>=;]", line)[0] for line in lines if line and not line.startswith("#")}
 
 
 def required(described: Distribution, *extras: str) -> set[str]:
