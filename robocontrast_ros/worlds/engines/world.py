@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robocontrast_ros.configuration import ConfigurationError, resolve_uri
 from robocontrast_ros.domain import Pose, nanoseconds, stamp_text
-from robocontrast_ros.images.rendering import Camera
 from robocontrast_ros.objects.frames import compose
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand
 from robocontrast_ros.robots.manipulator import ManipulatorProfile
@@ -39,6 +38,9 @@ from robocontrast_ros.worlds.mujoco.entities import (
     UnknownEntity,
 )
 from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Sensor
+
+if TYPE_CHECKING:
+    from robocontrast_ros.images.rendering import Camera
 
 FURNITURE = "world_model"
 """Model of the fixed furniture; its links are entities."""
@@ -251,15 +253,19 @@ class EngineWorld:
         return Bounds(tuple(corners.min(axis=0).tolist()), tuple(corners.max(axis=0).tolist()))
 
     def set_entity_state(self, name: str, state: EntityState) -> None:
-        """Put a movable object somewhere, with a velocity.
+        """Put an object somewhere, with a velocity if it moves freely.
 
         Raises:
-            NotMovable: the entity is fixed.
+            NotMovable: the entity is the robot, or belongs to the world.
         """
         self._known(name)
         if name in self._own:
             raise NotMovable(f"entity '{name}' is fixed and cannot be moved")
-        self._engine.put(name, state)
+        if self._yields(name):
+            self._engine.put(name, state)
+        elif state.pose != self._spawned[name].initial:
+            # What stands fast has its place in the engine's world from the beginning.
+            self._change(self._spawned | {name: replace(self._spawned[name], initial=state.pose)})
 
     def spawn(self, name: str, pose: Pose, *, uri: str = "", resource: str = "") -> None:
         """Spawn an object.

@@ -233,6 +233,9 @@ def test_a_hand_closes_on_a_thing_lifts_it_and_reports_what_it_touches(dart, han
     for name, thing in (("table", "oak_table"), ("cube", "blue_cube")):
         world.spawn(name, Pose((0.45, 0.0, 0.0)), uri=str(hand_models / f"{thing}.sdf"))
     assert world.category("table") is Category.STATIC_OBJECT
+    world.set_entity_state("table", EntityState(Pose((0.45, 0.0, 0.1))))
+    assert world.entity_state("table").pose.position == pytest.approx((0.45, 0.0, 0.1))
+    world.set_entity_state("table", EntityState(Pose((0.45, 0.0, 0.0))))
     world.step(100)
     names = world.profile.joint_names
     world.apply_command(GripperCommand(0.0))
