@@ -66,9 +66,8 @@ def main() -> None:
     for name, (x, y) in BLOCKS.items():
         one, two = (end[name] for end in ends)
         moved = [1000.0 * float(np.hypot(pose.position[0] - x, pose.position[1] - y)) for pose in (one, two)]
-        print(
-            f"{name:13s} {moved[0]:5.1f}, {moved[1]:5.1f}   {1000 * one.distance_to(two):7.1f}  {angle_between(one, two):10.3f}"
-        )
+        apart, turned = 1000.0 * one.distance_to(two), angle_between(one, two)
+        print(f"{name:13s} {moved[0]:5.1f}, {moved[1]:5.1f}   {apart:7.1f}  {turned:10.3f}")
     if wanted is not None:
         both = [drawn(robot, scenes, end) for end in ends]
         Image.fromarray(np.concatenate(both, axis=1)).save(wanted)
