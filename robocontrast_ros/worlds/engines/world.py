@@ -96,6 +96,8 @@ class EngineWorld:
         self._follower = TrajectoryFollower(profile, self._home)
         self._follower.bind(step)
         self._spawned: dict[str, _Spawned] = {}
+        # States that were set since the last step: read back from an engine, they would differ by their rounding.
+        self._set: dict[str, EntityState] = {}
         self._steps = 0
         self._touched: frozenset[tuple[str, str]] = frozenset()
         self._engine = self._composed()
@@ -121,6 +123,7 @@ class EngineWorld:
             SimulationDiverged: the engine found numbers that are not finite.
         """
         engine, touching = self._engine, set()
+        self._set.clear()
         for _ in range(count):
             self._aim()
             engine.step()
@@ -143,6 +146,7 @@ class EngineWorld:
             self._change({})
         if scope & ResetScope.STATE:
             self._touched = frozenset()
+            self._set.clear()
             self._engine = self._composed()
             self._go_home()
 
@@ -262,6 +266,7 @@ class EngineWorld:
         if name in self._own:
             raise NotMovable(f"entity '{name}' is fixed and cannot be moved")
         if self._yields(name):
+            self._set[name] = state
             self._engine.put(name, state)
         elif state.pose != self._spawned[name].initial:
             # What stands fast has its place in the engine's world from the beginning.
@@ -329,8 +334,10 @@ class EngineWorld:
             self._spawned = before
             raise
         for name, entity in self._spawned.items():
-            if before.get(name) is entity and entity.model.free:
-                self._engine.put(name, engine.state(name))
+            if before.get(name) is not entity:
+                self._set[name] = EntityState(entity.initial)
+            elif entity.model.free:
+                self._engine.put(name, self._set.get(name) or engine.state(name))
         self._engine.set_joints(robot, *engine.joints(robot)[1:])
         self._touched = frozenset()
 

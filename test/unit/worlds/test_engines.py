@@ -160,6 +160,23 @@ def test_the_arm_pushes_a_block_which_pushes_another_and_every_bit_is_the_same_a
     assert said.stdout.strip().splitlines()[-1] == str(first), "in another process, too"
 
 
+def test_a_scene_is_the_same_to_the_bit_however_it_was_put_together(dart, models):
+    turned = Pose.planar(0.3, 0.1, 2.1)
+    places = {"red_pentagon": turned, "green_star": Pose.planar(0.4, -0.1, -0.7)}
+    at_once = spawned(dart, models, *places, **places)
+    long = spawned(dart, models, "green_star", "red_moon", "red_pentagon", green_star=Pose((0.5, 0.2, 0.1)))
+    long.step(50)
+    long.reset(ResetScope.STATE)
+    long.delete("red_moon")
+    for name, pose in places.items():
+        long.set_entity_state(name, EntityState(pose))
+    long.spawn("blue_cube", Pose((0.2, -0.2, 0.0)), uri=str(models / "blue_cube.sdf"))
+    long.delete("blue_cube")
+    for world in (at_once, long):
+        world.step(100)
+    assert at_once.poses() == long.poses()
+
+
 def test_an_arm_without_commands_stays_where_a_reset_puts_it(dart, models):
     world = world_of(dart, models)
     start = world.joint_state()
