@@ -20,6 +20,7 @@ from robocontrast_ros.robots.profile import load_profile
 from robocontrast_ros.worlds.engines.ellipsoids import ellipsoid_obj
 from robocontrast_ros.worlds.engines.engine import GRAVITY, Engine
 from robocontrast_ros.worlds.engines.sdf import parse_sdf, read_sdf
+from robocontrast_ros.worlds.engines.starting import engine_named
 from robocontrast_ros.worlds.engines.world import EngineWorld
 from robocontrast_ros.worlds.exported.task import export_task
 from robocontrast_ros.worlds.mujoco.entities import (
@@ -312,3 +313,10 @@ def test_what_no_exported_file_has_is_refused(models, tmp_path):
     ):
         with pytest.raises(InvalidModel, match=words):
             parse_sdf(broken, tmp_path)
+
+
+def test_an_engine_that_is_not_installed_is_refused_with_the_cure(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dartpy", None)
+    monkeypatch.delitem(sys.modules, "robocontrast_ros.worlds.engines.dart", raising=False)
+    with pytest.raises(ConfigurationError, match=r"Install `robocontrast_ros\[dart\]`, or `pip install dartpy`"):
+        engine_named("dart", "session.yaml")
