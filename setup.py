@@ -7,6 +7,7 @@ from setuptools import find_packages, setup
 
 NODES = (
     "simulator",
+    "second_simulator",
     "sim_bridge",
     "rollout",
     "policy_server",
@@ -73,6 +74,7 @@ setup(
         "websockets>=15",
     ],
     extras_require={
+        "dart": ["dartpy"],
         "lerobot": ["av", "pyarrow"],
         "neural": ["sbi>=0.27"],
         "sentences": ["robocontrast-minilm"],
@@ -197,12 +199,16 @@ setup(
             "standard = robocontrast_ros.strategies.standard:Standard",
         ],
         "robocontrast_ros.scene_backends": [
+            "dart = robocontrast_ros.worlds.backends:DartBackend",
             "embedded = robocontrast_ros.worlds.backends:EmbeddedBackend",
             "operator = robocontrast_ros.worlds.by_hand:OperatorBackend",
             "operator_camera = robocontrast_ros.worlds.by_hand:OperatorCameraBackend",
             "practice = robocontrast_ros.worlds.by_hand:PracticeBackend",
             "practice_camera = robocontrast_ros.worlds.by_hand:PracticeCameraBackend",
             "simulation_interfaces = robocontrast_ros.worlds.backends:SimulatorBackend",
+        ],
+        "robocontrast_ros.engines": [
+            "dart = robocontrast_ros.worlds.engines.dart:Dart",
         ],
         "robocontrast_ros.judges": [
             "camera = robocontrast_ros.episodes.judging:Camera",

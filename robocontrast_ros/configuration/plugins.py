@@ -26,6 +26,7 @@ PROTOCOLS = {
     "perturbations": "perturbations.protocol:Perturbation",
     "observation_filters": "observations.protocol:ObservationFilter",
     "scene_backends": "worlds.backends:SceneBackend",
+    "engines": "worlds.engines.engine:Engine",
     "judges": "episodes.judging:Judge",
     "scores": "episodes.scoring.score:Score",
     "pacers": "episodes.ports:NamedPacer",
@@ -53,6 +54,7 @@ _SINGULAR = {
     "robot_ports": "port",
     "robot_kinds": "kind of robot",
     "scene_backends": "backend",
+    "engines": "engine",
     "end_effectors": "type of end effector",
     "result_formats": "format of result files",
 }

@@ -22,8 +22,8 @@ from robocontrast_ros.robots.kinds import make_controller, make_safety_filter, m
 from robocontrast_ros.robots.kinematics import Kinematics, Unreachable
 from robocontrast_ros.robots.profile import RobotProfile, load_profile
 from robocontrast_ros.robots.profile_base import Triple
-from robocontrast_ros.worlds.mujoco.entities import EntityState
-from robocontrast_ros.worlds.mujoco.world import VALID_NAME, World
+from robocontrast_ros.worlds.mujoco.entities import VALID_NAME, EntityState
+from robocontrast_ros.worlds.mujoco.world import World
 
 PERIOD = 0.1
 """A control period [s]."""

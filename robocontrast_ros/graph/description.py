@@ -18,12 +18,14 @@ from robocontrast_ros.graph.parameters.policy_server import PolicyServerParamete
 from robocontrast_ros.graph.parameters.recorder import RecorderParameters
 from robocontrast_ros.graph.parameters.rollout import RolloutParameters, WatchdogParameters
 from robocontrast_ros.graph.parameters.scorer import ScorerParameters
+from robocontrast_ros.graph.parameters.second_simulator import SecondSimulatorParameters
 from robocontrast_ros.graph.parameters.sim_bridge import SimBridgeParameters
 from robocontrast_ros.graph.parameters.simulator import SimulatorParameters
 from robocontrast_ros.runs.run_folder import RunFolder
 from robocontrast_ros.sessions.resolving import ResolvedSession
 from robocontrast_ros.sessions.schema import ALL
 from robocontrast_ros.system.sockets import receive_limit, wanted_limit
+from robocontrast_ros.worlds.backends import SECOND_SIMULATOR
 
 _PART = r"(?!.*__)[A-Za-z_][A-Za-z0-9_]*"
 _NAMESPACE = re.compile(rf"{_PART}(/{_PART})*")
@@ -167,6 +169,7 @@ def nodes_of(session: ResolvedSession, run: RunFolder, resume: bool = False) -> 
     features = session.world.features
     nodes = {
         "simulator": features.embedded and SimulatorParameters.of(session),
+        SECOND_SIMULATOR: features.engine and SecondSimulatorParameters.of(session, run),
         "sim_bridge": SimBridgeParameters.of(session, run),
         OPERATOR: features.console and OperatorNodeParameters.of(run),
         "policy_server": session.policy_file and PolicyServerParameters.of(session),

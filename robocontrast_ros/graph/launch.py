@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from robocontrast_ros.sessions.machine_check import check_machine
 from robocontrast_ros.sessions.plan import Plan, plan_session
 from robocontrast_ros.sessions.policy_check import check_policies
 from robocontrast_ros.sessions.resolving import ResolvedSession, resolve
+from robocontrast_ros.system.disk import writing
 from robocontrast_ros.system.forking import ForkServer
 from robocontrast_ros.worlds.camera_files import load_camera_files
 
@@ -47,6 +48,22 @@ class Launch:
             self.domain.close()
         if not self.resume:
             self.run.remove_unbegun()
+
+
+def _models_of(session: ResolvedSession) -> Callable[[Path], None] | None:
+    """Return the function that writes the models for the engine that a session's graph starts; None for our own.
+
+    Raises:
+        ConfigurationError: the engine's package is not installed.
+    """
+    name, source = session.world.features.engine, str(session.source)
+    if not name:
+        return None
+    # These import MuJoCo, and the engine.
+    from robocontrast_ros.worlds.engines.starting import engine_named, write_models
+
+    engine = engine_named(name, source)
+    return lambda folder: write_models(engine, session.robot, session.task, folder, source)
 
 
 def reopened(folder: Path) -> tuple[RunFolder, ResolvedSession]:
@@ -93,9 +110,13 @@ def prepare(
         evaluation = session.evaluation()
         begin_stopping(evaluation)
         plan = plan_session(evaluation) if planned else None
+        models = _models_of(session) if domain is not None else None
         if domain is not None:
             domain.confirm()
         folder = run or session.new_run(time.time())
+        if models is not None and not folder.models.exists():
+            with writing(folder.models):
+                models(folder.models)
     except BaseException:
         if domain is not None:
             domain.close()

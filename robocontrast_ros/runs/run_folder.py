@@ -142,6 +142,11 @@ class RunFolder:
         return self.parameters / LOCKED_PLAN
 
     @property
+    def models(self) -> Path:
+        """Folder of the models of the session's world for another physics engine; not there without one."""
+        return self.parameters / "models"
+
+    @property
     def journal(self) -> Path:
         """The journal."""
         return self.path / "journal.jsonl"

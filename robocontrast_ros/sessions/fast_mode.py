@@ -18,6 +18,7 @@ from robocontrast_ros.policies.serving.runner import PolicyRunner
 from robocontrast_ros.sessions.policy_check import check_description, check_policies, loading_of
 from robocontrast_ros.sessions.resolving import ResolvedSession
 from robocontrast_ros.system.numerics import pin
+from robocontrast_ros.worlds.engines.starting import StartedWorld, engine_named
 from robocontrast_ros.worlds.in_process import InProcessBench
 from robocontrast_ros.worlds.mujoco.world import World
 
@@ -57,12 +58,12 @@ def open_bench(
             "Name the policy's parameter file as `policy`.",
         )
     given = session.parameters.world
-    if not session.world.features.embedded:
+    if not session.world.features.started:
         raise ConfigurationError(
             str(session.source),
             "world.backend",
             given.backend,
-            "embedded, for a session without ROS",
+            "embedded or dart, for a session without ROS",
             "Leave `fast` out, so that the graph is started.",
         )
     if not session.world.lockstep:
@@ -96,7 +97,12 @@ def open_bench(
             for camera in session.parameters.cameras or ()
             if camera.name in shown or (recorder is not None and recorder.images)
         )
-        world = World(session.robot, task.scenes.world, task.scenes.start_position, cameras, task.scenes.physics_step)
+        scenes = task.scenes
+        if engine := session.world.features.engine:
+            source = str(session.source)
+            world = StartedWorld(engine_named(engine, source), session.robot, task, source)
+        else:
+            world = World(session.robot, scenes.world, scenes.start_position, cameras, scenes.physics_step)
         return InProcessBench(
             world,
             task,

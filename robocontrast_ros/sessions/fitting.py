@@ -120,6 +120,19 @@ def with_cameras(
     return parameters
 
 
+def without_cameras(parameters: SessionParameters, engine: str, origin: Origin) -> SessionParameters:
+    """Return the parameters of a session whose simulator draws no images.
+
+    Raises:
+        ConfigurationError: they name cameras.
+    """
+    if parameters.cameras:
+        expected = f"no cameras, because the simulator with the engine '{engine}' draws no images"
+        cure = "Leave them out; for a policy that sees take `world.backend: embedded`."
+        raise ConfigurationError(*origin[:2], [camera.name for camera in parameters.cameras], expected, cure)
+    return replace(parameters, cameras=())
+
+
 def check_world_is_there(scenery: str, task_file: Path) -> None:
     """Refuse a task's world model that does not exist; its content is checked when the world starts.
 
@@ -360,18 +373,18 @@ def loaded_world(parameters: WorldParameters, origin: Callable[[str], Origin]) -
     if pacer.steps_world and not features.steps:
         expected = f"a pacing that steps no world, because backend '{parameters.backend}' cannot be stepped"
         raise ConfigurationError(*origin("world.pacing")[:2], parameters.pacing, expected, "Take `wall_clock`.")
-    if features.embedded and parameters.simulator != "simulator":
+    if features.started and parameters.simulator != "simulator":
         expected = f"simulator, because backend '{parameters.backend}' has its own simulator"
         cure = "For a simulator that runs already take `backend: simulation_interfaces`."
         raise ConfigurationError(*origin("world.simulator")[:2], parameters.simulator, expected, cure)
     for key in ("resources", "entities"):
-        if features.embedded and getattr(parameters, key):
+        if features.started and getattr(parameters, key):
             expected = f"nothing, because backend '{parameters.backend}' has its own simulator"
             raise ConfigurationError(*origin(f"world.{key}")[:2], sorted(getattr(parameters, key)), expected)
     if parameters.resets_robot and not features.resets_robot:
         expected = f"false, because backend '{parameters.backend}' brings no robot to its start"
         raise ConfigurationError(*origin("world.resets_robot")[:2], True, expected, "Leave it out.")
-    if parameters.resets_robot is False and features.embedded and features.resets_robot:
+    if parameters.resets_robot is False and features.started and features.resets_robot:
         expected = f"true, because backend '{parameters.backend}' brings the robot to its start"
         raise ConfigurationError(*origin("world.resets_robot")[:2], False, expected, "Leave it out.")
     if parameters.resets_robot is False:

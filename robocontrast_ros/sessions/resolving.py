@@ -49,6 +49,7 @@ from robocontrast_ros.sessions.fitting import (
     steps_per_control,
     wanted_cameras,
     with_cameras,
+    without_cameras,
 )
 from robocontrast_ros.sessions.given_keys import given_keys, overridden
 from robocontrast_ros.sessions.overrides import Overrides
@@ -57,7 +58,7 @@ from robocontrast_ros.strategies.effort import COST_MODELS, AnyTolerance, CostMo
 from robocontrast_ros.strategies.protocol import Strategy
 from robocontrast_ros.tasks.protocol import Task
 from robocontrast_ros.tasks.recorded import load_instances
-from robocontrast_ros.worlds.backends import BackendFeatures
+from robocontrast_ros.worlds.backends import SECOND_SIMULATOR, BackendFeatures
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,11 @@ class ResolvedSession:
         """Whether the world takes images only for the policy; a camera that reads the table needs them always."""
         features = self.world.features
         return features.embedded and not features.camera and self.parameters.camera_images == "when_asked"
+
+    @property
+    def simulator(self) -> str:
+        """Name of the simulator's node, which is put before the names of its services; empty for none."""
+        return SECOND_SIMULATOR if self.world.features.engine else self.parameters.world.simulator.rstrip("/")
 
     @property
     def tracks_joints(self) -> bool:
@@ -300,6 +306,8 @@ def resolve_parameters(parameters: SessionParameters, source: Path, given: Colle
     steps_per_control(task, str(files["task"]))
     check_robot_fits_task(robot, files["robot"], task, files["task"], origin("robot"))
     check_robot_reaches(robot, files["robot"], task, files["task"], origin("robot"))
+    if world.features.engine:
+        parameters = without_cameras(parameters, world.features.engine, origin("cameras"))
     scenery = task.scenes.world if world.features.embedded else None
     if scenery is not None:
         check_world_is_there(scenery, files["task"])

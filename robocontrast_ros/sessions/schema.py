@@ -139,8 +139,8 @@ class WorldParameters:
     backend: str = Field(
         default="embedded",
         min_length=1,
-        description="backend that sets scenes up: embedded, simulation_interfaces (a simulator that runs already), or "
-        "a plug-in",
+        description="backend that sets scenes up: embedded, dart (another physics engine), simulation_interfaces (a "
+        "simulator that runs already), or a plug-in",
     )
     pacing: str = Field(
         default="lockstep",

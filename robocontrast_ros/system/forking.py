@@ -35,6 +35,9 @@ import setproctitle
 from robocontrast_ros.system.garbage import YOUNG
 from robocontrast_ros.system.processes import die_with_parent
 
+UNFORKED = ("robocontrast_ros.nodes.second_simulator_node",)
+"""Modules whose processes are new interpreters: a fork has MuJoCo imported already."""
+
 ROOM = 1000
 """Least characters for the name of a fork; Linux keeps it in the place of the server's own arguments."""
 
@@ -74,7 +77,7 @@ class _Request:
 
 def forkable(command: Sequence[str]) -> bool:
     """Return whether a fork server can run a command."""
-    return list(command[:2]) == [sys.executable, "-c"]
+    return list(command[:2]) == [sys.executable, "-c"] and not any(name in command[2] for name in UNFORKED)
 
 
 class ForkServer:
@@ -270,8 +273,10 @@ def run_forked(server: str, command: Sequence[str]) -> int | None:
     This is for a launcher that watches its own processes. The fork is killed with this process.
 
     Returns:
-        None if the server is gone, and nothing was started.
+        None if the server is gone, or cannot run it, and nothing was started.
     """
+    if not forkable(command):
+        return None
     passed_on = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
     # Blocked to the end: a signal at the end of this process must not change its exit code.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, passed_on)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol, runtime_checkable
 
 from robocontrast_ros.configuration import ConfigurationError, load_plugin, plugin_names
@@ -18,6 +18,9 @@ from robocontrast_ros.tasks.protocol import Polygon, Task
 from robocontrast_ros.worlds.simulated_scene import SimulatedScene
 from robocontrast_ros.worlds.simulation import Simulation
 from robocontrast_ros.worlds.simulation_proof import Proof
+
+SECOND_SIMULATOR = "second_simulator"
+"""Name of the node that simulates with another physics engine than MuJoCo."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class BackendFeatures:
         person: whether a person sets scenes up; their time is measured and is the cost in seconds.
         console: whether that person is asked on the console's page, which the graph then serves.
         camera: whether a camera reads the scenes, so that the robot must be out of its sight.
+        engine: physics engine of the simulator that the graph starts, another one than MuJoCo; empty for none.
     """
 
     embedded: bool = False
@@ -46,6 +50,12 @@ class BackendFeatures:
     person: bool = False
     console: bool = False
     camera: bool = False
+    engine: str = ""
+
+    @property
+    def started(self) -> bool:
+        """Whether the graph starts its simulator."""
+        return self.embedded or bool(self.engine)
 
     @property
     def practised_by(self) -> str:
@@ -280,6 +290,12 @@ class SimulatorBackend(SimulatedScene):
                 robot.name,
             ),
         )
+
+
+class DartBackend(SimulatorBackend):
+    """The node `second_simulator` with the engine DART, which the graph starts with the task's exported models."""
+
+    features: ClassVar[BackendFeatures] = replace(SimulatorBackend.features, engine="dart")
 
 
 class EmbeddedBackend(SimulatorBackend):

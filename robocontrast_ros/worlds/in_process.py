@@ -476,7 +476,7 @@ def _scene_of(
 ) -> SimulatedScene:
     return SimulatedScene(
         WorldSimulation(world),
-        task.scenes.models,
+        world.resources(task.scenes.models),
         settle_steps,
         tolerance,
         robot=world.profile.name if world.profile.mobile else "",

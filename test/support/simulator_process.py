@@ -36,7 +36,7 @@ from robocontrast_ros.messages.decoding import stamp_from_msg
 from robocontrast_ros.nodes.conversions.domain import message_class
 from robocontrast_ros.nodes.conversions.driver import command_to_msgs
 from robocontrast_ros.nodes.runtime.qos import LATCHED, LOCKSTEP
-from robocontrast_ros.nodes.simulation_version import resource_of
+from robocontrast_ros.nodes.simulation_version import resource_of, set_all
 from robocontrast_ros.robots.commands import RobotCommand
 from robocontrast_ros.robots.profile import RobotProfile
 
@@ -123,7 +123,9 @@ class SimulatorClient:
             self._executor.spin_once(timeout_sec=0.05)
 
     def call(self, kind: type, **fields: object):
-        future = self._clients[kind].call_async(kind.Request(**fields))
+        request = kind.Request(**fields)
+        set_all(request)
+        future = self._clients[kind].call_async(request)
         self._executor.spin_until_future_complete(future, 120.0)
         assert future.done(), f"{SERVICES[kind]} did not answer"
         return future.result()

@@ -143,7 +143,7 @@ class RolloutParameters(PortParameters):
         from robocontrast_ros.sessions.fitting import steps_per_control
 
         parameters, features, timeouts = session.parameters, session.world.features, session.parameters.timeouts
-        cameras, simulator = parameters.cameras, parameters.world.simulator.rstrip("/")
+        cameras, simulator = parameters.cameras, session.simulator
         return cls(
             **_port(session),
             policy_server=parameters.policy_server.node,

@@ -121,7 +121,8 @@ class SimBridgeParameters(LedParameters, SimulationServices):
     def of(cls, session: ResolvedSession, run: RunFolder) -> Self:
         """Return the parameters of the bridge of a session."""
         world, named, timeouts = session.world, session.parameters.world, session.parameters.timeouts
-        prefix = named.simulator.rstrip("/")
+        prefix = session.simulator
+        resources = {"*": str(run.models / "{name}.sdf")} if world.features.engine else named.resources
         return cls(
             **{service.name: f"{prefix}/{service.name}" for service in fields(SimulationServices)},
             task=session.task_file,
@@ -131,7 +132,7 @@ class SimBridgeParameters(LedParameters, SimulationServices):
             plays=not world.lockstep,
             follows_pose=world.follows_pose,
             resets_robot=world.features.resets_robot,
-            resources=tuple(f"{model}={uri}" for model, uri in named.resources.items()),
+            resources=tuple(f"{model}={uri}" for model, uri in resources.items()),
             entities=tuple(f"{name}={entity}" for name, entity in named.entities.items()),
             contacts_topic=session.robot.contacts_topic if session.robot.reports_contacts else "",
             scene_period=1.0 / session.task.control_rate,

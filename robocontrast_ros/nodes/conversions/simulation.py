@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import PoseStamped, Vector3
 from simulation_interfaces.msg import Bounds as BoundsMsg
@@ -19,8 +20,11 @@ from robocontrast_ros.nodes.conversions.driver import DRIVER
 from robocontrast_ros.worlds.mujoco import entities
 from robocontrast_ros.worlds.mujoco.entities import Bounds, Category, EntityState
 from robocontrast_ros.worlds.mujoco.entities import Twist as WorldTwist
-from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.simulation import FORMATS as FORMAT_OF
+
+if TYPE_CHECKING:
+    from robocontrast_ros.worlds.engines.world import EngineWorld
+    from robocontrast_ros.worlds.mujoco.world import World
 
 camera_info_to_msg = DRIVER.camera_info
 
@@ -151,7 +155,7 @@ def entity_info_to_msg(category: Category, source: str) -> EntityInfo:
     return EntityInfo(category=EntityCategory(category=_CATEGORIES[category]), description=source)
 
 
-def select(world: World, filters: EntityFilters) -> list[str]:
+def select(world: World | EngineWorld, filters: EntityFilters) -> list[str]:
     """Return the names of the entities that pass a filter, in the world's order.
 
     The expression has to match the whole name; a box has to overlap the entity's.
@@ -194,7 +198,7 @@ def _categories_of(category: Category) -> set[int]:
     return objects | {_CATEGORIES[category]}
 
 
-def _overlaps(world: World, name: str, lower: tuple[float, ...], upper: tuple[float, ...]) -> bool:
+def _overlaps(world: World | EngineWorld, name: str, lower: tuple[float, ...], upper: tuple[float, ...]) -> bool:
     box = world.world_bounds(name)
     return box is not None and all(
         box.lower[axis] <= upper[axis] and box.upper[axis] >= lower[axis] for axis in range(3)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simulation_interfaces.msg import EntityState, Result, Spawnable
 from simulation_interfaces.srv import (
@@ -26,7 +26,10 @@ from robocontrast_ros.nodes.conversions import simulation as convert
 from robocontrast_ros.nodes.conversions.domain import header
 from robocontrast_ros.nodes.conversions.simulation import Refusal
 from robocontrast_ros.nodes.simulation_version import resource_of, sets
-from robocontrast_ros.worlds.mujoco.world import World
+
+if TYPE_CHECKING:
+    from robocontrast_ros.worlds.engines.world import EngineWorld
+    from robocontrast_ros.worlds.mujoco.world import World
 
 VALID_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*)?")
 
@@ -34,8 +37,22 @@ VALID_NAMESPACE = re.compile(r"(/?[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*
 class EntityServices:
     """Answers the requests: each method fills in its response, or raises an error, which becomes the result."""
 
-    def __init__(self, world: World, spawnables: Sequence[str], now: Callable[[], int]) -> None:
-        """Take the world, the URIs for GetSpawnables, and the function that returns the time of its state [ns]."""
+    def __init__(
+        self,
+        world: World | EngineWorld,
+        spawnables: Sequence[str],
+        now: Callable[[], int],
+        formats: Collection[str] = tuple(convert.FORMATS),
+    ) -> None:
+        """Take the world.
+
+        Args:
+            world: the world.
+            spawnables: the URIs for GetSpawnables.
+            now: returns the time of the world's state [ns].
+            formats: suffixes of the files that can be spawned.
+        """
+        self._formats = formats
         self._world, self._spawnables, self._now = world, spawnables, now
         self._frame = world.profile.world_frame
         self._state_messages = convert.EntityStateMessages()
@@ -86,7 +103,7 @@ class EntityServices:
         self._world.set_entity_state(request.entity, state)
 
     def _spawn_entity(self, request: Any, response: Any) -> None:
-        _check_spawn(request)
+        _check_spawn(request, self._formats)
         wanted = request.name or ("entity" if request.allow_renaming else "")
         name = convert.free_name(wanted, self._world.entities()) if request.allow_renaming else wanted
         pose, resource = convert.initial_pose_from_msg(request.initial_pose, self._frame), resource_of(request)
@@ -101,14 +118,14 @@ class EntityServices:
             resource_of(spawnable).uri = uri
 
 
-def _check_spawn(request: Any) -> None:
+def _check_spawn(request: Any, formats: Collection[str]) -> None:
     answers, resource = SpawnEntity.Response, resource_of(request)
     if not resource.uri and not resource.resource_string:
         raise Refusal(answers.NO_RESOURCE, "give the model's `uri`, or its text as `resource_string`")
-    if resource.uri and Path(resource.uri.partition("#")[0]).suffix.lower() not in convert.FORMATS:
+    if resource.uri and Path(resource.uri.partition("#")[0]).suffix.lower() not in formats:
         raise Refusal(
             answers.UNSUPPORTED_FORMAT,
-            f"uri: got '{resource.uri}', expected a model file: {', '.join(convert.FORMATS)}",
+            f"uri: got '{resource.uri}', expected a model file: {', '.join(formats)}",
         )
     if not VALID_NAMESPACE.fullmatch(request.entity_namespace):
         raise Refusal(answers.NAMESPACE_INVALID, f"'{request.entity_namespace}' is no ROS namespace")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -15,8 +15,11 @@ from simulation_interfaces.srv import SetSimulationState
 from robocontrast_ros.domain import nanoseconds, seconds
 from robocontrast_ros.nodes.conversions.simulation import Refusal
 from robocontrast_ros.worlds.mujoco.entities import ResetScope, SimulationDiverged
-from robocontrast_ros.worlds.mujoco.world import World
 from robocontrast_ros.worlds.timing import TimeOfDay
+
+if TYPE_CHECKING:
+    from robocontrast_ros.worlds.engines.world import EngineWorld
+    from robocontrast_ros.worlds.mujoco.world import World
 
 PLAYING_PERIOD = 0.01
 """Longest period at which the world catches up with the wall clock while it is playing [s]."""
@@ -44,7 +47,7 @@ class PlayControl:
     def __init__(
         self,
         node: Node,
-        world: World,
+        world: World | EngineWorld,
         publish: Callable[[], None],
         publish_period: float,
         real_time: bool,

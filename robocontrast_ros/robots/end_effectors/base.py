@@ -97,6 +97,14 @@ class EndEffector:
         return math.inf
 
     @property
+    def servo(self) -> tuple[float, float, float] | None:
+        """Stiffness [N m/rad or N/m], damping and greatest effort of a position servo of each joint.
+
+        None if its joints are more than servos of their own: then other engines than MuJoCo cannot move it.
+        """
+        return None
+
+    @property
     def overhang(self) -> float:
         """Greatest reach of the end effector beyond the frame `tool`, along its z [m]."""
         return 0.0

@@ -43,6 +43,11 @@ class SlidingJaw(Jaw):
         """Both fingers' joints."""
         return tuple(HandJoint(name, self.stroke / 2, 0.0) for name in self.joint_names)
 
+    @property
+    def servo(self) -> tuple[float, float, float]:
+        """Half of the actuator's for each finger, so that both go to the same place."""
+        return self.force / FULL, DAMPING / 2, self.force
+
     def width(self, positions: Sequence[float]) -> float:
         """Return the distance of the pads [m]."""
         return float(positions[0]) + float(positions[1])

@@ -152,8 +152,8 @@ def model_parts(name: str, model: mujoco.MjModel) -> Model:
 def _body(model_name: str, model: mujoco.MjModel, number: int) -> Body:
     parent = int(model.body_parentid[number])
     return Body(
-        model.body(number).name or f"body_{number}",
-        model.body(parent).name if parent else "",
+        _body_name(model, number),
+        _body_name(model, parent) if parent else "",
         _pose(model.body_pos[number], model.body_quat[number]),
         float(model.body_mass[number]),
         _pose(model.body_ipos[number], model.body_iquat[number]),
@@ -161,6 +161,10 @@ def _body(model_name: str, model: mujoco.MjModel, number: int) -> Body:
         _shapes(model_name, model, number),
         _joint(model, number),
     )
+
+
+def _body_name(model: mujoco.MjModel, number: int) -> str:
+    return model.body(number).name or f"body_{number}"
 
 
 def _joint(model: mujoco.MjModel, number: int) -> Joint | None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import mujoco
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.robots.commands import GripperCommand, JointTrajectoryCommand, RobotCommand
@@ -16,13 +14,11 @@ from robocontrast_ros.robots.manipulator import ManipulatorProfile
 from robocontrast_ros.robots.manipulator_mjcf import arm_mjcf
 from robocontrast_ros.robots.mjcf import TOOL_SITE
 from robocontrast_ros.robots.state_estimation import JointReading
+from robocontrast_ros.worlds.following import TrajectoryFollower
 from robocontrast_ros.worlds.mujoco.embodiment import Embodiment, xyzw
 from robocontrast_ros.worlds.mujoco.entities import Triple
 from robocontrast_ros.worlds.mujoco.hand import SimulatedHand
 from robocontrast_ros.worlds.mujoco.sensors import Contacts, JointState, Sensor
-
-AHEAD = 50
-"""Physics steps whose set points are computed at once; one by one they cost as much as the physics."""
 
 
 class Arm(Embodiment):
@@ -39,9 +35,7 @@ class Arm(Embodiment):
         home = self._kinematics.rest if start is None else self._kinematics.posture(start)
         self._home = np.asarray(home, dtype=float)
         self._hand = SimulatedHand(profile.end_effector) if profile.end_effector.joints else None
-        self._lead = np.asarray(profile.servo.damping) / np.asarray(profile.servo.stiffness)
-        self._ahead: list[NDArray[np.float64]] = []
-        self._go(_Trajectory(self._home, self._home, 1))
+        self._follower = TrajectoryFollower(profile, self._home)
 
     def mjcf(self) -> str:
         """Return the arm's model."""
@@ -51,8 +45,7 @@ class Arm(Embodiment):
         """Also find the tool, and compute the set points anew, because the physics step may have changed."""
         super().bind(model, data, prefix)
         self._tool = model.site(prefix + TOOL_SITE).id
-        self._timestep = float(model.opt.timestep)
-        self._ahead = []
+        self._follower.bind(float(model.opt.timestep))
         if self._hand:
             self._hand.bind(model, data, prefix)
 
@@ -63,13 +56,10 @@ class Arm(Embodiment):
         self._data.qacc_warmstart[:] = 0.0
         if self._hand:
             self._hand.go_home()
-        self._go(_Trajectory(self._home, self._home, 1))
+        self._follower.go_home()
 
     def apply_command(self, command: RobotCommand) -> None:
         """Let the joints go to a position, straight in joint space, and hold it; let the hand also go to its position.
-
-        The motion starts at the set point that the previous command has reached, as in joint_trajectory_controller
-        when it interpolates from the desired state.
 
         Raises:
             ValueError: the command is no joint trajectory, the joints are not the robot's, a number is not finite, the
@@ -81,28 +71,13 @@ class Arm(Embodiment):
             return
         if not isinstance(command, JointTrajectoryCommand):
             raise ValueError(f"'{profile.name}' follows joint trajectories, not {command}")
-        given, count = sorted(command.names), len(command.positions)
-        if given != sorted(profile.joint_names) or count != len(given):
-            raise ValueError(
-                f"joint trajectory: got a position for {', '.join(command.names) or 'no joint'}, expected "
-                f"one for each of {', '.join(profile.joint_names)}"
-            )
-        if not (all(map(math.isfinite, command.positions)) and 0.0 <= command.duration < math.inf):
-            raise ValueError(f"joint trajectory: got {command}, expected finite positions and a duration >= 0 s")
+        self._follower.apply(command)
         if command.gripper is not None:
             self._grip(command.gripper)
-        order = [command.names.index(name) for name in profile.joint_names]
-        goal = np.asarray(command.positions, dtype=float)[order]
-        length = max(round(command.duration / self._timestep), 1)
-        here = self._trajectory.position(self._followed)
-        self._go(_Trajectory(here, self._kinematics.clamp(goal), length))
 
     def before_step(self) -> None:
         """Set the servos to the trajectory's next point."""
-        if not self._ahead:
-            self._ahead = self._next_set_points()
-        self._ctrl[self._actuators] = self._ahead.pop()
-        self._followed += 1
+        self._ctrl[self._actuators] = self._follower.next_set_points()
         if self._hand:
             self._hand.before_step()
 
@@ -136,33 +111,3 @@ class Arm(Embodiment):
         if self._hand is None:
             raise ValueError(f"'{self._profile.name}' has no hand that could go to {position}")
         self._hand.go(position)
-
-    def _go(self, trajectory: _Trajectory) -> None:
-        self._trajectory, self._followed, self._ahead = trajectory, 0, []
-
-    def _next_set_points(self) -> list[NDArray[np.float64]]:
-        """Return the servos' set points for the coming physics steps, the next one last."""
-        desired = self._trajectory.position(np.arange(self._followed, self._followed + AHEAD + 1))
-        # A servo with damping lags behind a moving set point; leading by the velocity cancels that.
-        velocity = (desired[1:] - desired[:-1]) / self._timestep
-        return list((desired[1:] + self._lead * velocity)[::-1])
-
-
-@dataclass(frozen=True)
-class _Trajectory:
-    """A straight line in joint space, counted in physics steps.
-
-    Attributes:
-        start: joint positions at the first step [rad].
-        goal: joint positions from the last step on [rad].
-        length: physics steps from the start to the goal, at least 1.
-    """
-
-    start: NDArray[np.float64]
-    goal: NDArray[np.float64]
-    length: int
-
-    def position(self, step: ArrayLike) -> NDArray[np.float64]:
-        """Return the joint positions after numbers of steps, shape (..., joints) [rad]."""
-        share = np.minimum(np.asarray(step) / self.length, 1.0)
-        return self.start + share[..., None] * (self.goal - self.start)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
 from robocontrast_ros.domain import Pose
 
 Triple = tuple[float, float, float]
+
+VALID_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+"""Names that a spawned entity may have."""
 
 
 class Category(Enum):

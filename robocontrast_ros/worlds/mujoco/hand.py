@@ -8,16 +8,12 @@ import mujoco
 import numpy as np
 
 from robocontrast_ros.robots.end_effectors.base import DRIVE, EndEffector
+from robocontrast_ros.worlds.following import hand_goal, hand_set_point
 from robocontrast_ros.worlds.mujoco.sensors import JointState
 
 
 class SimulatedHand:
-    """The fingers of an arm.
-
-    The drive's set point goes to the commanded position at the hand's greatest speed. If an object between the fingers
-    stops them, the set point stays just so far ahead of them that they press with their whole force; so a hand begins
-    to open at once when it is commanded to.
-    """
+    """The fingers of an arm; their drive's set point is that of ``hand_set_point``."""
 
     def __init__(self, hand: EndEffector) -> None:
         """Take the end effector; its fingers start open."""
@@ -54,16 +50,13 @@ class SimulatedHand:
         Raises:
             ValueError: the number is not finite.
         """
-        if not math.isfinite(position):
-            raise ValueError(f"gripper: got {position}, expected a finite position of '{self._driven.name}'")
-        low, high = sorted((self._driven.open, self._driven.closed))
-        self._goal = min(max(position, low), high)
+        driven = self._driven
+        self._goal = hand_goal(position, driven.name, (driven.open, driven.closed))
 
     def before_step(self) -> None:
         """Move the set point for the coming physics step."""
         now = float(self._data.qpos[self._first])
-        moved = min(max(self._goal, self._set_point - self._farthest), self._set_point + self._farthest)
-        self._set_point = min(max(moved, now - self._ahead), now + self._ahead)
+        self._set_point = hand_set_point(self._set_point, self._goal, now, self._farthest, self._ahead)
         self._data.ctrl[self._actuator] = self._set_point
 
     def joint_state(self) -> JointState:

@@ -8,7 +8,6 @@ in the same way whatever happened before.
 from __future__ import annotations
 
 import ctypes
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,6 +39,7 @@ from robocontrast_ros.worlds.mujoco.composition import (
 )
 from robocontrast_ros.worlds.mujoco.embodiment import Embodiment
 from robocontrast_ros.worlds.mujoco.entities import (
+    VALID_NAME,
     Bounds,
     Category,
     EntityState,
@@ -55,7 +55,6 @@ from robocontrast_ros.worlds.mujoco.entities import (
 )
 from robocontrast_ros.worlds.mujoco.sensors import Contacts, Description, JointState, Sensor, Transforms
 
-VALID_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _WARNING = mujoco.mjtWarning
 DIVERGED = [w.value for w in (_WARNING.mjWARN_BADQPOS, _WARNING.mjWARN_BADQVEL, _WARNING.mjWARN_BADQACC)]
 
@@ -344,6 +343,10 @@ class World:
             wanted, self._spawned, self._waiting = self._spawned, before, False
             if wanted is not before:
                 self._change(wanted)
+
+    def resources(self, models: Mapping[str, str]) -> Mapping[str, str]:
+        """Return name of each model of a task -> the resource to spawn: that of the task."""
+        return models
 
     def contacts(self) -> frozenset[tuple[str, str]]:
         """Return the pairs of entities, each in order of names, that touched during the last `step` call.

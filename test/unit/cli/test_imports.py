@@ -101,3 +101,20 @@ def test_a_node_that_moves_no_robot_imports_neither_simulator_nor_task(node):
     modules = set(json.loads(done.stdout))
     assert "rclpy" in modules
     assert modules & NOT_IN_NODES == set()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("rclpy") is None, reason="nodes need ROS")
+@pytest.mark.skipif(importlib.util.find_spec("dartpy") is None, reason="dartpy has no wheel for this Python")
+def test_the_simulator_of_another_engine_imports_no_mujoco():
+    program = (
+        "import json, sys, robocontrast_ros.nodes.second_simulator_node, robocontrast_ros.worlds.engines.dart\n"
+        "from robocontrast_ros.robots.profile import load_profile\n"
+        "load_profile('franka_hand')\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    modules = set(json.loads(done.stdout))
+    assert {"rclpy", "dartpy"} <= modules
+    assert modules & NOT_IN_NODES == set()
+    ours = {name.rpartition(".")[2] for name in modules if name.startswith("robocontrast_ros.worlds.mujoco.")}
+    assert ours == {"entities", "sensors"}, "records without MuJoCo"

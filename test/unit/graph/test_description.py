@@ -30,6 +30,18 @@ def parameters(name: str, tmp_path, **overrides) -> dict[str, dict[str, object]]
     return {node.name: node.parameters for node in nodes_of(session, session.new_run(0.0))}
 
 
+def test_another_engine_has_its_own_simulator_with_the_models_of_the_run_folder(tmp_path):
+    nodes = parameters("language_table_demo", tmp_path, policy="oracle", settings={"world.backend": "dart"})
+    own = nodes["second_simulator"]
+    assert "simulator" not in nodes and own["engine"] == "dart" and own["physics_step"] == 0.002
+    assert len(own["start_joints"]) == 7 and own["models"].endswith("parameters/models")
+    assert nodes["sim_bridge"]["resources"] == [f"*={own['models']}/{{name}}.sdf"]
+    assert nodes["sim_bridge"]["step_simulation"] == "second_simulator/step_simulation"
+    assert nodes["rollout"]["step_simulation"] == "second_simulator/step_simulation"
+    assert (nodes["rollout"]["clock_topic"], nodes["rollout"]["publishes_unstepped"]) == ("clock", False)
+    assert nodes["recorder"]["kept"] == []
+
+
 @pytest.mark.parametrize("robot", ["franka", "ur5e"])
 def test_an_arm_starts_where_the_task_says_and_is_no_part_of_the_scene(tmp_path, robot):
     nodes = parameters("language_table_demo", tmp_path, robot=robot)

@@ -39,6 +39,7 @@ WITHOUT_ROSDEP_KEY = {
     "websockets",
 }
 EXTRAS = {
+    "dart": {"dartpy"},
     "lerobot": {"av", "pyarrow"},
     "neural": {"sbi"},
     "sentences": {"robocontrast-minilm"},
@@ -51,7 +52,16 @@ UNLOCKED = {"robocontrast-minilm", "sbi", "trackio"}
 """What `make setup` does not install: it has the encoder of another package, and one option uses each of the others."""
 OF_ANOTHER_ENVIRONMENT = "lerobot_server.py"
 """A script that lerobot's own Python runs."""
-NODES = {"simulator", "sim_bridge", "rollout", "policy_server", "scorer", "episode_manager", "recorder"} | {
+NODES = {
+    "simulator",
+    "second_simulator",
+    "sim_bridge",
+    "rollout",
+    "policy_server",
+    "scorer",
+    "episode_manager",
+    "recorder",
+} | {
     "container",
     "watchdog",
     "operator",
@@ -106,7 +116,7 @@ def depends(manifest, *kinds: str) -> set[str]:
 
 def requirement_names(checkout: Path) -> set[str]:
     lines = (checkout / "requirements.in").read_text().splitlines()
-    return {re.split(r"[\[<>=]", line)[0] for line in lines if line and not line.startswith("#")}
+    return {re.split(r"[\[<>=;]", line)[0] for line in lines if line and not line.startswith("#")}
 
 
 def required(described: Distribution, *extras: str) -> set[str]:

@@ -320,6 +320,23 @@ def test_all_cameras_of_the_robot_are_in_use_where_none_is_named(write):
     assert resolve(write(cameras=[])).parameters.cameras == ()
 
 
+def test_another_engine_is_started_as_our_own_simulator_is_and_draws_no_images(write):
+    session = resolve(write(cameras=None, world={"backend": "dart"}))
+    features = session.world.features
+    assert (features.engine, features.started, features.embedded) == ("dart", True, False)
+    assert session.parameters.cameras == () and session.simulator == "second_simulator"
+    assert session.world.follows_pose and resolve(write()).simulator == "simulator"
+    images = [{"name": "board", "width": 64, "height": 48}]
+    for changes, words in (
+        ({"cameras": images, "world": {"backend": "dart"}}, r"`cameras`: got \['board'\], expected no cameras"),
+        ({"world": {"backend": "dart", "simulator": "/gz"}}, "because backend 'dart' has its own simulator"),
+        ({"world": {"backend": "dart", "resets_robot": False}}, "because backend 'dart' brings the robot"),
+        ({"world": {"backend": "dart", "entities": {"a": "b"}}}, "expected nothing, because backend 'dart'"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            resolve(write(**{"cameras": None, **changes}))
+
+
 @pytest.mark.parametrize(("task", "further"), [("tabletop", []), ("kitchen", ["agent"])])
 def test_a_camera_that_only_another_tasks_world_has_is_in_use_there_alone(write, task, further):
     ours = {"task": task, "robot": "franka_hand", "policy": "random", "strategy": {"name": "standard"}}

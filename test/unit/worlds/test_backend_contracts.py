@@ -13,6 +13,7 @@ from robocontrast_ros.console.questions import OperatorAnswer
 from robocontrast_ros.contracts.backend import BackendContract
 from robocontrast_ros.robots.commands import JointTrajectoryCommand
 from robocontrast_ros.worlds.backends import TableReading
+from robocontrast_ros.worlds.engines.starting import StartedWorld, engine_named
 from robocontrast_ros.worlds.in_process import WorldSimulation
 from robocontrast_ros.worlds.mujoco.world import World
 
@@ -54,6 +55,19 @@ class TestSimulationInterfaces(BackendContract):
 
 class TestSimulationInterfacesOfAKitchen(InTheKitchen, TestSimulationInterfaces):
     pass
+
+
+class TestDart(BackendContract):
+    """With the engine itself: the first set-up proves it."""
+
+    draws = 2
+
+    def make(self, context):
+        pytest.importorskip("dartpy", reason="dartpy has no wheel for this Python")
+        world = StartedWorld(engine_named("dart", "test"), self.profile(), self.used_task(), "test")
+        resources = world.resources(self.used_task().scenes.models)
+        context = replace(context, simulation=lambda: WorldSimulation(world), resources=resources)
+        return load_plugin("scene_backends", "dart", "test", "")(context)
 
 
 class Obedient:
@@ -135,7 +149,7 @@ def test_setting_up_puts_an_arm_to_its_start_only_where_the_features_say_so(case
 
 def test_no_backend_is_without_a_contract():
     by_hand = {case.name for case in (TestOperator, TestOperatorCamera, TestPractice, TestPracticeCamera)}
-    assert set(plugin_names("scene_backends")) == {"embedded", "simulation_interfaces"} | by_hand
+    assert set(plugin_names("scene_backends")) == {"dart", "embedded", "simulation_interfaces"} | by_hand
 
 
 def test_only_with_the_backend_operator_nothing_sees_what_the_robot_moved():

@@ -84,6 +84,17 @@ def test_all_models_of_each_task_are_written_as_sdf(name, tmp_path):
             assert (tmp_path / uri.text).is_file()
 
 
+def test_each_part_of_a_robot_hangs_on_the_one_before_it_also_where_that_has_no_name(tmp_path):
+    for name, tip in (("language_table", "rod"), ("tabletop", "hand")):
+        file = next(file for file in exported(tmp_path, name) if file.stem == TASKS[name])
+        joints = {joint.findtext("child"): joint.findtext("parent") for joint in ET.parse(file).iter("joint")}
+        assert [child for child, parent in joints.items() if parent == "world"] == ["base"]
+        chain = [tip]
+        while chain[-1] != "base":
+            chain.append(joints[chain[-1]])
+        assert chain[-2] == "fr3_joint1", chain
+
+
 @cache
 def dart():
     return pytest.importorskip("dartpy", reason="dartpy has no wheel for this Python")

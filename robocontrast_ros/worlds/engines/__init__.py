@@ -1,0 +1,1 @@
+"""Worlds of other physics engines than MuJoCo: read from exported SDF, and served by the node `second_simulator`."""
