@@ -6,6 +6,7 @@ python -m benchmark.two_engines --picture two_engines.png
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 import numpy as np
@@ -51,26 +52,32 @@ def main() -> None:
     """Print the table, and write the picture."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--picture", type=Path, help="PNG file of both scenes, MuJoCo left")
-    wanted = parser.parse_args().picture
+    parser.add_argument("--json", action="store_true", help="print one JSON object, for the documents")
+    asked = parser.parse_args()
     task = load_configured("tasks", resolve_uri("package://robocontrast_ros/config/tasks/language_table.yaml"))
     robot, scenes = load_profile("franka"), task.scenes
-    ends = []
+    ends, engines = [], []
     for world in (
         World(robot, scenes.world, scenes.start_position, physics_step=scenes.physics_step),
         StartedWorld(engine_named("dart", __file__), robot, task, __file__),
     ):
         ends.append(pushed(world, scenes.models))
-        print(world.description)
+        engines.append(world.description)
         world.close()
-    print("block         moved [mm]     apart [mm]  turned apart [rad]")
+    rows = []
     for name, (x, y) in BLOCKS.items():
         one, two = (end[name] for end in ends)
         moved = [1000.0 * float(np.hypot(pose.position[0] - x, pose.position[1] - y)) for pose in (one, two)]
-        apart, turned = 1000.0 * one.distance_to(two), angle_between(one, two)
-        print(f"{name:13s} {moved[0]:5.1f}, {moved[1]:5.1f}   {apart:7.1f}  {turned:10.3f}")
-    if wanted is not None:
+        rows.append((name, *moved, 1000.0 * one.distance_to(two), angle_between(one, two)))
+    if asked.json:
+        print(json.dumps({"seed": [], "engines": engines, "rows": rows}))
+    else:
+        print(*engines, "block         moved [mm]     apart [mm]  turned apart [rad]", sep="\n")
+        for name, first, second, apart, turned in rows:
+            print(f"{name:13s} {first:5.1f}, {second:5.1f}   {apart:7.1f}  {turned:10.3f}")
+    if asked.picture is not None:
         both = [drawn(robot, scenes, end) for end in ends]
-        Image.fromarray(np.concatenate(both, axis=1)).save(wanted)
+        Image.fromarray(np.concatenate(both, axis=1)).save(asked.picture)
 
 
 def pushed(world: World | EngineWorld, models: dict[str, str]) -> dict[str, Pose]:

@@ -708,6 +708,20 @@ RECIPES = (
         "--max-trials 12",
     ),
     Recipe(
+        "two_engines",
+        Pace.DOCS,
+        "python -m benchmark.two_engines --json",
+        making.printed_with_picture("docs/images/two_engines.png"),
+        (
+            *BOARD,
+            "benchmark/two_engines.py",
+            "robocontrast_ros/worlds/engines/*.py",
+            "robocontrast_ros/worlds/exported/*.py",
+            "robocontrast_ros/worlds/following.py",
+        ),
+        ("docs/images/two_engines.png",),
+    ),
+    Recipe(
         "tabletop_picture",
         Pace.DOCS,
         "robocontrast evaluate tabletop_oracle --max-trials 1",

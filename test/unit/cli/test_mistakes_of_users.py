@@ -107,7 +107,7 @@ TABLE, ARM, ROOM = "language_table_demo", "tabletop_demo", "locobot_vln_oracle"
         (TABLE, "operator.certificate", "c.pem", "`certificate` and `key`, or neither."),
         (TABLE, "operator.checklist", "lamp on", "a list. For one write `[lamp on]`."),
         (TABLE, "world", "embedded", "Write `{backend: embedded}`."),
-        (TABLE, "world.backend", "gazebo", "a known backend: embedded, operator,"),
+        (TABLE, "world.backend", "gazebo", "a known backend: dart, embedded, operator,"),
         (TABLE, "world.pacing", "realtime", "a known pacer: lockstep, wall_clock."),
         (TABLE, "world.judge", "me", "For a class of your own write `module:Class`."),
         (TABLE, "composed", "everything", "true or false or 'all'."),

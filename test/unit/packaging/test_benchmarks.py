@@ -35,6 +35,7 @@ QUICK = {
     "suite_tasks": "--draws 1 --tasks hot_stove/* --json",
     "tabletop_oracle": "franka_hand --scenes 1 --families pick",
     "tabletop_scenes": "--scenes 1",
+    "two_engines": "--json",
 }
 LONG = {
     "clutter": "--instances 1",
@@ -99,6 +100,8 @@ def recorded_run(tmp_path_factory):
 def test_it_runs(name, monkeypatch, tmp_path, request, capfd):
     if name == "report_load" and (missing := chromium_missing()):
         pytest.skip(missing)
+    if name == "two_engines":
+        pytest.importorskip("dartpy", reason="dartpy has no wheel for this Python")
     words = (QUICK | LONG)[name].split()
     if RUN in words:
         words[words.index(RUN)] = str(request.getfixturevalue("recorded_run"))
