@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help setup demo test test-long test-jazzy bench campaign docs docs-all site wheels lock clean
 
 help:  ## list the targets
-	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*##' '/^[a-z-]+:.*##/ {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## make .venv with what the demo needs (again only where something changed); PURPOSE=robot, tests: with more
 	@command -v "$(PYTHON)" > /dev/null || { echo "setup: there is no $(PYTHON) here; choose a Python 3.10 to 3.13: make setup PYTHON=python3.12" >&2; exit 1; }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -115,8 +116,12 @@ def prepare(
             domain.confirm()
         folder = run or session.new_run(time.time())
         if models is not None and not folder.models.exists():
-            with writing(folder.models):
-                models(folder.models)
+            # Whole or not at all: a resumed session takes what is there.
+            part = folder.models.with_name(f"{folder.models.name}.part")
+            with writing(part):
+                shutil.rmtree(part, ignore_errors=True)
+                models(part)
+                part.rename(folder.models)
     except BaseException:
         if domain is not None:
             domain.close()

@@ -77,13 +77,15 @@ def conclusion(summary: Summary) -> str:
             continue
         if every.policy_faults == every.trials:
             found.append(
-                f"All {counted(every.trials, 'trial')} of {policy} failed by a fault of the policy: its reasons are "
-                "above and in the journal. They say nothing of how well it does."
+                f"All {counted(every.trials, 'trial')} of {policy} failed by a fault of the policy, whose reasons are "
+                "in the journal. They say nothing of how well it does."
             )
             continue
         base = next((row for row in rows if row.perturbation == BASE and row.trials), every)
         which = "base trials" if base is not every else "trials"
-        found.append(f"{policy} solves {words(base.success)} of {counted(base.trials, which[:-1], which)}.")
+        found.append(
+            f"{policy} solves {words(base.success)}{summary.mark} of {counted(base.trials, which[:-1], which)}."
+        )
         pairs = [row for row in rows if row.pairs]
         sides = {
             "worse than base": [row for row in pairs if (row.success_difference.high or 0.0) < 0.0],
@@ -92,7 +94,7 @@ def conclusion(summary: Summary) -> str:
         sides["not told from base"] = [row for row in pairs if not any(row in side for side in sides.values())]
         parts = [f"{how}: {', '.join(row.symbol for row in side)}" for how, side in sides.items() if side]
         if parts:
-            found.append(f"By success, each perturbation by itself, {'; '.join(parts)}.")
+            found.append(f"By success{summary.mark}, each perturbation by itself, {'; '.join(parts)}.")
     return " ".join(found)
 
 

@@ -22,8 +22,8 @@ from robocontrast_ros.configuration import ConfigurationError
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.domain.rotations import from_vector, to_vector
 from robocontrast_ros.objects.frames import compose
+from robocontrast_ros.worlds.ellipsoids import ellipsoid
 from robocontrast_ros.worlds.engines import sdf
-from robocontrast_ros.worlds.engines.ellipsoids import ellipsoid_obj
 from robocontrast_ros.worlds.engines.engine import GRAVITY, Part, Placed
 from robocontrast_ros.worlds.mujoco.entities import Bounds, EntityState, InvalidModel, NotMovable, Twist
 
@@ -31,6 +31,9 @@ try:
     import dartpy
 except ImportError as missing:
     raise ConfigurationError.not_installed("engine", "dart", "dartpy", "dart", missing) from None
+
+CORNERS = (32, 16)
+"""Of the mesh of an ellipsoid: about the vertical, and from pole to pole."""
 
 LIGHT = 1e-9
 """Mass of a body without one in the file, and of the bodies of copies [kg], since DART knows no massless ones."""
@@ -279,7 +282,10 @@ def _ellipsoid(semi_axes: sdf.Triple) -> Any:
     """Return an ellipsoid as a mesh, since ODE takes one for a sphere of 1 cm."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "ellipsoid.obj"
-        file.write_text(ellipsoid_obj(semi_axes), encoding="utf-8")
+        points, faces = ellipsoid(semi_axes, *CORNERS)
+        lines = [f"v {x:.12g} {y:.12g} {z:.12g}" for x, y, z in points]
+        lines += [f"f {i + 1} {j + 1} {k + 1}" for i, j, k in faces]
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return _mesh(str(file), 0)
 
 

@@ -11,19 +11,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
 from transforms3d.quaternions import axangle2quat
 
 from robocontrast_ros.domain import Pose
 from robocontrast_ros.objects.frames import compose
+from robocontrast_ros.worlds.ellipsoids import ellipsoid
 from robocontrast_ros.worlds.exported.files import number, numbers
 from robocontrast_ros.worlds.exported.parts import Body, Model, Shape, Triple
 from robocontrast_ros.worlds.exported.surfaces import Surface, Surfaces
 
 HEADER = '#usda 1.0\n(\n    defaultPrim = "{}"\n    kilogramsPerUnit = 1\n    metersPerUnit = 1\n    upAxis = "Z"\n)\n'
-ROUND, RINGS = 12, 6
-"""Corners of an ellipsoid around and from pole to pole: 62 vertices, and PhysX takes at most 64 of a convex shape."""
+CORNERS = (12, 6)
+"""Of an ellipsoid, around and from pole to pole: 62 vertices, and PhysX takes at most 64 of a convex shape."""
 JOINTS = {"revolute": ("PhysicsRevoluteJoint", "angular"), "prismatic": ("PhysicsPrismaticJoint", "linear")}
 """Type of a joint -> its USD type, and the instance of its drive."""
 
@@ -207,36 +206,20 @@ def _geometry(shape: Shape, exact: bool) -> tuple[str, list[str]]:
     if shape.type == "ellipsoid" and exact:
         return "Sphere", ["double radius = 1", *_placed(shape.pose, shape.size)]
     if shape.type in ("ellipsoid", "mesh"):
-        points, faces = _ellipsoid(shape.size) if shape.type == "ellipsoid" else (shape.vertices, shape.faces.tolist())
-        return "Mesh", [*_mesh(points, faces), *_placed(shape.pose)]
+        corners, faces = shape.vertices.tolist(), shape.faces.tolist()
+        if shape.type == "ellipsoid":
+            corners, faces = ellipsoid(shape.size, *CORNERS)
+        return "Mesh", [*_mesh(corners, faces), *_placed(shape.pose)]
     if shape.type == "plane":
         return "Plane", ['uniform token axis = "Z"', *_placed(shape.pose)]
     length = [f"double radius = {number(first)}", f"double height = {number(2.0 * second)}"]
     return shape.type.capitalize(), ['uniform token axis = "Z"', *length, *_placed(shape.pose)]
 
 
-def _ellipsoid(axes: Triple) -> tuple[NDArray[np.float64], list[list[int]]]:
-    """Return the vertices of an ellipsoid with these semi-axes, shape (n, 3) [m], and the vertices of its faces."""
-    around = 2.0 * math.pi * np.arange(ROUND) / ROUND
-    rings = []
-    for height in math.pi * (np.arange(1, RINGS) / RINGS - 0.5):
-        rings.append(np.stack([np.cos(around) * math.cos(height), np.sin(around) * math.cos(height)], axis=1))
-        rings[-1] = np.column_stack([rings[-1], np.full(ROUND, math.sin(height))])
-    points = np.vstack([[(0.0, 0.0, -1.0)], *rings, [(0.0, 0.0, 1.0)]]) * axes
-    faces, last = [], len(points) - 1
-    for turn in range(ROUND):
-        beside = (turn + 1) % ROUND
-        faces.append([0, 1 + beside, 1 + turn])
-        for low in range(1, last - ROUND, ROUND):
-            faces.append([low + turn, low + beside, low + ROUND + beside, low + ROUND + turn])
-        faces.append([last - ROUND + turn, last - ROUND + beside, last])
-    return points, faces
-
-
-def _mesh(points: NDArray[np.float64], faces: Sequence[Sequence[int]]) -> list[str]:
-    low, high = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+def _mesh(points: Sequence[Sequence[float]], faces: Sequence[Sequence[int]]) -> list[str]:
+    low, high = ([end(values) for values in zip(*points, strict=True)] for end in (min, max))
     return [
-        f"point3f[] points = [{', '.join(map(_tuple, points.tolist()))}]",
+        f"point3f[] points = [{', '.join(map(_tuple, points))}]",
         f"int[] faceVertexCounts = [{', '.join(str(len(face)) for face in faces)}]",
         f"int[] faceVertexIndices = [{', '.join(str(index) for face in faces for index in face)}]",
         f"float3[] extent = [{_tuple(low)}, {_tuple(high)}]",

@@ -168,6 +168,7 @@ def test_a_run_in_which_the_policy_only_failed_to_answer_says_that_it_shows_noth
     rows = tuple(replace(row, policy_faults=row.trials) for row in summary.rows)
     said = conclusion(replace(summary, rows=rows))
     assert "failed by a fault of the policy" in said and "They say nothing of how well it does." in said
+    assert "above" not in said, "no table of trials is above"
     none = tuple(replace(row, trials=0) for row in summary.rows)
     assert conclusion(replace(summary, rows=none)) == ""
 
