@@ -67,7 +67,7 @@ def summary_report(summary: Summary) -> Group:
 def conclusion(summary: Summary) -> str:
     """Return what a run shows of success, in a sentence or two a policy; empty if no trial counts.
 
-    A perturbation is told from base if the interval of its difference excludes 0, each by itself.
+    A perturbation differs from base if the interval of its difference excludes 0, each by itself.
     """
     found = []
     for policy in summary.policies:
@@ -91,7 +91,7 @@ def conclusion(summary: Summary) -> str:
             "worse than base": [row for row in pairs if (row.success_difference.high or 0.0) < 0.0],
             "better than base": [row for row in pairs if (row.success_difference.low or 0.0) > 0.0],
         }
-        sides["not told from base"] = [row for row in pairs if not any(row in side for side in sides.values())]
+        sides["no difference to base shown"] = [row for row in pairs if not any(row in side for side in sides.values())]
         parts = [f"{how}: {', '.join(row.symbol for row in side)}" for how, side in sides.items() if side]
         if parts:
             found.append(f"By success{summary.mark}, each perturbation by itself, {'; '.join(parts)}.")
